@@ -8,15 +8,15 @@ use std::collections::BTreeSet;
 /// C, whose functions begin with a prefix of the program's own.
 pub(crate) struct C {
     pub(crate) prefix: String,
-    /// Whether it is that of OpenCL, which has names of its own for types, and functions for both precisions.
+    /// Whether this is OpenCL C, which has its own names for types, and functions that serve both precisions.
     pub(crate) is_opencl: bool,
 }
 
 impl C {
-    /// What promises of an array's name within a function or a block that no other one is for what is written of it. Compilers
-    /// of OpenCL write all functions where they are called. What is promised for a call, some (PoCL with LLVM 15, of
-    /// parameters; Intel's of 2026, of names in blocks) then take for a promise for all steps of the loop around it, between
-    /// which arrays change places.
+    /// The qualifier that promises that no other name in a function or block refers to the elements of an array that is written
+    /// there. OpenCL compilers inline all functions. Some then take a promise made for one call (PoCL with LLVM 15, on
+    /// parameters; Intel's of 2026, on names in blocks) for a promise about all steps of the loop around it, between which
+    /// arrays change places.
     fn alone(&self) -> &'static str {
         if self.is_opencl { "" } else { "restrict " }
     }
@@ -28,7 +28,7 @@ impl C {
     }
 
     fn float(&self, dtype: DType, x: f64, text: String) -> String {
-        // They are of single precision: OpenCL's functions, of which there is one for each precision, take no two.
+        // These macros have single precision. OpenCL's functions are overloaded for both precisions and take no mixture.
         let cast = if self.is_opencl && dtype == DType::F64 { "(double)" } else { "" };
         match () {
             () if x.is_finite() && x.is_sign_negative() => format!("({text})"),

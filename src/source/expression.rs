@@ -69,7 +69,7 @@ pub(crate) fn elementwise(
             let right = if of_right { &unsigned(right) } else { right };
             spelled(functions::binary(op, dtype), &[left, right])
         }
-        // Compilers warn of what is compared with itself, but of floats, which may be NaN.
+        // Compilers warn of comparisons of a value with itself, except for floats, which may be NaN.
         (Elementwise::Compare(op), &[left, right]) if left == right && !from.is_float() => {
             truth(matches!(op, Comparison::Equal | Comparison::LessEqual | Comparison::GreaterEqual))
         }
@@ -94,7 +94,7 @@ fn is_other_than_zero(operand: &str) -> bool {
 }
 
 impl NestWriter<'_> {
-    /// The text of an affine function that is not below 0, in numbers that count: what is subtracted comes last.
+    /// The text of an affine function that is not below 0, in unsigned numbers: subtracted terms come last.
     pub(crate) fn counted(&self, at: &Affine) -> Expression {
         self.affine(at, &|variable| variable)
     }

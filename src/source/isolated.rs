@@ -8,14 +8,13 @@ use std::collections::{BTreeMap, HashSet};
 pub(crate) struct Isolated {
     pub(crate) procedure: Procedure,
     pub(crate) interface: Interface,
-    /// The buffers, of the procedure that it is a step of, that its function takes: those that are only read, and those that
-    /// are written.
+    /// The procedure's buffers that the step's function takes: those that are only read, and those that are written.
     pub(crate) read: Vec<BufferId>,
     pub(crate) written: Vec<BufferId>,
 }
 
-/// A procedure of one loop, conditional or operation alone: with the buffers that it reads, which are its parameters, and those
-/// that it writes. A buffer that it changes is both, and one array of its function.
+/// A procedure made of one loop, conditional or operation, with the buffers that it reads, which are its parameters, and those
+/// that it writes. A buffer that it changes counts as both, and is one array of its function.
 pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> Isolated {
     let (read, written) = step.touched();
     let distinct = |ids: Vec<BufferId>| {

@@ -1,10 +1,10 @@
-//! What languages that programs are written in have in common, and what differs.
+//! The target languages of generated programs: their common parts and their differences.
 
 use crate::shape::{DType, Value};
 use crate::source::functions::Spelling;
 use std::collections::BTreeSet;
 
-/// A part of an array: from an offset on, so many elements, or all that are left.
+/// A part of an array: from an offset on, `count` elements, or all the rest.
 pub(crate) struct Part<'a> {
     pub(crate) array: &'a str,
     pub(crate) offset: String,
@@ -25,7 +25,7 @@ pub(crate) type Helper = (String, DType);
 
 /// The syntax of a language with C's expressions and blocks.
 pub(crate) trait Language {
-    /// What an element type is called.
+    /// The name of an element type.
     fn dtype(&self, dtype: DType) -> &'static str;
     /// A known number.
     fn literal(&self, value: Value) -> String;
@@ -41,7 +41,7 @@ pub(crate) trait Language {
     fn endless_loop(&self) -> &'static str;
     /// The head of a conditional statement.
     fn condition(&self, condition: &str) -> String;
-    /// What comes between the sides of a conditional statement.
+    /// The text between the sides of a conditional statement.
     fn otherwise(&self) -> &'static str {
         "} else {"
     }
@@ -81,7 +81,7 @@ pub(crate) trait Language {
     fn fill(&self, array: &str, count: usize, value: &str) -> String;
     /// The head of a function of the program's own, which takes memory of these element types too.
     fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String;
-    /// What a function begins with: checks of lengths.
+    /// The beginning of a function: checks of lengths.
     fn prologue(&self, parameters: &[Parameter], scratch: &[DType]) -> Vec<String>;
     /// A call of a function of the program's own.
     fn call(&self, name: &str, arguments: &[String]) -> String;
@@ -93,19 +93,19 @@ pub(crate) trait Language {
     }
     /// Memory of a few elements of a function's own, under a name.
     fn local(&self, name: &str, dtype: DType, count: usize) -> String;
-    /// Whether [`Language::take`] changes what is taken from.
+    /// Whether [`Language::take`] changes the memory that it takes from.
     fn takes_in_turn(&self) -> bool {
         false
     }
     /// Known elements under a name.
     fn constant(&self, name: &str, dtype: DType, elements: &[String]) -> Vec<String>;
-    /// What known elements are called.
+    /// The name of known elements.
     fn constant_name(&self, name: &str) -> String;
-    /// What ends a function early, saying that it could not be finished.
+    /// Ends a function early, and reports that it could not be finished.
     fn fail(&self) -> &'static str {
         "return false;"
     }
-    /// What ends a function that could be finished.
+    /// Ends a function that could be finished.
     fn succeed(&self) -> &'static str {
         "return true;"
     }
@@ -122,5 +122,5 @@ pub(crate) fn scratch_name(dtype: DType) -> &'static str {
     }
 }
 
-/// All element types, those of wider elements first.
+/// All element types, wider elements first.
 pub(crate) const DTYPES: [DType; 5] = [DType::F64, DType::I64, DType::F32, DType::I32, DType::Bool];

@@ -1,7 +1,7 @@
 //! Nests as loops around expressions.
 //!
-//! A value is computed in the outermost loop that it needs, so what does not depend on inner loops is not computed again
-//! there. What is reduced by inner loops is in a variable of its own meanwhile, and where the innermost loop sums floats, in
+//! A value is computed in the outermost loop that it needs, so values that do not depend on inner loops are not computed again
+//! there. A reduction over inner loops accumulates in a variable of its own, and where the innermost loop sums floats, in
 //! several, so that the sums are vectors.
 
 use super::expression::Expression;
@@ -33,7 +33,7 @@ pub(crate) const SPELLED_OUT: i32 = 3;
 /// Longer expressions get a name.
 const WIDE: usize = 60;
 
-/// What a nest is written with.
+/// The state of writing a nest.
 pub(crate) struct NestWriter<'a> {
     pub(crate) language: &'a dyn Language,
     pub(crate) nest: &'a Nest,
@@ -57,9 +57,9 @@ pub(crate) struct NestWriter<'a> {
     stored: TermMap<u32, usize>,
     /// How many values are inside of all loops.
     innermost: usize,
-    /// Whether what is written now is one of several sums side by side.
+    /// The lane, if the text being written is one of several sums side by side.
     pub(crate) lane: Option<String>,
-    /// How many of the outermost loops are no loops: each of their steps runs the text on its own.
+    /// How many of the outermost loops are not written as loops: each of their steps runs the text on its own.
     pub(crate) parallel: usize,
     /// Where loops begin and end.
     pub(crate) limits: Vec<Limit>,
@@ -67,9 +67,9 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) dtype: &'a dyn Fn(u32) -> DType,
     /// Rows that the innermost loop goes through, while it is written.
     pub(crate) rows: Rows,
-    /// Whether what is written now is inside of all loops.
+    /// Whether the text being written is inside of all loops.
     is_inside: bool,
-    /// How the other loops are one, if they are.
+    /// How the other loops are merged into one, if they are.
     pub(crate) together: Option<Together>,
     /// How many neighbours along the innermost loop are loaded and stored as one vector.
     pub(crate) width: usize,
@@ -81,7 +81,7 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) given: Option<(u32, &'static str)>,
 }
 
-/// What is known of buffers: how they are called, how many elements of what type they have, and whether a nest goes on with what they have already.
+/// Facts about buffers: their names, their sizes and element types, and whether a nest adds to elements that they have already.
 #[derive(Clone, Copy)]
 pub(crate) struct Buffers<'a> {
     pub(crate) name: &'a dyn Fn(u32) -> String,
@@ -139,8 +139,8 @@ impl<'a> NestWriter<'a> {
         writer
     }
 
-    /// The buffers that are to be filled before the nest, with what: those that it combines with, if it comes to some of
-    /// their elements not at all or several times.
+    /// The buffers to be filled before the nest, with their values: those that it combines with, if it reaches some of their
+    /// elements not at all or several times.
     pub(crate) fn fills(&self, buffers: Buffers<'_>) -> Vec<(u32, shape::Value)> {
         let mut fills: Vec<(u32, shape::Value)> = Vec::new();
         let mut filled: HashSet<u32> = HashSet::new();
@@ -274,8 +274,8 @@ impl NestWriter<'_> {
         }
     }
 
-    /// For each value whether it needs a name: since its text would stand several times, as that of an index, or in the
-    /// steps of an inner loop.
+    /// For each value whether it needs a name: because its text would occur several times, as an index does, or inside an inner
+    /// loop.
     fn named(&self) -> Vec<bool> {
         let mut named: Vec<bool> = self.uses.iter().map(|&uses| uses > 1).collect();
         for (user, (value, _)) in self.nest.values.iter().enumerate() {
@@ -296,7 +296,7 @@ impl NestWriter<'_> {
         named
     }
 
-    /// What is inside of so many loops.
+    /// Writes the text inside of `level` loops.
     pub(crate) fn level(&mut self, text: &mut Text, level: usize) {
         self.is_inside = level == self.depth();
         self.values(text, level);
@@ -443,7 +443,7 @@ impl NestWriter<'_> {
         self.finish(text, at, op, dtype, &total);
     }
 
-    /// Stores what was reduced into a variable.
+    /// Stores the total that was reduced into a variable.
     pub(crate) fn finish(&mut self, text: &mut Text, at: usize, op: Reduction, dtype: DType, total: &str) {
         let store = &self.nest.stores[at];
         if self.assigned[at] {

@@ -7,8 +7,8 @@ use crate::kernel::{Affine, Mode, Nest, Value};
 /// Loops of fewer steps are short: vectors along them are worth less.
 const SHORT: usize = 4;
 
-/// What one step of an innermost loop costs an access, whose place moves by so many elements: its cache lines, in parts of a
-/// line of eight.
+/// The cost of one step of an innermost loop for an access whose position moves by so many elements: the cache lines touched,
+/// in lines of eight elements.
 fn moved(by: i64) -> f64 {
     match by.unsigned_abs() {
         0 => 0.0,
@@ -51,7 +51,7 @@ pub(crate) fn parallel_first(nest: &Nest) -> (Vec<usize>, usize) {
     let moves = |axis: &usize| nest.stores.iter().all(|store| store.at.coefficients[*axis] != 0);
     let mut parallel: Vec<usize> = axes.iter().copied().filter(moves).collect();
     for store in &nest.stores {
-        // Other axes reach too, and so do computed positions, which are those of rows.
+        // Other axes extend the range too, and so do computed positions, which select rows.
         let all: Vec<usize> = axes.iter().copied().filter(|&axis| store.at.coefficients[axis] != 0).collect();
         let reach: u128 = all
             .iter()

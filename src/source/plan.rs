@@ -28,14 +28,14 @@ pub(crate) struct Slot {
 #[derive(Default, Debug)]
 struct Slots {
     all: Vec<Slot>,
-    /// Those that are taken, by the step until which they are.
+    /// The slots in use, by the step until which they are needed.
     taken: BTreeSet<(usize, usize)>,
-    /// Those that are free, by element type and size.
+    /// The free slots, by element type and size.
     free: BTreeMap<DType, BTreeSet<(usize, usize)>>,
 }
 
 impl Slots {
-    /// A slot that is free before a step, until another one; it may become larger. Steps are come to in their order.
+    /// Takes a slot that is free from one step until another; it may grow. Steps are visited in order.
     fn take(&mut self, dtype: DType, count: usize, from: usize, until: usize) -> usize {
         while let Some(&(last, at)) = self.taken.first()
             && last < from
@@ -128,7 +128,7 @@ impl<'p> Plan<'p> {
         &self.slots.all
     }
 
-    /// Where a buffer is, or what it is an alias of.
+    /// The place of a buffer, or of the buffer that it is an alias of.
     pub(crate) fn place(&self, id: BufferId) -> Place {
         self.places[self.procedure.origin(id) as usize]
     }
@@ -140,7 +140,7 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// The buffers that nests alone write, and that no other step reads: within a nest what is written is at hand.
+/// The buffers that only nests write and that no other step reads: a nest has the values that it writes at hand.
 fn unread(procedure: &Procedure) -> HashSet<BufferId> {
     let (mut written, mut needed): (HashSet<BufferId>, HashSet<BufferId>) = (HashSet::new(), HashSet::new());
     for step in &procedure.steps {

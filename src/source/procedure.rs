@@ -18,7 +18,7 @@ const LISTED: usize = 16;
 /// Memory of so many elements is a function's own.
 const FEW: usize = 16;
 
-/// What has been written of a program.
+/// The parts of a program written so far.
 pub(crate) struct Writer<'a> {
     pub(crate) language: &'a dyn Language,
     /// Known arrays.
@@ -46,7 +46,7 @@ impl Written {
     }
 }
 
-/// How the arrays that a function takes are called, and which of them have more elements than their types say, or other ones
+/// The names of the arrays that a function takes, and which of them have more elements than their types say, or other elements
 /// in between. An argument that is changed in place is no parameter of its own, but the result that it becomes.
 pub(crate) struct Interface {
     pub(crate) arguments: Vec<String>,

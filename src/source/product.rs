@@ -29,11 +29,11 @@ pub(crate) fn sum_of(mut terms: Vec<(isize, String)>, offset: usize) -> String {
     if offset > 0 || sum.is_empty() {
         sum.push(offset.to_string());
     }
-    // What is subtracted comes last: places are not below 0.
+    // Subtracted terms come last, so that no intermediate position is below 0.
     subtracted.into_iter().map(text).fold(sum.join(" + "), |text, term| format!("{text} - {term}"))
 }
 
-/// The product of some rows and columns of it alone.
+/// The part of a product for a range of rows and columns.
 fn part(product: &Product, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> Product {
     let mut part = product.clone();
     let moved = |operand: &mut Strided, role: usize, start: usize| {

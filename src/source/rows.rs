@@ -20,7 +20,7 @@ impl NestWriter<'_> {
             Value::Load { buffer, at, guards } if guards.is_empty() => Some((*buffer, at, *dtype, false)),
             _ => None,
         });
-        // What is written is borrowed alone.
+        // A borrow for writing must be the only borrow of its array.
         let stores = nest.stores.iter().enumerate().filter_map(|(position, store)| {
             let plain = store.guards.is_empty() && store.index.is_none() && self.accesses[&store.buffer] == 1;
             let inside = match store.mode {

@@ -93,7 +93,7 @@ impl Function<'_, '_, '_> {
         Ok(())
     }
 
-    /// The two places of what is carried, or the one of what is changed there.
+    /// Declares the two places of a carry, or the single place of a carry that is changed in place.
     pub(crate) fn carry(&mut self, carry: &str, from: &str, to: Option<&str>, dtype: DType, count: usize) {
         for (name, array) in std::iter::once(("from", from)).chain(to.map(|to| ("to", to))) {
             let part = Part { array, offset: "0".into(), count: Some(count) };
@@ -118,7 +118,7 @@ impl Function<'_, '_, '_> {
         if self.sort(call) {
             return Ok(());
         }
-        // The operation alone reads buffers only, so it is a nest: what was in its way belonged to the program around it.
+        // On its own the operation reads only buffers, so it is a nest: only the surrounding program kept it from being one.
         let procedure = lower(&call.body.without_marks());
         if call.is_left_alone_by(&procedure) {
             let problem = "positions that can't be counted".into();

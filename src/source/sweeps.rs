@@ -1,9 +1,9 @@
-//! Loops that are gone through several times, or end by a condition.
+//! Loops that are swept several times, or end by a condition.
 //!
-//! Memory is planned ahead, so what is kept of the steps is kept of some steps at a time: of *stretches* between checkpoints,
-//! at which what each sweep carries is stored. Before a later sweep goes over a stretch, the earlier ones go over it again.
-//! A loop with a condition may have any number of steps, of which so many stretches can be gone back over; with more, the
-//! function says that it could not be finished.
+//! Memory is planned ahead, so values of the steps are kept for a few steps at a time: for *stretches* between checkpoints, at
+//! which the carries of each sweep are stored. Before a later sweep goes over a stretch, the earlier ones go over it again. A
+//! loop with a condition may have any number of steps, but memory is planned for a fixed number of stretches; with more, the
+//! function reports that it could not be finished.
 
 use super::procedure::{Function, Written};
 use crate::error::Result;
@@ -11,13 +11,13 @@ use crate::kernel::{BufferId, Sweeps};
 use crate::shape::{DType, Type};
 use crate::term::{Checkpoints, Steps};
 
-/// Bytes of memory for what is kept of the steps of a loop with a condition, and for what is stored at its checkpoints; and how many
-/// of each there are at least and at most.
+/// Bytes of memory for the kept values of a loop with a condition, and for its checkpoints; the least and the greatest number
+/// of each.
 const BYTES: usize = 1 << 20;
 const LEAST: usize = 64;
 const MOST: usize = 1 << 12;
 
-/// What a sweep is written with.
+/// The state of writing a sweep.
 struct Sweep {
     step: Written,
     /// The carries that the step changes in place.
@@ -27,11 +27,11 @@ struct Sweep {
     inputs: Vec<BufferId>,
     finals: Vec<BufferId>,
     outputs: Vec<BufferId>,
-    /// What it reads: sweep and position.
+    /// The values that it reads, by sweep and position.
     reads: Vec<(usize, usize)>,
-    /// For each value that it keeps its type, the memory, and whether it is kept of every step.
+    /// For each value that it keeps: type, memory, and whether every step's value is kept.
     keeps: Vec<(Type, String, bool)>,
-    /// Memory for what it carries at checkpoints.
+    /// Memory for its carries at checkpoints.
     stored: Vec<String>,
     scratch: Vec<String>,
 }
@@ -76,7 +76,7 @@ impl Function<'_, '_, '_> {
             let types = &own.body.results[own.carries..own.carries + own.keeps];
             types.iter().map(|&id| own.body.node(id).ty().clone()).collect::<Vec<Type>>()
         };
-        // What a step keeps that is read, and what is carried, in bytes.
+        // The bytes of a step's kept values that are read, and of the carries.
         let bytes = |ty: &Type| ty.bytes().unwrap_or(usize::MAX);
         let (mut of_step, mut of_state) = (0usize, 0usize);
         for (at, sweep) in loops.sweeps.iter().enumerate() {

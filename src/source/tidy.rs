@@ -40,7 +40,7 @@ fn nowhere(nest: &mut Nest) {
         }
     }
     for store in &mut nest.stores {
-        // Their guards are kept, and so is what is filled for them.
+        // Their guards are kept, and so is the fill before them.
         if store.index.is_none() && is_before(&store.at) {
             store.at = Affine::constant(0, nest.extents.len());
         }

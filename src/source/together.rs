@@ -1,5 +1,5 @@
-//! Reductions that are shared among work items: the loops inside of a result's position are one loop, of which each item does
-//! some steps.
+//! Reductions that are shared among work items: the loops inside of a result's position are merged into one loop, and each item
+//! runs some of its steps.
 
 use super::nest::NestWriter;
 use super::text::Text;
@@ -18,15 +18,15 @@ pub(crate) struct Together {
     pub(crate) finish: Finish,
 }
 
-/// What becomes of what an item has reduced.
+/// The use of an item's partial reduction.
 pub(crate) enum Finish {
     /// It is the result.
     Whole,
-    /// It is combined with what others of its group have, whose numbers among those of one result are `lane`, and that of all of
-    /// them goes on as this says, where there is a result.
+    /// It is combined with the partial reductions of the other items of its group, whose numbers among those of one result are
+    /// `lane`. The combined value is passed to `then` where `there` says that there is a result.
     Group { lanes: usize, group: usize, there: String, then: Box<Finish> },
-    /// The same where all items of a group have parts of one result. Its subgroups combine what their items have, and the first
-    /// of them combines that; `then` happens where `there` holds.
+    /// The same where all items of a group share one result. Subgroups combine their items' values, and the first subgroup
+    /// combines those; `then` follows where `there` holds.
     Subgroups { group: usize, there: String, then: Box<Finish> },
     /// It is an element of an array for each reduction, at this place.
     Part { arrays: Vec<String>, place: String },
@@ -38,7 +38,7 @@ pub(crate) fn counter(largest: usize) -> &'static str {
 }
 
 impl NestWriter<'_> {
-    /// The loop that the inner ones are together, and their positions from that of it.
+    /// The loop into which the inner loops are merged, and their positions, computed from its position.
     pub(crate) fn together(&mut self, text: &mut Text, level: usize) {
         let depth = self.depth();
         if level > self.parallel {
@@ -58,7 +58,7 @@ impl NestWriter<'_> {
         if self.width > 1 {
             let width = self.width;
             let whole = from(&start, format!("{width} * {}", together.lane));
-            // What is left of the steps is less than a vector.
+            // Fewer steps remain than a vector has.
             first = from(&format!("{end} - ({end} - {start}) % {width}"), together.lane.clone());
             self.bind_rows(text);
             let (more, step) = (format!("start + {width} <= {end}"), width * stride);
@@ -73,7 +73,7 @@ impl NestWriter<'_> {
         self.rows.clear();
     }
 
-    /// What becomes of what these stores have reduced into variables.
+    /// Passes on the values that these stores have reduced into variables.
     pub(crate) fn finish_together(&mut self, text: &mut Text, stores: &[usize]) {
         let Some(together) = self.together.take() else { return };
         let names = stores.iter().map(|at| format!("sum{at}")).collect();
@@ -156,8 +156,7 @@ impl NestWriter<'_> {
         text.close();
     }
 
-    /// Whether subgroups combine exactly as these reductions do: extremes of floats have rules of their own for what is no
-    /// number.
+    /// Whether subgroup functions combine exactly like these reductions: extremes of floats have rules of their own for NaN.
     pub(crate) fn has_subgroup_functions(&self) -> bool {
         let reduced = (0..self.nest.stores.len()).filter(|&at| self.nest.stores[at].mode != Mode::Write);
         reduced.map(|at| self.reduction(at)).all(|(op, dtype)| match op {
@@ -197,7 +196,7 @@ impl NestWriter<'_> {
     }
 }
 
-/// What combines the numbers of a subgroup's items.
+/// The function that combines the numbers of a subgroup's items.
 fn subgroup_function(op: Reduction) -> &'static str {
     match op {
         Reduction::Sum => "sub_group_reduce_add",

@@ -6,7 +6,7 @@ use super::text::Text;
 use crate::shape::DType;
 
 impl NestWriter<'_> {
-    /// How many numbers an item's position along one of the loops that are none counts: those of blocks of neighbours, where
+    /// How many positions of items there are along a loop that is not written as a loop: one for each block of neighbours, if
     /// items compute several.
     pub(crate) fn places(&self, axis: usize) -> usize {
         let extent = self.nest.extents[axis];
@@ -18,7 +18,7 @@ impl NestWriter<'_> {
         self.width > 1 && self.parallel == self.depth()
     }
 
-    /// What an item does along the innermost loop, which is none: a block of neighbours.
+    /// An item's work along the innermost loop, which is not written as a loop: a block of neighbours.
     pub(crate) fn block(&mut self, text: &mut Text, level: usize) {
         let axis = self.order[level];
         let (variable, extent, width) = (self.variable(axis), self.nest.extents[axis], self.width);

@@ -23,7 +23,7 @@ fn row(text: &'static str) -> Row {
     Row { text, calls: &[] }
 }
 
-/// The helpers and those that they call, each after those.
+/// The helpers and those that they call, callees first.
 fn ordered(helpers: &BTreeSet<Helper>, find: fn(&str, DType) -> Row) -> Vec<Helper> {
     let mut ordered: Vec<Helper> = Vec::new();
     let mut open: Vec<Helper> = helpers.iter().rev().cloned().collect();

@@ -39,7 +39,7 @@ macro_rules! exchanged {
     };
 }
 
-/// In memory of all and in that of a group, of elements of four bytes and of eight.
+/// For global and local memory, with elements of four and of eight bytes.
 macro_rules! everywhere {
     ($name:literal, $combined:literal) => {
         [
@@ -97,10 +97,10 @@ const SOME_SUM: [&str; 2] = truth!("sum", "if (value) *at = 1;");
 const SOME_MAX: [&str; 2] = truth!("max", "if (value) *at = 1;");
 const ALL: [&str; 2] = truth!("min", "if (!value) *at = 0;");
 
-/// The factor of some steps and then that of others as one. Products of factors may be too large or too small for their type
-/// though no step's factor is: they are the largest number then, or the smallest of full precision, and stay so as long as no
-/// other factor is 0 or infinite. Of such an overflow and such an underflow the first decides, as it does for what is carried.
-/// Nearly all factors are none of this, which is found out first: scans of factors would wait for it otherwise, not for memory.
+/// The product of the factors of consecutive groups of steps. A product of factors may overflow or underflow its type though no
+/// step's factor does: it is then the largest number, or the smallest of full precision, and stays so as long as no other
+/// factor is 0 or infinite. If both overflow and underflow occur, the first decides, as it does for the carry. Nearly all
+/// factors are neither, which is tested first: otherwise scans of factors would wait for this instead of for memory.
 macro_rules! factor {
     ($largest:literal, $smallest:literal) => {
         concat!(
@@ -142,7 +142,8 @@ macro_rules! factor {
     };
 }
 
-/// A number by such a factor: infinite where the factor is too large, but for 0, and 0 where it is too small, but for infinity.
+/// A number times such a factor: infinite where the factor overflowed, except for 0, and 0 where it underflowed, except for
+/// infinity.
 macro_rules! scaled {
     ($largest:literal, $smallest:literal) => {
         concat!(
@@ -164,8 +165,8 @@ macro_rules! scaled {
     };
 }
 
-/// What some steps add, by the factor of those behind them. Of nothing that is added an infinite factor makes nothing: whether the
-/// carry that it meets there is 0 shows in the product of the factors.
+/// The summand of some steps, times the factor of the later ones. An infinite factor leaves a summand of zero as it is: the
+/// product of the factors shows whether the carry that it meets there is 0.
 const SCALED_SUMMAND: &str = "\
 T P_scaled_summand_S(T factor, T x)
 {
@@ -173,9 +174,9 @@ T P_scaled_summand_S(T factor, T x)
 }
 ";
 
-/// Has what an item wrote before it be there for other groups before what it writes behind it, and what it reads behind it be no
-/// older than what it read before. The fence of OpenCL 1.2 promises that to the item's own group alone, so that languages which
-/// say it to the whole device are asked where it is known how.
+/// Makes everything that an item wrote before the fence visible to other groups before anything that it writes after, and lets
+/// reads after the fence see nothing older than reads before it. The fence of OpenCL 1.2 promises this to the item's own group
+/// only, so the compiler's fence for the whole device is used where it is known.
 const FENCE: &str = "\
 void P_fence_S(void)
 {
@@ -194,7 +195,7 @@ void P_fence_S(void)
 /// Whether a key comes before another one, whatever their positions: NaN comes last.
 const BEFORE: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";
 
-/// What a helper calls, of an element type.
+/// The helpers that a helper calls, for an element type.
 macro_rules! calls {
     ($name:literal, $dtype:expr) => {
         match $dtype {
