@@ -78,8 +78,8 @@ fn accumulate_merged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     Some(arena.add(Op::Accumulate(smaller), &[updates]))
 }
 
-/// An accumulation whose positions can be solved for those of the updates is a view of the updates that reads outside
-/// where nothing is added, summed over axes that stay free, unless that were more work.
+/// An accumulation whose positions can be solved for the positions of the updates becomes a view of the updates, summed over
+/// axes that stay free, unless that is more work. The view reads outside where nothing is added.
 fn accumulate_solved(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Accumulate(map) = op else { return None };
     let equations = map.solved()?;
@@ -115,7 +115,7 @@ fn accumulate_solved(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
         rows.push(row);
         offsets.push(offset);
     }
-    // What remains of the other equations must be 0 where something is added: the position along an axis of extent 1.
+    // The residue of the other equations must be 0 where something is added: it is the position along an axis of extent 1.
     for equation in equations.iter().filter(|equation| equation.pivot.is_none()) {
         let fixed = equation.source.iter().all(|&coefficient| coefficient == 0);
         if fixed && equation.constant == 0 {

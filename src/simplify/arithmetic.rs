@@ -1,6 +1,6 @@
-//! Elementwise arithmetic: constants folded, neutral elements dropped, integer expressions brought into one form.
+//! Elementwise arithmetic: constants folded, neutral elements dropped, integer expressions normalised.
 //!
-//! What holds for floats holds with NaN and infinities too; only the sign of a zero may change.
+//! Rules for floats also hold with NaN and infinities; only the sign of a zero may change.
 
 use super::bounds::Fact;
 use super::{Rules, Simplifier};
@@ -82,9 +82,9 @@ fn in_range(op: Binary, a: Value, b: Value) -> Option<Value> {
     (is_normal || is_special(a) || is_special(b)).then_some(result)
 }
 
-/// How far constant factors may be from 1 all together, in powers of two, that multiply a sum instead of what it adds up, or
-/// one factor of what it adds up instead of another: a fourth of the exponents that there are. Larger and smaller ones may be
-/// what keeps products in the range of numbers. Of integers any may.
+/// How far the constant factors together may be from 1, in powers of two, to be moved out of a sum onto the result, or from one
+/// factor of its terms to another: a fourth of the type's exponents. Larger and smaller ones may be there to keep products in
+/// range. Integers have no limit.
 pub(super) fn movable_exponent(dtype: DType) -> f64 {
     match dtype {
         DType::F32 => 32.0,
@@ -130,7 +130,7 @@ fn constant_operands(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     Some(arena.add(Op::Constant(value), &[]))
 }
 
-/// What is known of the operation's result before it is added; of floats nothing is.
+/// The fact about the operation's result before it is added; there are no facts about floats.
 fn fact(arena: &Simplifier, op: &Op, args: &[NodeId]) -> Option<(Type, Fact)> {
     let is_float = match op {
         Op::Unary(_) | Op::Binary(_) | Op::View(_) => arena.ty(args[0]).dtype.is_float(),
@@ -297,7 +297,7 @@ fn constants_added(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<N
     }
     let add = Op::Binary(Binary::Add);
     if let Some((x, inner)) = with_constant(arena, a, Binary::Add) {
-        // Of `(x + c) - d` nothing comes here: that is an addition.
+        // `(x + c) - d` never gets here: it is an addition.
         if let (Binary::Add, Some(outer)) = (kind, arena.uniform(b)) {
             let sum = filled(arena, b, compute(Binary::Add, inner, outer));
             return Some(arena.add(add, &[x, sum]));
@@ -344,7 +344,7 @@ fn sum_of_multiples(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<
     Some(arena.add(Op::Binary(Binary::Mul), &[x, factor]))
 }
 
-/// What was computed with the operands exchanged is not computed again.
+/// Reuses the result for exchanged operands if it was computed before.
 fn exchanged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (Binary::Add | Binary::Mul | Binary::And | Binary::Or, a, b) = binary(op, args)? else { return None };
     arena.graph.find(op, &[b, a])

@@ -1,4 +1,4 @@
-//! What is known of integer and boolean arrays before any input is seen: intervals, and affine forms.
+//! Facts about integer and boolean arrays before any input is seen: intervals, and affine forms.
 
 use super::Simplifier;
 use crate::affine::AffineMap;
@@ -8,15 +8,15 @@ use crate::structural::{Interval, hull};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use smallvec::SmallVec;
 
-/// What is known of the elements of a node.
+/// Facts about the elements of a node.
 #[derive(Clone, Debug)]
 pub struct Fact {
     /// Smallest and largest element, of an integer or (as 0 and 1) boolean array.
     pub interval: (i64, i64),
     /// The element as an affine function of its position, of an integer array.
     pub affine: Option<Affine>,
-    /// Whether the elements are finite wherever those of the parameters are, but for overflow of sums and products: so not
-    /// what a mask may have been written to avoid.
+    /// Whether the elements are finite wherever the parameters' elements are, apart from overflow of sums and products. It is
+    /// false for values that a mask may have been written to avoid.
     pub regular: bool,
 }
 
@@ -66,19 +66,19 @@ impl Fact {
         Fact { interval: full_range(ty.dtype), affine: None, regular: true }
     }
 
-    /// The fact for a node, from those of its operands.
+    /// The fact for a node, from the facts for its operands.
     pub(super) fn of<'a>(node: &Node, fact: impl Fn(NodeId) -> &'a Fact, ty: impl Fn(NodeId) -> &'a Type) -> Fact {
         if node.types.len() != 1 {
             return Fact { interval: (i64::MIN, i64::MAX), affine: None, regular: false };
         }
         let own = node.ty();
-        // The operand of an output has several types, none of which says more.
+        // The operand of an output has several types, but the fact for it concerns the first only.
         let regular = !own.dtype.is_float() || is_regular(&node.op) && node.args.iter().all(|&arg| fact(arg).regular);
         if own.dtype.is_float() || matches!(node.op, Op::Output(_)) {
             return Fact { regular, ..Fact::unknown(own) };
         }
         let args: SmallVec<[&Fact; 3]> = node.args.iter().map(|&arg| fact(arg)).collect();
-        // Of a float operand nothing is known: its interval is never looked at.
+        // There are no facts about float operands: their intervals are never looked at.
         let integral = node.args.iter().all(|&arg| !ty(arg).dtype.is_float());
         let interval = derive_interval(node, &args, integral, &ty);
         let affine = match integral && own.dtype.is_integer() {
@@ -89,7 +89,7 @@ impl Fact {
     }
 }
 
-/// Whether an operation gives finite floats for finite ones, but for overflow of sums and products.
+/// Whether an operation gives finite floats for finite ones, apart from overflow of sums and products.
 fn is_regular(op: &Op) -> bool {
     match op {
         Op::Constant(array) => match array.uniform() {
@@ -103,7 +103,7 @@ fn is_regular(op: &Op) -> bool {
     }
 }
 
-/// Which nodes of a graph are finite wherever its parameters are, but for overflow of sums and products.
+/// Which nodes of a graph are finite wherever its parameters are, apart from overflow of sums and products.
 pub(crate) fn regular(graph: &Graph) -> Vec<bool> {
     let mut regular: Vec<bool> = Vec::with_capacity(graph.len());
     for id in 0..graph.len() {
@@ -341,7 +341,7 @@ fn reshaped(form: &Affine, from: &[usize], to: &[usize]) -> Option<Affine> {
     })
 }
 
-/// What is known of each node of a program.
+/// Facts about each node of a program.
 pub(crate) fn facts(body: &Body) -> Vec<Fact> {
     let mut facts: Vec<Fact> = (0..body.arity()).map(|at| Fact::unknown(body.parameter_type(at))).collect();
     for node in &body.nodes[body.arity()..] {

@@ -1,4 +1,4 @@
-//! Help for the tests of rules: a program and what became of it are run on the same inputs.
+//! Help for the tests of rules: runs a program and its simplified form on the same inputs.
 
 use super::simplify;
 use crate::concrete::{Array, Concrete, Scalar};

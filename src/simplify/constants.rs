@@ -1,5 +1,5 @@
-//! What depends on no parameter, computed once and for all: for programs that are run, since large tables make them hard to
-//! read, and hide from the rules what they are made of.
+//! Computes values that depend on no parameter once and for all. Only programs that are to be run get this pass: large tables
+//! are hard to read, and hide their structure from the rules.
 
 use crate::concrete::{self, Array};
 use crate::operation::{Binary, Unary};
@@ -22,16 +22,16 @@ struct Limits {
 
 const LIMITS: Limits = Limits { each: 1 << 22, all: 1 << 24 };
 
-/// An elementwise operation on nothing but iotas, numbers and views of those is cheaper done again than read, from so many
+/// Elementwise operations on nothing but iotas, numbers and views of those are cheaper recomputed than read, from this many
 /// elements on.
 const READ: usize = 4096;
 
 /// The program with its largest parts that depend on no parameter as tables, in nested bodies too.
 ///
-/// Iotas, constants that are the same everywhere, views of constants, and positions that are sums and multiples of these stay: they
-/// take no memory, and engines compute them where they are used, or know by them which elements are read and written. Tables have at
-/// most 2²² elements, all of them together 2²⁴, and so has what is computed on the way; loops and what else has a body is left as it
-/// is, for it may take any time.
+/// Iotas, constants that are the same everywhere, views of constants, and positions that are sums and multiples of these stay:
+/// they take no memory, and engines compute them where they are used, or derive from them which elements are read and written.
+/// Each table has at most 2²² elements, all of them together 2²⁴; the same limits apply to intermediate values. Loops and other
+/// operations with bodies are left alone, since they may take any time.
 pub fn fold_constants(body: &Body) -> Body {
     fold_within(body, LIMITS)
 }
@@ -49,7 +49,7 @@ struct Folding {
     bodies: HashMap<*const Body, Arc<Body>>,
 }
 
-/// Whether the result takes no memory, or as much as that of the operand, which a program reads in another way.
+/// Whether the result only rereads its operand, in no memory or in as much as the operand has.
 fn is_read(op: &Op) -> bool {
     matches!(op, Op::View(_) | Op::Reshape(_))
 }
@@ -58,7 +58,7 @@ fn is_leaf(op: &Op) -> bool {
     matches!(op, Op::Constant(_) | Op::Iota(_))
 }
 
-/// What is known of the nodes of a body.
+/// Facts about the nodes of a body.
 struct Known {
     /// Whether a node can be computed without parameters, within the limits.
     computable: Vec<bool>,
@@ -108,7 +108,7 @@ impl Folding {
         });
         self.room = tables.fold(self.room, usize::saturating_sub);
         let known = Known::of(body, self.each);
-        // From the results on: what is folded needs none of its operands any more.
+        // Backwards from the results: a folded node needs none of its operands any more.
         let mut needed = vec![false; body.nodes.len()];
         body.results.iter().for_each(|&id| needed[id as usize] = true);
         let mut chosen: Vec<NodeId> = Vec::new();

@@ -239,8 +239,8 @@ fn form(arena: &Simplifier, index: NodeId) -> Option<Form> {
     })
 }
 
-/// The first axis at which two adjacent index arrays are quotient and remainder of one position by the extent of the
-/// second: that position, as of the two axes in one.
+/// The first axis at which two adjacent index arrays are quotient and remainder of one position by the extent of the second
+/// axis, with that position: it indexes the two axes merged.
 fn split_at(arena: &Simplifier, extents: &[usize], indices: &[NodeId]) -> Option<(usize, NodeId)> {
     (1..indices.len()).find_map(|at| {
         let (Form::Quotient(a, n), Form::Remainder(b, m)) = (form(arena, indices[at - 1])?, form(arena, indices[at])?)
@@ -315,8 +315,8 @@ fn with_outer(shape: &[usize], outer: &[usize]) -> Shape {
     result
 }
 
-/// A gather at `i rem n` is the first `n` rows again and again, at `i quot n` each row `n` times: no index arrays, and
-/// nothing larger than the result, but for a last incomplete period.
+/// A gather at `i rem n` repeats the first `n` rows, at `i quot n` each row `n` times: no index arrays, and nothing larger than
+/// the result, apart from a last incomplete period.
 fn gather_periodic(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Gather = op else { return None };
     let period = period(arena, &args[1..])?;

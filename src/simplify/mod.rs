@@ -86,7 +86,7 @@ pub(crate) type SimplifiedBodies = HashMap<Arc<Body>, Arc<Body>>;
 /// An arena that simplifies every node as it is added.
 pub struct Simplifier {
     graph: Graph,
-    /// What is known of each node's elements.
+    /// Facts about each node's elements.
     facts: Vec<Fact>,
     /// A rule that stands in for the one of this name.
     replaced: Option<(&'static str, Rule)>,
@@ -126,7 +126,7 @@ impl Simplifier {
         }
     }
 
-    /// Exchanges what is known of nested bodies, which several arenas use one after the other.
+    /// Exchanges the facts about nested bodies, which several arenas use in turn.
     pub(crate) fn exchange_bodies(&mut self, bodies: &mut SimplifiedBodies) {
         std::mem::swap(&mut self.bodies, bodies);
     }
@@ -134,7 +134,7 @@ impl Simplifier {
     /// A node that is equal to the operation on the operands, and at most as expensive.
     pub fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
         let hash = Graph::hash(&op, args);
-        // What is in the arena was found to be irreducible, or postponed.
+        // Nodes in the arena are irreducible or postponed.
         if let Some(id) = self.graph.find_hashed(hash, &op, args) {
             return match self.postponed.get(&id) {
                 Some(&Some(reduced)) => reduced,
@@ -158,8 +158,8 @@ impl Simplifier {
         reduced.unwrap_or_else(|| self.add_irreducible(hash, op, args))
     }
 
-    /// As [`Self::add`], of an operation whose rules came to others too deep: those are added first, each after what is too deep
-    /// in it. What was built on the postponed nodes is left, and nothing uses it.
+    /// As [`Self::add`], for an operation whose rules met others nested too deeply: those are added first, in the same way.
+    /// Nodes that were built on the postponed ones stay behind unused.
     #[cold]
     fn add_after_postponed(&mut self, hash: u64, op: &Op, args: &[NodeId]) -> NodeId {
         let mut waiting = std::mem::take(&mut self.open);
@@ -254,7 +254,7 @@ impl Simplifier {
         self.graph.ty(id)
     }
 
-    /// What is known of a node's elements.
+    /// Facts about a node's elements.
     pub fn fact(&self, id: NodeId) -> &Fact {
         &self.facts[id as usize]
     }
@@ -314,8 +314,8 @@ pub(crate) fn simplify_added(body: Body, is_settled: bool) -> Body {
     with_passes(body, is_settled, None, &mut HashMap::new())
 }
 
-/// The passes applied to a program, and the rules to what they change. Rules look at nothing but what a node is computed
-/// from, so that they are not tried again on what is irreducible.
+/// The passes applied to a program, and the rules to the nodes that they change. Rules look only at a node's operands, direct
+/// and indirect, so irreducible nodes are not tried again.
 fn with_passes(
     body: Body,
     is_settled: bool,
@@ -352,7 +352,7 @@ pub(crate) fn pruned(mut body: Body) -> Body {
     body
 }
 
-/// What needs to know the uses of nodes, and so is not a rule.
+/// The passes: they need the uses of nodes, and so are not rules.
 fn passes(body: &Body) -> Cow<'_, Body> {
     let pruned = loops::prune(body).map_or(Cow::Borrowed(body), Cow::Owned);
     match sums::merge_sums(&pruned) {

@@ -1,5 +1,5 @@
-//! Reductions: merged with each other, and moved inward past what only arranges or repeats their operand. What sums of
-//! products become is in [`super::contract`], factors and signs included.
+//! Reductions: merged with each other, and moved inward past operations that only arrange or repeat their operand.
+//! [`super::contract`] treats sums of products, including factors and signs.
 
 use super::arithmetic::{exponent, movable_exponent};
 use super::contract::is_outer_product;
@@ -79,9 +79,8 @@ fn equal_elements(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
     Some(arena.full(&reduced(&shape, axes), product.element(0)))
 }
 
-/// A divisor that is the same for all that is added up divides the sum: once, and what is added up may be a product. One that
-/// is computed, or far from 1, may be what keeps terms in the range of numbers: it stays, but where an outer product is added
-/// up.
+/// A divisor that is the same for all terms divides the sum: once, and the terms may become products. A divisor that is
+/// computed, or far from 1, may be there to keep terms in range: it stays, except where the terms are an outer product.
 fn sum_of_quotients(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (Reduction::Sum, axes, operand) = parts(op, args)? else { return None };
     let (Op::Binary(Binary::Div), &[dividend, divisor]) = arena.parts(operand) else { return None };
@@ -114,14 +113,14 @@ fn ties_matter(arena: &Simplifier, reduction: Reduction, source: NodeId) -> bool
     reduction != Reduction::Sum && arena.ty(source).dtype.is_float()
 }
 
-/// Whether these axes of an array go from outer to inner ones, those of at most one element aside.
+/// Whether these axes of an array go from outer to inner ones, ignoring axes of at most one element.
 fn in_order(arena: &Simplifier, array: NodeId, axes: impl Iterator<Item = usize>) -> bool {
     axes.filter(|&axis| arena.ty(array).shape[axis] > 1).is_sorted()
 }
 
-/// A sum of an index, as an integer or cast to a float, that does not depend on where it is: it is known.
+/// A sum of an index, as an integer or cast to a float, that does not depend on the position is a known number.
 ///
-/// Of floats it must be so small that no order of adding up rounds.
+/// For floats it must be so small that it is exact in every order of summation.
 fn sum_of_index(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (Reduction::Sum, axes, operand) = parts(op, args)? else { return None };
     let ty = arena.ty(operand).clone();
@@ -153,7 +152,7 @@ fn sum_of_index(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<Node
 /// A sum over a concatenation of up to so many parts is taken apart.
 const PARTS: usize = 8;
 
-/// A sum along the axis of a concatenation is the sum of the sums of its parts: what is concatenated is not stored.
+/// A sum along the axis of a concatenation is the sum of the sums of its parts: the concatenation is not stored.
 fn sum_of_parts(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (Reduction::Sum, axes, operand) = parts(op, args)? else { return None };
     let (&Op::Concatenate(axis), pieces) = arena.parts(operand) else { return None };
@@ -225,7 +224,7 @@ fn repetitions(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
             node = arena.add(Op::Binary(Binary::Mul), &[node, times]);
         }
     }
-    // What is left of the view's axes, and which of those the node has.
+    // The view's remaining axes, and which of those the node has.
     let left = others(map.result().len(), axes);
     let result: Shape = left.iter().map(|&axis| map.result()[axis]).collect();
     let places: Axes = (0..left.len()).filter(|&at| !ignored.contains(&left[at])).collect();

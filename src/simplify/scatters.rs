@@ -1,12 +1,11 @@
-//! Products and sums of scatters: what is multiplied are the updates, with what the other factor has where they go.
+//! Products and sums of scatters: the updates are multiplied by the other factor's elements at their positions.
 //!
 //! The derivative of a smallest or largest element is a scatter of one update for each row, with 0 everywhere else. A product
-//! with it needs of the other factor only the elements at the updates' positions:
-//! `Σ_i [p_i = j] u_i · x[i, j]` is a scatter of `u_i · x[i, p_i]` at `p_i`. The rules here move scatters towards the results,
-//! and hold for all scatters, since they are linear in their updates; those that add a gather ask that there be fewer updates
-//! than elements. The updates are multiplied with no 0 that they were not multiplied with before, since what is written
-//! outside is ignored, and a position that a sum has no more use for must be inside; but what the other factor has where
-//! nothing is written has no influence any more, were it infinite.
+//! with it needs of the other factor only the elements at the updates' positions: `Σ_i [p_i = j] u_i · x[i, j]` is a scatter of
+//! `u_i · x[i, p_i]` at `p_i`. The rules here move scatters towards the results. They hold for all scatters, since scatters are
+//! linear in their updates; rules that add a gather require fewer updates than elements. No update is newly multiplied by 0: a
+//! write outside is ignored, and a position that a sum no longer uses must be inside. But the other factor's elements where
+//! nothing is written lose their influence, even if they were infinite.
 
 use super::bounds::{inside, interval};
 use super::contract::Labels;
@@ -101,8 +100,8 @@ impl Labelled {
     }
 }
 
-/// The array at the positions of a scatter's updates: what it has along the axes that the scatter indexes is gathered. The
-/// labels `steps` are those of the positions' axes, which come first.
+/// The array at the positions of a scatter's updates: a gather along the axes that the scatter indexes. The labels `steps`
+/// belong to the positions' axes, which come first.
 fn at_updates(arena: &mut Simplifier, scattered: &Scattered, other: Labelled, steps: &[Label]) -> Labelled {
     let indexed = scattered.extents.len();
     let number = |label: &Label| scattered.labels[..indexed].iter().position(|l| l == label);
@@ -130,10 +129,10 @@ fn at_updates(arena: &mut Simplifier, scattered: &Scattered, other: Labelled, st
 }
 
 /// The sum, over the labels that `result` lacks, of an operation that is linear in the scatter, as a scatter of the operation
-/// on the updates. `combine` is given the updates, the other array at their positions, and the labels and shape of what is
-/// wanted.
+/// on the updates. `combine` is given the updates, the other array at their positions, and the labels and shape of the wanted
+/// result.
 ///
-/// `None` where a position along a summed axis may be outside, and where what is scattered would be larger than the arrays
+/// `None` where a position along a summed axis may be outside, and where the scattered array would be larger than the arrays
 /// that were there before.
 fn moved(
     arena: &mut Simplifier,
@@ -309,7 +308,7 @@ fn added(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     Some(arena.add(scatter, &operands))
 }
 
-/// Elements that are written at the positions of the write before have nothing of that.
+/// Elements that are written at the positions of the previous write replace all of it.
 fn written_over(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::ScatterSet = op else { return None };
     let (Op::ScatterSet, before) = arena.parts(args[0]) else { return None };
@@ -334,7 +333,7 @@ fn within(arena: &mut Simplifier, index: NodeId, extent: usize) -> Option<NodeId
     both(arena, above, below)
 }
 
-/// The conjunction of masks, of which each may be missing.
+/// The conjunction of two masks, either of which may be missing.
 fn both(arena: &mut Simplifier, a: Option<NodeId>, b: Option<NodeId>) -> Option<NodeId> {
     match (a, b) {
         (Some(a), Some(b)) => Some(arena.add(Op::Binary(Binary::And), &[a, b])),
@@ -351,8 +350,8 @@ fn masked(arena: &mut Simplifier, updates: NodeId, mask: NodeId) -> NodeId {
     arena.add(Op::Select, &[mask, updates, zero])
 }
 
-/// A sum of a scatter over axes that it indexes is a scatter along the others, of the updates that are inside: what is
-/// scattered into, and summed, is smaller. A sum over other axes happens before.
+/// A sum of a scatter over axes that it indexes is a scatter along the others, of the updates that are inside: the scattered
+/// and summed arrays are smaller. A sum over other axes happens before.
 fn sum(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Reduce(Reduction::Sum, axes) = op else { return None };
     let (Op::Scatter(extents), operands) = arena.parts(args[0]) else { return None };

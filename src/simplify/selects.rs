@@ -51,15 +51,15 @@ fn negation(arena: &Simplifier, node: NodeId) -> Option<NodeId> {
     }
 }
 
-/// A mark of what is marked already, or has no derivative, goes.
+/// Removes the mark of a value that is marked already, or has no derivative.
 fn needless_mark(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Mark = op else { return None };
     let constant = matches!(arena.node(args[0]).op, Op::Mark | Op::Constant(_)) || !arena.ty(args[0]).dtype.is_float();
     constant.then_some(args[0])
 }
 
-/// One side is left of a selection by a constant. It keeps the mark of a chosen branch where there was another branch, and
-/// not just zeros in its place.
+/// A selection by a constant becomes one of its sides. The mark of a chosen branch is kept where the other side was a branch,
+/// and not just a uniform value such as zeros.
 fn decided(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (mask, yes, no) = parts(op, args)?;
     let (side, other) = match arena.uniform(mask)? {
@@ -69,13 +69,13 @@ fn decided(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     Some(if arena.uniform(other).is_some() { side } else { arena.add(Op::Mark, &[side]) })
 }
 
-/// Where both sides are the same, nothing is selected.
+/// A selection between equal sides is that side.
 fn equal_sides(_: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (_, yes, no) = parts(op, args)?;
     (yes == no).then_some(yes)
 }
 
-/// A selection of which a side is a truth value is a logical operation.
+/// A selection with a truth value for a side is a logical operation.
 fn truth_values(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (mask, yes, no) = parts(op, args)?;
     if arena.ty(yes).dtype != DType::Bool {
@@ -124,7 +124,7 @@ fn nested_zero(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
     Some(arena.add(Op::Select, &[both, yes, no]))
 }
 
-/// What is scattered is 0 where nothing is written: it needs no mask that says where.
+/// A scatter is 0 where nothing is written: it needs no mask that says where.
 fn written(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (mask, yes, no) = parts(op, args)?;
     let mask = match arena.parts(mask) {
@@ -154,7 +154,7 @@ fn joined(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     Some(arena.add(Op::Select, &[mask, inner, zero]))
 }
 
-/// What a mask leaves, and what its opposite leaves: a selection of which a side is 0.
+/// A selection with a side of 0: the mask, and the value kept by the mask or by its opposite.
 fn half(arena: &Simplifier, node: NodeId) -> Option<(NodeId, [Option<NodeId>; 2])> {
     let (op, args) = arena.parts(node);
     let (mask, yes, no) = parts(op, args)?;

@@ -1,8 +1,8 @@
 //! Sums of pads, of scatters and of masked arrays, over whole programs: a gradient often adds many arrays that are 0 almost
 //! everywhere.
 //!
-//! This is a pass and not a rule, so that a chain of `k` additions takes `O(k log k)` time: a rule would see one addition
-//! at a time, and copy what it has joined so far each time.
+//! This is a pass and not a rule, so that a chain of `k` additions takes `O(k log k)` time: a rule would see one addition at a
+//! time, and copy the parts joined so far each time.
 
 use super::views::{offsets_of, rows_of};
 use crate::affine::AffineMap;
@@ -140,7 +140,7 @@ fn support(map: &AffineMap) -> Option<Support> {
     (size(&extents) > 0).then_some(Support { start, extents })
 }
 
-/// A view without what it has of zeros around its support.
+/// A view without the zeros that it reads around its support.
 fn core(graph: &mut Graph, view: NodeId, support: &Support) -> Option<NodeId> {
     let node = graph.node(view);
     let Op::View(map) = &node.op else { return None };
@@ -347,7 +347,7 @@ fn join_lane(graph: &mut Graph, mut lane: Vec<Part>, axis: usize) -> Part {
     Part { core: graph.add(Op::Concatenate(axis), &pieces), support, whole: None }
 }
 
-/// Selections by one mask of which a side is 0 become one, of sums of their sides. Those without such a side stay.
+/// Selections by one mask with a side of 0 become one selection, of sums of their sides. Others stay.
 fn join_selections(graph: &mut Graph, selections: Vec<NodeId>) -> Vec<NodeId> {
     let mut groups: Vec<Vec<NodeId>> = Vec::new();
     let mut places: HashMap<NodeId, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! What the tests of the rule tables share: programs written down, simplified, shown, and run before and after.
+//! Common parts of the tests of rule tables: programs written down, simplified, shown, and run before and after.
 
 use super::simplify;
 use crate::affine::AffineMap;

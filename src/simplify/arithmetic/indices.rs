@@ -1,4 +1,4 @@
-//! Integer arithmetic of indices: one form for what is affine, and what bounds decide.
+//! Integer arithmetic of indices: a normal form for affine expressions, and decisions by bounds.
 
 use super::{binary, fact, filled, negated, with_constant};
 use crate::affine::AffineMap;
@@ -9,11 +9,11 @@ use crate::simplify::bounds::{Affine, Fact};
 use crate::simplify::views_of::view;
 use crate::term::{NodeId, Op};
 
-/// A view of an index that moves along at most one axis is an index of that axis alone: what is not read of it need not
-/// exist.
+/// A view of an index that moves along at most one axis is an index of that axis alone: positions that the view does not read
+/// need not exist.
 pub(in crate::simplify) fn view_of_index(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::View(map) = op else { return None };
-    // Repetition of an index of one axis is what `affine_form` leaves.
+    // `affine_form` produces repetitions of an index of one axis.
     let plain = |axis: usize| {
         let own = |column: usize| map.coefficient(0, column) == i64::from(column == axis);
         map.offset(0) == 0 && map.source()[0] == map.result()[axis] && (0..map.result().len()).all(own)

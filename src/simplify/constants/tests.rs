@@ -25,7 +25,7 @@ fn ascending(ty: &Type) -> Array {
     Array::from_vec(&ty.shape, (0..ty.size()).map(|at| at as f64).collect())
 }
 
-/// Folds, and checks that the results are the same, and that nothing is left to fold.
+/// Folds, and checks that the results are the same, and that a second pass folds nothing.
 fn folded(body: &Body) -> Body {
     let folded = fold_constants(body);
     assert!(folded.is_well_formed());
@@ -46,7 +46,7 @@ fn index_arithmetic_becomes_a_table() {
         let shifted = with(g, Binary::Sub, index, 1);
         vec![g.add(Op::Gather, &[0, index]), g.add(Op::Gather, &[0, shifted])]
     });
-    // What both have in common is computed once.
+    // The common part is computed once.
     assert_eq!(operations(&folded(&body)), ["constant", "constant", "gather", "gather"]);
     // A result that is known, sums and comparisons included.
     let body = program(&[], |g| {

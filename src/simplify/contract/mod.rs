@@ -73,8 +73,8 @@ fn sum_of_contraction(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Optio
     plan_contraction(arena, &spec.left, &spec.right, result, &operands)
 }
 
-/// A contraction whose operands are the bare arrays: without views that its labels express, signs and constant factors;
-/// with its operands in a fixed order. A product that sums nothing is elementwise where one operand has all labels.
+/// A contraction on the bare arrays, in a fixed order: without views that its labels express, signs and constant factors. A
+/// product that sums nothing is elementwise where one operand has all labels.
 fn operands(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Contract(spec) = op else { return None };
     plan_contraction(arena, &spec.left, &spec.right, spec.result.clone(), args)

@@ -133,7 +133,7 @@ fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<Plan> {
     best
 }
 
-/// What a choice costs, in additions and multiplications; `None` where it is not possible.
+/// The cost of a choice, in additions and multiplications; `None` where it is not possible.
 fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<Place>) -> Option<Plan> {
     let (mut cost, mut stored) = (0u128, 0u128);
     let mut add = |amount: u128| cost = cost.saturating_add(amount);
@@ -251,7 +251,7 @@ impl Summing<'_> {
         view(arena, factor.node, map)
     }
 
-    /// The factor summed over those of its labels that are in a set.
+    /// The factor summed over its labels in a set.
     fn sum_labels(&self, arena: &mut Simplifier, factor: Factor, set: u32) -> Factor {
         let summed = |label: Label| set >> label & 1 == 1;
         let axes: Axes = (0..factor.labels.len()).filter(|&axis| summed(factor.labels[axis])).collect();
@@ -310,7 +310,7 @@ fn contraction(arena: &mut Simplifier, left: Factor, right: Factor, result: Labe
     };
     let (left, right) = if swapped { (right, left) } else { (left, right) };
     let spec = numbered(&left.labels, &right.labels, &result);
-    // The rules for contractions end here: nothing is left to peel off its operands. But one may be a scatter.
+    // The rules for contractions end here: nothing is left to strip from the operands. But an operand may be a scatter.
     Factor { node: arena.add_untried(Op::Contract(spec), &[left.node, right.node]), labels: result }
 }
 

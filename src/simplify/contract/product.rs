@@ -73,10 +73,10 @@ fn single_rows(map: &AffineMap, kept: &[usize]) -> Option<SmallVec<[usize; 4]>> 
     Some(order)
 }
 
-/// What is taken apart to find the factors of a product.
+/// The operations that are taken apart to find the factors of a product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// Signs, constant factors, masks, and products whose factors sums gain by.
+    /// Signs, constant factors, masks, and products that are better summed factor by factor.
     All,
     /// Signs and constant factors.
     Constants,
@@ -95,11 +95,11 @@ fn varying(arena: &Simplifier, node: NodeId, labels: &[Label]) -> u32 {
     }
 }
 
-/// Whether a sum gains by two factors of what it adds up, which are all of it or not, rather than by their product.
+/// Whether a sum gains from two separate factors of its terms (all the factors or not) instead of their product.
 ///
 /// A factor that is the same in all terms, whose labels the other has, only rescales them. It stays where the program has it:
-/// it may be what keeps the terms and their sum in the range of numbers, as a norm does that a vector is divided by; and of
-/// a chain of rescaled arrays each sum would be computed from the beginning of the chain. Counts need no such factor.
+/// it may keep the terms and their sum in range, as a norm does that divides a vector; and in a chain of rescaled arrays each
+/// sum would be computed from the beginning of the chain. Counts need no such factor.
 fn gains(arena: &Simplifier, [a, b]: [NodeId; 2], labels: &[Label], kept: u32, all: bool) -> bool {
     let (left, right) = (varying(arena, a, labels), varying(arena, b, labels));
     let rescales =
@@ -171,8 +171,8 @@ impl Product {
         if extents.contains(&0) {
             return None;
         }
-        // What is infinite is multiplied before anything is added: ∞ − ∞ is no number, and ∞ times a difference is. So is what
-        // may keep terms in the range of numbers.
+        // Infinite values are multiplied before anything is added: ∞ − ∞ is NaN, but ∞ times a difference is a number. The same
+        // holds for factors that may keep terms in range.
         let movable = movable_exponent(arena.ty(roots[0].0).dtype);
         let moves = |arena: &Simplifier, product: &Product| {
             let constants = product.factors.iter().filter_map(|factor| arena.uniform(factor.node));
@@ -268,7 +268,7 @@ impl Product {
         }
     }
 
-    /// Whether this is one factor that has all labels but those of extent 1, masked or not.
+    /// Whether this is one factor with all labels of extent other than 1, masked or not.
     pub fn is_plain(&self) -> bool {
         let all = self.extents.iter().enumerate().filter(|&(_, &extent)| extent != 1);
         let all = all.fold(0u32, |set, (label, _)| set | 1 << label);

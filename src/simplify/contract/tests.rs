@@ -96,7 +96,7 @@ fn factors_and_signs_between_go_where_they_are_cheapest() {
     });
     // [i, j] is smaller than [i, k].
     assert_eq!(form, "mul(view{[i, j] -> [i]}(c), neg(contract{ij,jk->ik}(a, b)))");
-    // A constant waits outside; a number that is computed stays with what it is multiplied with.
+    // A constant waits outside; a computed number stays with the factor that it multiplies.
     let form = simplified_finite(&[a.clone(), b.clone(), Type::scalar(DType::F64)], |p, ids| {
         let (a, b) = operands(p, ids);
         let c = p.spread(ids[2], &[I, J, K], &[]);
@@ -109,7 +109,7 @@ fn factors_and_signs_between_go_where_they_are_cheapest() {
     assert_eq!(form, "mul(contract{ij,jk->ik}(keep_zero(a, view{[i, j] -> []}(c)), b), 0.5)");
 }
 
-/// What rescales terms may keep them in the range of numbers.
+/// Factors that rescale terms may keep them in range.
 #[test]
 fn computed_factors_stay_with_the_terms_that_they_rescale() {
     let types = [Type::new(DType::F64, &[I, J]), Type::scalar(DType::F64), Type::new(DType::F64, &[I])];
@@ -289,7 +289,7 @@ fn a_sum_of_a_view_of_a_contraction_reads_the_operands() {
     assert!(form.starts_with("contract{") && form.contains("[i, j, k] -> [i - j + 2, k]"), "{form}");
 }
 
-/// What the factors hold that would meet the zeros may be infinite.
+/// The elements of the factors that would meet the zeros may be infinite.
 #[test]
 fn a_sum_of_a_view_that_leaves_a_contraction_reads_the_operands_inside_only() {
     let squares = [Type::new(DType::F64, &[4, K]), Type::new(DType::F64, &[K, 4])];

@@ -29,7 +29,7 @@ fn simplified(arena: &mut Simplifier, body: &Arc<Body>) -> Option<Arc<Body>> {
     let mut bodies = std::mem::take(&mut arena.bodies);
     let simple = Arc::new(simplify_with(body, arena.replaced, &mut bodies));
     bodies.insert(body.clone(), simple.clone());
-    // What a body was simplified to is not looked at again.
+    // A simplified body is not simplified again.
     bodies.insert(simple.clone(), simple.clone());
     arena.bodies = bodies;
     (simple != *body).then_some(simple)

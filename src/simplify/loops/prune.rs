@@ -75,8 +75,8 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
     Some(pass.graph.finish(&results))
 }
 
-/// Which nodes the results need, and which outputs of each loop and conditional, of which only what those need is needed: a
-/// carry that nobody uses needs nothing of the loop before.
+/// Which nodes the results need, and which outputs of each loop and conditional. Inside of those, only the needs of needed
+/// outputs count: a carry that nobody uses needs nothing from before the loop.
 fn needed(body: &Body) -> (Vec<bool>, Vec<Vec<bool>>) {
     let mut live = vec![false; body.nodes.len()];
     let mut used: Vec<Vec<bool>> = body.nodes.iter().map(|node| vec![false; node.types.len()]).collect();
@@ -136,7 +136,7 @@ fn operands_of_branch(branch: &Branch, used: &[bool]) -> Vec<bool> {
     operands
 }
 
-/// What a parameter of a nested body becomes.
+/// The replacement of a parameter of a nested body.
 #[derive(Clone)]
 enum Binding {
     /// Nothing needs it.
@@ -284,7 +284,7 @@ impl Pass {
                 None
             };
         }
-        // What the others need, carries from step to step included.
+        // The needs of the others, carries from step to step included.
         let asked: Vec<bool> = (0..used.len()).map(|at| used[at] && outputs[at].is_none()).collect();
         let results = (0..used.len()).filter(|&at| asked[at]).map(|at| body.results[at]);
         let live = live_in_steps(body, scan.carries, results);
@@ -423,7 +423,7 @@ impl Pass {
         Some(outputs)
     }
 
-    /// The used results of a body on operands, of which there are those that they need; floats keep the mark of a chosen side.
+    /// The used results of a body, inlined. Only needed operands are available; floats keep the mark of a chosen side.
     fn inline(&mut self, body: &Body, operands: &[NodeId], used: &[bool]) -> Outputs {
         let wanted: Vec<usize> = (0..used.len()).filter(|&at| used[at]).collect();
         let results: Vec<NodeId> = wanted.iter().map(|&at| body.results[at]).collect();

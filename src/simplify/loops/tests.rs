@@ -137,7 +137,7 @@ fn known_sides_take_the_place_of_conditionals() {
         outputs(g, node, &[0, 1])
     });
     assert_eq!(operations(&checked(&known)), ["add", "mark", "mark"]);
-    // What the side computes for a result that nobody uses has lost its operand.
+    // The operand that the side needed only for an unused result is gone.
     let in_part = program(&[s.clone(), s.clone()], |g| {
         let side = |op: Unary| {
             body(&[f64s(&[2]), f64s(&[2])], 2, |g| {
@@ -188,8 +188,8 @@ fn bodies_are_simplified() {
 
 #[test]
 fn what_nobody_needs_is_dropped_from_sweeps() {
-    // First: a counter, which the condition needs, a carry that stays, and one that nobody needs; it keeps the counter and
-    // a sine. Second: a product with what stays, a copy of what is kept. Third: nothing that is asked for.
+    // First: a counter, which the condition needs, a carry that stays the same, and an unused one; it keeps the counter and a
+    // sine. Second: a product with the unchanged carry, and a copy of a kept value. Third: nothing that is used.
     let s = || f64s(&[]);
     let first = body(&vec![s(); 5], 2, |g| {
         let (count, stays, idle) = (0, 1, 2);
@@ -234,7 +234,7 @@ fn what_nobody_needs_is_dropped_from_sweeps() {
     assert_eq!(sweeps.sweeps.len(), 2);
     let sizes: Vec<_> = sweeps.sweeps.iter().map(|sweep| (sweep.carries, sweep.keeps, sweep.reads.clone())).collect();
     assert_eq!(sizes, [(1, 1, vec![]), (1, 0, vec![(0, 0)])]);
-    // What stays what it is comes from outside.
+    // An unchanged carry comes from outside.
     assert_eq!(simple.results[0], 1);
 }
 

@@ -59,7 +59,7 @@ fn a_contraction_with_a_scatter_reads_what_the_updates_meet() {
     });
     assert_eq!(operations(&checked_finite(&ones)), ["arg_reduce", "scatter"]);
     assert_eq!(operations(&contracted([&[0, 1], &[0, 2], &[1, 2]], &[N, D])), ["arg_reduce", "view", "mul", "scatter"]);
-    // What is read has the columns too: only the nearest of each row.
+    // The array that is read has the columns too: only the nearest of each row is used.
     let read = contracted([&[0, 1], &[0, 1, 2], &[1, 2]], &[N, K, D]);
     assert_eq!((count(&read, "gather"), count(&read, "scatter"), count(&read, "contract")), (1, 1, 0));
     assert_eq!(read.cost().largest, (N * D) as u128);
@@ -81,7 +81,7 @@ fn rows_of_updates_are_contracted_with_what_they_meet() {
         vec![contract(g, [&[0, 1, 2], &[0, 2], &[1]], scatter, 2)]
     });
     assert_eq!(operations(&checked_finite(&body)), ["arg_reduce", "contract", "scatter"]);
-    // A product of rows for each update would be larger than what was there.
+    // A product of rows for each update would be larger than the original arrays.
     let body = program(&[f64s(&[N, K]), f64s(&[N, 30]), f64s(&[N, 20])], |g| {
         let scatter = nearest(g, 0, 1);
         vec![contract(g, [&[0, 1, 2], &[0, 3], &[1, 2, 3]], scatter, 2)]
@@ -204,7 +204,7 @@ fn updates_that_may_be_outside_are_masked_or_left() {
     // The other axis is the one whose positions are known.
     let kept = given(&|g, scatter| total(g, scatter, &[0]));
     assert_eq!(operations(&kept), ["scatter"]);
-    // A product that is not written may be of anything; one that is summed must be of what is inside.
+    // A product that is not summed may have positions outside; a summed one must have all positions inside.
     let product = given(&|g, scatter| g.add(Op::Binary(Binary::Mul), &[scatter, 2]));
     assert_eq!(operations(&product), ["iota", "gather", "mul", "scatter"]);
     let summed = given(&|g, scatter| contract(g, [&[0, 1], &[0, 1], &[0]], scatter, 2));

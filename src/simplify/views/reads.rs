@@ -58,9 +58,9 @@ pub(super) fn view_of_table(arena: &mut Simplifier, op: &Op, args: &[NodeId]) ->
 
 /// The map that reads through `outer` first and `inner` second, where that is exact.
 ///
-/// Where `outer` reads outside of what `inner` results in, which is 0, the composed map must read outside too: there must
-/// be a source axis that moves with that axis alone, by ±1, and whose positions inside come from positions inside. So
-/// padding composes with permutations and with padding.
+/// Where `outer` reads outside of the result of `inner`, which gives 0, the composed map must read outside too: there must be a
+/// source axis that moves with that axis alone, by ±1, and whose positions inside come from positions inside. So padding
+/// composes with permutations and with padding.
 fn compose(outer: &AffineMap, inner: &AffineMap) -> Option<AffineMap> {
     if outer.is_inside() {
         return outer.compose(inner);

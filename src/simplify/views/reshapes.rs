@@ -100,8 +100,8 @@ pub(super) fn reshape_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) 
     Some(arena.add(Op::View(reshaped), &[source]))
 }
 
-/// A view that reads a part of a reshaped array reads the array, where it moves along one axis for each axis that the
-/// reshape made of several: what is not read need not be there.
+/// A view that reads a part of a reshaped array reads the array directly, where it moves along one axis for each axis that the
+/// reshape made of several: elements that are not read need not exist.
 pub(super) fn view_of_reshape(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (Op::View(map), (Op::Reshape(to), sources)) = (op, arena.parts(args[0])) else { return None };
     let source = sources[0];

@@ -35,7 +35,7 @@ fn pads_compose_where_that_is_exact() {
         vec![more, padded]
     });
     assert_eq!(operations(&checked(&body)), ["view", "view"]);
-    // A pad of a slice reads nothing of what was cut away.
+    // A pad of a slice reads none of the elements cut away.
     let body = program(&[f64s(&[6])], |g| {
         let slice = along(g, 0, 0, 2, 1, 2);
         vec![along(g, slice, 0, -2, 1, 6)]

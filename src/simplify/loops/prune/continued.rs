@@ -15,11 +15,11 @@ use std::rc::Rc;
 pub(super) struct Continued {
     /// For each loop the carries that begin with other arrays.
     carries: HashMap<NodeId, Vec<Carry>>,
-    /// The sums, each with the loop and the carry that has it in the end.
+    /// The sums, each with the loop and the carry that finally holds it.
     sums: HashMap<NodeId, (NodeId, usize)>,
 }
 
-/// A carry, by the operand that it begins with, and the array that it begins with instead.
+/// A carry that begins with another array: the operand that it begins with now, and the replacement.
 pub(super) struct Carry {
     pub(super) operand: usize,
     pub(super) start: NodeId,

@@ -1,8 +1,8 @@
-//! Updates are taken out of conditionals in place of the arrays that they are scattered into.
+//! Moves updates out of conditionals in place of the arrays that they are scattered into.
 //!
-//! The cotangent of an array of which one side of a conditional reads a few elements is zero but for these, and all zero in the
-//! other side. The conditional results in the elements instead, and zeros for the other side, which are scattered behind it: so
-//! that a loop around it adds some elements in each step, and not the array.
+//! If one side of a conditional reads a few elements of an array, the cotangent of the array is zero except for these, and all
+//! zero in the other side. The conditional returns the elements instead, and zeros for the other side, and they are scattered
+//! after it: so a loop around it adds a few elements in each step, and not the array.
 
 use super::{Outputs, Pass};
 use crate::affine::AffineMap;

@@ -1,7 +1,7 @@
 //! Slices of a loop's inputs that its steps compute.
 //!
 //! An input that repeats smaller arrays, such as rows of one of them under masks, is as large as all steps together. A step
-//! computes its slice from theirs instead: so nothing is kept that is larger than what there is.
+//! computes its slice from their slices instead: so nothing larger than those arrays is kept.
 
 use super::Pass;
 use crate::affine::AffineMap;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Inputs of fewer elements are kept.
 const LARGE: usize = 4096;
-/// An input has so many times as many elements as what it is computed from, at least.
+/// An input must have at least this many times the elements of the arrays that it is computed from.
 const GROWTH: usize = 4;
 /// Slices that take at most so many operations are computed.
 const OPERATIONS: usize = 16;

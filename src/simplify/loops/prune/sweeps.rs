@@ -1,5 +1,5 @@
-//! What no user needs is dropped from loops that are gone through several times: last sweeps, carries, inputs, outputs, what
-//! is kept, captures.
+//! Drops everything without a user from loops with several sweeps: last sweeps, carries, inputs, outputs, kept values,
+//! captures.
 
 use super::{Binding, Operands, Outputs, Pass, live_in_steps, rebuild};
 use crate::concrete::Array;
@@ -7,7 +7,7 @@ use crate::shape::Value;
 use crate::term::{NodeId, Op, Steps, Sweep, Sweeps};
 use std::sync::Arc;
 
-/// What of a sweep is needed.
+/// The needed parts of a sweep.
 struct Need {
     /// Of the body's nodes.
     live: Vec<bool>,
@@ -30,8 +30,8 @@ fn running_count(flags: &[bool]) -> Vec<usize> {
     running.collect()
 }
 
-/// What each sweep needs for the used outputs and for the condition; a fixed point over the steps, from the last sweep to
-/// the first.
+/// The needed parts of each sweep, given the used outputs and the condition; a fixed point over the steps, from the last sweep
+/// to the first.
 fn needs(sweeps: &Sweeps, used: &[bool], condition: &[bool]) -> Vec<Need> {
     let mut found: Vec<Need> = Vec::new();
     let mut kept: Vec<Vec<bool>> = sweeps.sweeps.iter().map(|sweep| vec![false; sweep.keeps]).collect();
