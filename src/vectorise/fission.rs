@@ -10,16 +10,15 @@ const GROWTH: usize = 4;
 
 /// A loop without the results that depend on no carry, or are sums over the steps of what depends on none.
 pub(super) struct Split {
-    /// One step of those outputs, and of what is added up. It takes the loop's inputs and captures.
+    /// One step of those outputs and addends. It takes the loop's inputs and captures.
     pub(super) map: Body<Build>,
-    /// The results of the loop's body, by position, that the map gives; those of carries are added up over the steps.
+    /// The results of the loop's body, by position, that the map gives; those of carries are summed over the steps.
     pub(super) free: Vec<usize>,
     /// The rest of the loop, if it has results.
     pub(super) rest: Option<Rest>,
 }
 
-/// What is left of a loop. Its body takes the carries, the inputs, those outputs of the map that it reads, and the
-/// captures.
+/// The rest of a loop. Its body takes the carries, the inputs, the outputs of the map that it reads, and the captures.
 pub(super) struct Rest {
     pub(super) scan: Scan<Build>,
     /// The loop's carries, by position, that it has.
@@ -69,7 +68,7 @@ fn part(body: &Body<Build>, parameters: &[NodeId], results: &[NodeId]) -> Body<B
     graph.finish(&results)
 }
 
-/// What is added to a carry in every step, if nothing else is done with it.
+/// The addend of a carry in every step, if the carry has no other use.
 fn addend<X: Extension>(body: &Body<X>, uses: &[u32], carry: usize) -> Option<NodeId> {
     let result = body.results[carry];
     let node = body.node(result);
@@ -81,11 +80,11 @@ fn addend<X: Extension>(body: &Body<X>, uses: &[u32], carry: usize) -> Option<No
     (uses[carry] == 1 && uses[result as usize] == 1).then_some(summand)
 }
 
-/// Splits a loop that has results which depend on no carry, or which add up what depends on none; `None` where there are
-/// none, where a step chooses between sides of which it runs just one, or where an intermediate of all steps is so much
-/// larger than what the loop reads and writes that it should not be kept.
+/// Splits off the results of a loop that depend on no carry, and the sums of such values. `None` where there are none, where a
+/// step chooses between sides and runs just one, or where the intermediates of all steps would be much larger than everything
+/// that the loop reads and writes.
 ///
-/// A loop inside that ends when it will, or that keeps little, is run for all steps at once where the outer loop carries
+/// An inner loop that ends by a condition, or that keeps little, runs for all steps at once only where the outer loop carries
 /// nothing: that is a function mapped over slices. In other loops it stays, since it would have to go on for all steps until
 /// the last of them ends.
 pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
@@ -114,7 +113,7 @@ fn free<X: Extension>(scan: &Scan<X>) -> Option<(Vec<usize>, Vec<NodeId>)> {
         return None;
     }
     let inputs: Vec<NodeId> = (scan.carries as NodeId..body.parameters as NodeId).collect();
-    // What is added up is not written by a step.
+    // A step does not write the addends.
     let written = free.iter().zip(&nodes).filter(|(at, _)| **at >= scan.carries).map(|(_, id)| id);
     let all = |sum: usize, id: NodeId| sum.saturating_add(elements(body.node(id)));
     let captured = (body.parameters as NodeId..body.arity() as NodeId).fold(0, all);

@@ -1,7 +1,7 @@
 //! Builds pushed down (P 5, figures 9 and 11).
 //!
-//! A node inside builds has a value for each value of their variables. It becomes one bulk node whose leading axes are just
-//! those variables that it depends on, outermost first: what does not depend on a variable has no axis for it, so
+//! A node inside builds has a value for each value of their variables. It becomes one bulk node whose leading axes are exactly
+//! the variables that it depends on, outermost first. A node that does not depend on a variable has no axis for it, so
 //! loop-invariant code stays as it is (figure 9's first row, without the replicate). Operands are brought to the same axes
 //! where they meet. Every source node is visited once, so sharing is kept and the work is linear.
 
@@ -18,12 +18,12 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The bulk program equal to a source program: no `build` is left, which its type says.
+/// The bulk program equal to a source program: no `build` is left, as its type says.
 ///
 /// Reads are gathers with index arrays made of iotas; simplification turns those into views and contractions. A build's
-/// variable becomes the iota of its extent; a build over a loop becomes a loop over arrays with a further axis, in which the
-/// carries that gain the axis are a fixed point; a conditional becomes a select where its condition or what it captures
-/// depends on a build's variable, and stays lazy elsewhere. An `Alias` is replaced by its operand.
+/// variable becomes the iota of its extent; a build over a loop becomes a loop over arrays with another axis, in which the
+/// carries that gain the axis are a fixed point; a conditional becomes a select where its condition or its captures depend on a
+/// build's variable, and stays lazy elsewhere. An `Alias` is replaced by its operand.
 pub fn vectorise(body: &Body<Build>) -> Body {
     let mut memo = Memo::default();
     let mut lifter = Lifter { graph: Graph::like(body), extents: Vec::new(), memo: &mut memo };
@@ -46,7 +46,7 @@ impl Lifted {
     }
 }
 
-/// What a source node became: one node, or the outputs of a loop or conditional.
+/// The replacement of a source node: one node, or the outputs of a loop or conditional.
 enum Slot {
     One(Lifted),
     Several(Vec<Lifted>),
@@ -78,8 +78,8 @@ struct Closed {
     axes: Vec<Axes>,
 }
 
-/// What was done before, so that a body that is used many times, or visited by the fixed points of several loops around
-/// it, is lifted once.
+/// Bodies that were lifted before, so that a body that is used many times, or visited by the fixed points of several enclosing
+/// loops, is lifted once.
 #[derive(Default)]
 struct Memo {
     bodies: HashMap<Key, Closed>,
@@ -121,8 +121,8 @@ impl Lifter<'_> {
         Shape::from_slice(&self.graph.ty(value.node).shape[value.axes.len()..])
     }
 
-    /// A node that reads `node`, whose axes are the build variables `axes` and then those of its elements, into the axes
-    /// of `target` and then those of its elements.
+    /// A node that reads `value.node`, whose axes are the build variables `value.axes` and then its elements' axes, into the
+    /// axes `target` and then its elements' axes.
     fn align(&mut self, value: &Lifted, target: &[usize]) -> NodeId {
         if value.axes[..] == *target {
             return value.node;

@@ -1,9 +1,10 @@
 //! The bulk-operation transform (P 5): from programs with `build` to bulk programs.
 //!
-//! Two steps, so that neither time nor work is more than linear on a shared graph. [`vectorise`] removes the builds (figures
-//! 9 and 11): every node becomes one bulk node with an outer axis for each build variable that it depends on, and an index
-//! into it becomes a gather. What a loop's steps do not take from each other is computed for all of them at once. [`push_reads`] then moves gathers and views towards what they read (figure 10), where all uses
-//! of a node are reads and that costs nothing.
+//! Two steps, so that neither time nor work is more than linear on a shared graph. [`vectorise`] removes the builds (figures 9
+//! and 11): every node becomes one bulk node with an outer axis for each build variable that it depends on, and an index into
+//! it becomes a gather. Parts of a loop's steps that are independent of other steps are computed for all steps at once.
+//! [`push_reads`] then moves gathers and views towards their sources (figure 10), where all uses of a node are reads and the
+//! move costs nothing.
 
 mod fission;
 mod guard;

@@ -390,7 +390,7 @@ fn a_loop_inside_a_build_is_a_loop_over_a_batch() {
 
 #[test]
 fn a_loop_of_large_steps_is_bulk_where_all_of_them_are_little_beside_what_it_reads() {
-    // A step sums the sines of 50 products with what it captures.
+    // A step sums the sines of 50 products with its captures.
     let looped = |length: usize| {
         let mut step: Graph<Build> = Graph::new(&[f64s(&[]), f64s(&[50])], 1);
         let row = step.add(Op::View(AffineMap::broadcast(&[], &[50], &[])), &[0]);

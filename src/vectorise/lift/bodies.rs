@@ -17,8 +17,7 @@ impl Lifter<'_> {
         Entry { axes: value.axes.clone(), variable: variable && self.element_shape(value).is_empty() }
     }
 
-    /// A loop of which the outputs that depend on no carry, and what is only added up, are computed for all steps at once,
-    /// as in a build.
+    /// A loop. Outputs that depend on no carry, and addends, are computed for all steps at once, as in a build.
     pub(super) fn scan(&mut self, scan: &Scan<Build>, args: &[Lifted]) -> Vec<Lifted> {
         if !self.memo.splits.contains_key(scan) {
             self.memo.splits.insert(scan.clone(), fission::split(scan).map(Arc::new));
@@ -130,7 +129,7 @@ impl Lifter<'_> {
     }
 
     /// A conditional stays lazy where its condition depends on no variable of a build; elsewhere both sides are computed,
-    /// but for steps of loops that might have no end.
+    /// except for steps of loops that might have no end.
     pub(super) fn branch(&mut self, branch: &Branch<Build>, args: &[Lifted]) -> Vec<Lifted> {
         let captures = &args[1..];
         if args[0].axes.is_empty() {

@@ -6,9 +6,9 @@ use crate::term::{Body, Build, Custom, NodeId, Op};
 use std::sync::Arc;
 
 impl Lifter<'_> {
-    /// The function for all values of the variables that an operand depends on. Every result has axes for all of them, as
-    /// its derivative may depend on them where the value does not; so a rule is given cotangents element by element. What
-    /// it says of an operand that repeats is a sum.
+    /// The function for all values of the variables that an operand depends on. Every result has axes for all of them, as its
+    /// derivative may depend on them where the value does not; so a rule is given cotangents element by element. Its cotangent
+    /// of an operand that repeats is a sum.
     pub(super) fn custom(&mut self, custom: &Custom<Build>, args: &[Lifted]) -> Vec<Lifted> {
         let all = args.iter().fold(Axes::new(), |axes, arg| union(&axes, &arg.axes));
         let inputs: Vec<Axes> = args.iter().map(|arg| arg.axes.clone()).collect();

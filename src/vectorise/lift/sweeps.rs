@@ -21,7 +21,7 @@ struct Entries {
 pub(super) struct Key {
     step: *const Body<Build>,
     carries: usize,
-    /// What the step goes on with, if it is the first sweep's.
+    /// The condition of the step, if it is in the first sweep.
     condition: *const Body<Build>,
     entries: Entries,
     mask: Axes,
@@ -71,7 +71,7 @@ impl Lifter<'_> {
             entered.push(own);
             bodies.push(step);
         }
-        // Each later sweep reads the mask: the first keeps it once for each of them, behind what it keeps for others.
+        // Each later sweep reads the mask: the first keeps a copy for each of them, after its other kept values.
         let later = sweeps.sweeps.len() - 1;
         let masked = !mask.is_empty();
         for (at, (sweep, step)) in sweeps.sweeps.iter().zip(&bodies).enumerate() {
@@ -141,7 +141,7 @@ impl Lifter<'_> {
         nodes.zip(axes).map(|(node, axes)| Lifted { node: node as NodeId, axes: axes.clone() }).collect()
     }
 
-    /// What was lifted before, or else is now by `lift` from a lifter of the body's own.
+    /// The body lifted before, or lifted now by `lift`, with a lifter of the body's own.
     fn once(
         &mut self,
         (step, carries): (*const Body<Build>, usize),
@@ -180,8 +180,8 @@ impl Lifter<'_> {
         })
     }
 
-    /// One lifted step of a sweep, and the axes of its results. With a mask, what is carried changes only where that is true:
-    /// the first sweep computes it and results in it, behind the carries; later ones read it, as their last parameter.
+    /// One lifted step of a sweep, and the axes of its results. With a mask, carries change only where it is true: the first
+    /// sweep computes the mask and returns it after the carries; later ones read it as their last parameter.
     fn step(&mut self, sweeps: &Sweeps<Build>, at: usize, entries: Entries, mask: &Axes) -> Closed {
         let sweep = &sweeps.sweeps[at];
         let condition = match &sweeps.steps {

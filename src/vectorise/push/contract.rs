@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 type Labels = SmallVec<[Label; 4]>;
 
-/// The labels of one operand of the contraction of reads, and what is read.
+/// The labels of one operand of a contraction of reads, and the read itself.
 struct Side {
     labels: Labels,
     read: SideRead,

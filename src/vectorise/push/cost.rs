@@ -1,9 +1,9 @@
-//! Gathers pushed by what they cost, for programs that run as kernels.
+//! Gathers pushed by cost, for programs that run as kernels.
 //!
-//! A kernel reads at computed positions from memory: a value that is gathered from is stored for that, be it a difference
-//! of two arrays repeated against each other, which is larger than both. `gather(f(a, b), i)` is `f` of gathers of `a` and
-//! `b`, and a gather along an axis that an operand merely repeats is that operand. So the gathers move where what they
-//! compute again is less than what storing costs, whatever else uses the value.
+//! A kernel reads at computed positions from memory: a value that is gathered from is stored for that, even a difference of two
+//! arrays repeated against each other, which is larger than both. `gather(f(a, b), i)` is `f` of gathers of `a` and `b`, and a
+//! gather along an axis that an operand merely repeats is that operand. So gathers move where recomputation costs less than
+//! storing, whatever else uses the value.
 
 use super::read::{Read, keeps_trailing};
 use super::values::ValueId;
@@ -18,18 +18,18 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What a read at a computed position costs, in simple operations: of an element of a row, and of a single one.
+/// The cost of a read at a computed position, in simple operations: for an element of a row, and for a single one.
 const OF_ROW: f64 = 1.0;
 const SINGLE: f64 = 4.0;
-/// Elements of a row that is read as such.
+/// The elements from which a row is read as a row.
 const ROW: usize = 8;
-/// What joining the positions along several axes costs, for each of them.
+/// The cost of joining the positions along several axes, for each axis.
 const POSITION: f64 = 4.0;
-/// Operations of a value into which gathers move, at most.
+/// The most operations of a value into which gathers move.
 const OPERATIONS: usize = 64;
 
-/// Moves gathers into what they read, in nested bodies too, where no buffer is needed for it then, and where that costs
-/// less. The result computes the same values.
+/// Moves gathers into their sources, in nested bodies too, where the source then needs no buffer and the move costs less. The
+/// result computes the same values.
 pub(crate) fn push_gathers(body: &Body) -> Cow<'_, Body> {
     if !has_gathers_from_values(body, &mut HashSet::new()) {
         return Cow::Borrowed(body);
@@ -88,7 +88,7 @@ impl Push<'_> {
         pending.iter().any(|(read, _)| self.may_move(read)) && after < before
     }
 
-    /// What it costs to read an element of what is stored by gathers of so many indices.
+    /// The cost of reading an element of a stored value by gathers of `indexed` indices.
     fn load(&self, at: NodeId, indexed: usize) -> f64 {
         let positions = POSITION * indexed.saturating_sub(1) as f64;
         match indexed {
@@ -98,8 +98,8 @@ impl Push<'_> {
         }
     }
 
-    /// What it costs to compute an element of a node of what is stored, that being read by gathers of so many indices;
-    /// `None` where it takes many operations.
+    /// The cost of computing an element of a node of a stored value, if that is read by gathers of `indexed` indices; `None`
+    /// where it takes many operations.
     fn work(&self, at: NodeId, indexed: usize) -> Option<f64> {
         let (mut open, mut sum) = (vec![(at, indexed)], 0.0);
         for _ in 0..OPERATIONS {
@@ -126,7 +126,7 @@ impl Push<'_> {
                         }
                     }
                 }
-                // The operation's own cost is that of reading its array; its index arrays are read along its outer axes.
+                // The operation's own cost is a read of its array; its index arrays are read along its outer axes.
                 _ if node.op == Op::Gather => {
                     open.extend(node.args[1..].iter().map(|&arg| (arg, indexed.min(self.shape(arg).len()))));
                 }

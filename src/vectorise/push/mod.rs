@@ -1,10 +1,11 @@
 //! Reads pushed down (P 5, figure 10), with all uses known.
 //!
-//! The walk goes from the results to the parameters. When it comes to a node, it knows all that is asked of it: all of it,
-//! or some reads. *The reads move into the node only if they are all that is asked, and together they read at most its
-//! size; index arithmetic always moves.* (Several of them only where that saves work, or parts what was put together.) Then each read becomes the node's operation on reads of its operands, which are
-//! asked for in turn, so that one walk takes a read as far as it goes. Otherwise the node is computed, and read: it counts
-//! as the theorem's variable. So no work is repeated, however much is shared.
+//! The walk goes from the results to the parameters. When it comes to a node, it knows every request for it: for all of it, or
+//! for some reads. *The reads move into the node only if nothing else is requested, and together they read at most its size;
+//! index arithmetic always moves.* (Several reads move only where that saves work, or separates a concatenation.) Then each
+//! read becomes the node's operation on reads of its operands, which are requested in turn, so that one walk takes a read as
+//! far as it goes. Otherwise the node is computed, and read: it counts as the theorem's variable. So no work is repeated,
+//! however much is shared.
 //!
 //! A read that may fall outside gives 0 there. It moves without further ado into an operation that takes zeros to zero;
 //! else with a guard, `select(0 ≤ i < n, pushed read, 0)`, below which its positions outside may give anything.
@@ -43,7 +44,7 @@ pub fn push_reads(body: &Body) -> Body {
     push_and_simplify(body).0
 }
 
-/// As [`push_reads`], which simplifies what it writes; says also whether no rule applies to what results.
+/// As [`push_reads`], and simplifies the nodes that it writes. Also returns whether the result is irreducible.
 pub(crate) fn push_and_simplify(body: &Body) -> (Body, bool) {
     push_body(body, &mut Memo::default())
 }
@@ -71,7 +72,7 @@ struct Push<'a> {
     body: &'a Body,
     memo: &'a mut Memo,
     values: Values,
-    /// What is asked of each node that the walk has not come to.
+    /// The requests for each node that the walk has not come to.
     pending: Vec<Vec<(Read, ValueId)>>,
     table: TermMap<(NodeId, Read), ValueId>,
     /// Smallest and largest element of each node of element type `i64`.
@@ -243,12 +244,12 @@ impl<'a> Push<'a> {
         }
     }
 
-    /// Whether the reads that are asked of a node move into it: where nothing else is asked and they read no more than it
-    /// has, or it is index arithmetic.
+    /// Whether the reads requested of a node move into it: where nothing else is requested and they read no more than its size,
+    /// or it is index arithmetic.
     ///
-    /// Several reads make several nodes of one that computes: only where that saves computing, by at least half, or where
-    /// they part what was put together. A level of a reduction that reads the even and the odd positions of the one below
-    /// would else become a tree.
+    /// Several reads turn one node that computes into several: they move only where that saves at least half of the
+    /// computation, or where they separate a concatenation. Otherwise a level of a reduction that reads the even and the odd
+    /// positions of the one below would become a tree.
     fn moves(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
         if let Some(stored) = &self.stored {
             return (!stored[at as usize] || self.uniform(at).is_some()) && self.moving_pays(at, pending);

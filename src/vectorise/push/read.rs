@@ -5,10 +5,10 @@ use crate::affine::AffineMap;
 use crate::shape::{Axes, Shape};
 use smallvec::SmallVec;
 
-/// What a read gives where it falls outside of what it reads.
+/// The value of a read that falls outside of its source.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Outside {
-    /// It never does, or what it gives there is never used.
+    /// It never falls outside, or the value there is never used.
     Never,
     /// Zero.
     Zero,
@@ -17,13 +17,13 @@ pub(super) enum Outside {
 }
 
 impl Outside {
-    /// What a read through an inner one gives, given whether that never falls outside.
+    /// The value of a read through an inner one, given whether the inner one never falls outside.
     pub(super) fn through(self, inner_inside: bool) -> Outside {
         if inner_inside { self } else { Outside::Zero }
     }
 }
 
-/// What a consumer asks of a node: all of it, or a read.
+/// A consumer's request for a node: all of it, or a read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(clippy::large_enum_variant, reason = "most reads are views")]
 pub(super) enum Read {

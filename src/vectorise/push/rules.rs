@@ -72,7 +72,7 @@ impl Push<'_> {
             return leaving.iter().all(|&axis| covers(&map, axis));
         }
         match &node.op {
-            // A constant operand stays what it is.
+            // A constant operand stays the same.
             Op::Unary(op) => op.keeps_zero() && self.uniform(node.args[0]).is_none(),
             Op::Cast(_) | Op::Mark => self.uniform(node.args[0]).is_none(),
             Op::Binary(op) => match (self.uniform(node.args[0]), self.uniform(node.args[1])) {

@@ -1,15 +1,15 @@
-//! Programs in which no read moves, which most are after their reads were moved once: that is found without the walk.
+//! Programs in which no read moves, as in most whose reads were moved once: detected without the walk.
 
 use super::read::without_repetition;
 use crate::affine::AffineMap;
 use crate::term::{Body, Node, NodeId, Op};
 
-/// Whether it is plain that no read of a simplified program moves. Where it is not, the walk may find that none does.
+/// Whether it is obvious that no read of a simplified program moves. Where it is not, the walk may still find that none does.
 ///
-/// Reads do not move into what computes nothing elementwise, nor into what is needed as a whole too, index arithmetic
+/// Reads do not move into operations that are not elementwise, nor into nodes that are needed as a whole too, index arithmetic
 /// excepted.
 pub(crate) fn is_still(body: &Body) -> bool {
-    // What is nested may have reads of its own.
+    // Nested bodies may have reads of their own.
     if body.nodes.iter().any(|node| node.op.is_multiple()) {
         return false;
     }
@@ -62,8 +62,8 @@ fn admits_nothing(node: &Node) -> bool {
     }
 }
 
-/// The program with its nodes in the order in which the results need them, the last operand of each first: that of a
-/// program whose reads were moved.
+/// The program with its nodes in the order in which the results need them, the last operand of each first: the order that
+/// moving reads would produce.
 pub(crate) fn in_order(body: Body) -> Body {
     const UNSEEN: NodeId = NodeId::MAX;
     let arity = body.arity();

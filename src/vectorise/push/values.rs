@@ -37,7 +37,7 @@ pub(super) struct Values {
     table: TermMap<(Op, Args), ValueId>,
 }
 
-/// What is known of an integer array when nothing is.
+/// The range of an integer array about which nothing is known.
 pub(super) const WIDE: (i64, i64) = (i64::MIN, i64::MAX);
 
 impl Values {
