@@ -291,7 +291,7 @@ impl Request<'_> {
     fn pattern(&self) -> Result<Pattern> {
         let layout = self.columns();
         let mut arguments = columns_of(&layout, self.place)?;
-        // Arguments that derivatives are taken by are floats, whose elements stay unknown; known integers count.
+        // Derivatives are taken by floats, whose elements stay unknown; integer arguments count where they are known.
         for (argument, (own, (_, first))) in arguments.iter_mut().zip(self.parameters.iter().zip(&layout.arrays)) {
             if first.is_none() {
                 *argument = own.clone();

@@ -125,8 +125,8 @@ impl Sampler<'_> {
         problem.map_or(Ok(found), Err)
     }
 
-    /// How large the rounding of an element of the results may be: some units in the last place, or the noise of the samples,
-    /// as long as that could be rounding of numbers around 1, or of the inputs.
+    /// A bound on the rounding of an element of the results: some units in the last place, or the noise of the samples, as far
+    /// as rounding of numbers around 1, or of the inputs, could explain it.
     fn rounding(&self, center: f64, around: [f64; 6], step: f64) -> f64 {
         let [far_left, left, near_left, near_right, right, far_right] = around;
         let largest = around.iter().fold(center.abs(), |largest, value| largest.max(value.abs()));
