@@ -23,7 +23,7 @@ pub struct Node<X = Never> {
     pub op: Op<X>,
     /// The operands, all of smaller position.
     pub args: SmallVec<[NodeId; 3]>,
-    /// The types of the outputs: one, but for loops and conditionals.
+    /// The types of the outputs: a single one, except for loops and conditionals.
     pub types: SmallVec<[Type; 1]>,
 }
 
@@ -55,9 +55,9 @@ pub struct Body<X = Never> {
     pub(crate) nodes: Vec<Node<X>>,
     /// The nodes whose values are returned.
     pub(crate) results: Vec<NodeId>,
-    /// What is in the nodes, and in the bodies nested in them.
+    /// The contents of the nodes, and of the bodies nested in them.
     pub(crate) content: Content,
-    /// What was found out about all this, which is asked for once a body is shared and changes no more.
+    /// Facts about all this, computed on demand once a body is shared and no longer changes.
     pub(crate) known: Known,
 }
 
@@ -136,7 +136,7 @@ thread_local! {
     static EQUAL: RefCell<Equal> = RefCell::default();
 }
 
-/// Forgets what was found when the outermost comparison ends, also by a panic.
+/// Forgets the findings when the outermost comparison ends, even by a panic.
 struct Comparison;
 
 impl Drop for Comparison {
@@ -207,7 +207,7 @@ impl<X: Extension> Body<X> {
         &self.nodes[id as usize]
     }
 
-    /// Number of nodes, those of nested bodies included, of each as often as it stands there.
+    /// Number of nodes, including those of nested bodies as often as each body occurs.
     pub fn node_count(&self) -> usize {
         self.content.nodes
     }
@@ -243,7 +243,7 @@ impl<X: Extension> Body<X> {
 }
 
 impl Body<Build> {
-    /// The same body with captures of these types instead of its own, of which capture `k` becomes `positions[k]`.
+    /// The same body with captures of these types instead of its own; capture `k` becomes `positions[k]`.
     pub(crate) fn with_captures(&self, types: &[Type], positions: &[usize]) -> Body<Build> {
         let mut inputs: Vec<Type> = (0..self.parameters).map(|at| self.parameter_type(at).clone()).collect();
         inputs.extend_from_slice(types);
@@ -272,7 +272,7 @@ impl Widened {
 }
 
 impl Body {
-    /// The bulk program as a source program, which it is already, but for its type.
+    /// The bulk program as a source program: it differs in type only.
     pub fn widen(&self) -> Body<Build> {
         self.widened(&mut Widened::default())
     }
@@ -290,9 +290,9 @@ impl Body {
         self.content.has_marks
     }
 
-    /// Number of nodes, those of nested bodies included, where of equal bodies one counts. A loop with checkpoints that is
-    /// differentiated has its step in several places, on its own and as a part of its derivative: so [`Body::node_count`]
-    /// grows with the square of the nesting of such loops, and this does in proportion.
+    /// Number of nodes, including those of nested bodies, with equal bodies counted once. When a loop with checkpoints is
+    /// differentiated, its step occurs in several places, on its own and as a part of its derivative. So [`Body::node_count`]
+    /// grows with the square of the nesting of such loops, and this number in proportion to it.
     pub fn distinct_node_count(&self) -> usize {
         let (mut seen, mut open, mut count) = (HashSet::new(), vec![self], 0);
         while let Some(body) = open.pop() {

@@ -1,10 +1,10 @@
-//! What is in a body and in those nested in it, which is found when the body is made, so that nothing walks over them again.
+//! The contents of a body and of those nested in it, determined when the body is made, so that no later walk is needed.
 
 use crate::operation::Unary;
 use crate::term::body::{Body, Node};
 use crate::term::op::{Extension, Op};
 
-/// How many bodies may stand in one another: of loops, conditionals, builds and functions with rules of their own.
+/// How deep bodies may be nested: of loops, conditionals, builds and functions with rules of their own.
 ///
 /// [`Body::new`](crate::term::Body::new), staging and the readers say so where there are more, and
 /// [`Graph::add`](crate::term::Graph::add) panics. Passes, engines and exporters recurse into nested bodies, and put at most 16 KB
@@ -13,17 +13,17 @@ use crate::term::op::{Extension, Op};
 /// than those.
 pub const MAX_NESTING: usize = 256;
 
-/// How many nodes there may be in the bodies of one operation, those of a body that stands in several places counted in each.
+/// The most nodes in the bodies of one operation. Nodes of a body that occurs in several places count each time.
 ///
-/// It bounds what is written out, as kernels and sources are, where a few bodies stand in one another in many ways. The limit is
-/// that of [`MAX_NESTING`], and also that of derivatives, engines and exporters that result in an error. What passes make of such
-/// programs, and [`Graph::add`](crate::term::Graph::add), may have [`MAX_NESTING`] times as many.
+/// It bounds text that is written out, such as kernels and sources, where a few bodies are nested in many ways. It applies in
+/// the same places as [`MAX_NESTING`], and also to derivatives, engines and exporters that result in an error. Programs that
+/// passes make of such programs, and [`Graph::add`](crate::term::Graph::add), may have [`MAX_NESTING`] times as many nodes.
 pub const MAX_NESTED_NODES: usize = 1 << 22;
 
-/// How many times as many nodes a pass may make: a derivative hands what it keeps of a body through all bodies around it.
+/// How many times as many nodes a pass may make: a derivative passes the kept values of a body through all enclosing bodies.
 const GROWTH: usize = MAX_NESTING;
 
-/// Whether an operation's bodies are within the limits of those that users make.
+/// Checks that an operation's bodies are within the limits for those that users make.
 ///
 /// # Errors
 ///
@@ -48,21 +48,21 @@ pub(crate) fn check_body<X: Extension>(body: &Body<X>) -> Result<(), String> {
     body.nodes.iter().enumerate().try_for_each(check)
 }
 
-/// What the nodes of a body and of those nested in it are, all together.
+/// The contents of the nodes of a body and of those nested in it, taken together.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Content {
-    /// How many bodies stand in one another.
+    /// The depth of nested bodies.
     pub(crate) nesting: usize,
-    /// How many nodes there are, those of a nested body as often as it stands there; at most the largest number.
+    /// The number of nodes, with those of a nested body counted each time it occurs. Saturates.
     pub(crate) nodes: usize,
     /// The bytes of the constants that are not one repeated value.
     pub(crate) constant_bytes: usize,
-    /// Whether some node says something to differentiation only.
+    /// Whether some node concerns differentiation only.
     pub(crate) has_marks: bool,
 }
 
 impl Content {
-    /// Of these nodes, given that of the bodies nested in them.
+    /// The contents of these nodes, from the contents of the bodies nested in them.
     pub(crate) fn of<X: Extension>(nodes: &[Node<X>]) -> Content {
         let mut all = Content::default();
         for node in nodes {

@@ -1,4 +1,4 @@
-//! What a program costs, counted from its types alone.
+//! The cost of a program, counted from its types alone.
 
 use crate::shape::Type;
 use crate::term::op::{Extension, Op};
@@ -23,7 +23,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// That of a result of this type which is stored, one operation deep.
+    /// The cost of a stored result of this type, one operation deep.
     pub(crate) fn stored(result: &Type) -> Cost {
         let elements = result.size() as u128;
         Cost { float_operations: 0, elements, largest: elements, depth: 1 }
@@ -46,7 +46,7 @@ impl Cost {
 }
 
 impl<X: Extension> Body<X> {
-    /// What one run costs.
+    /// The cost of one run.
     pub fn cost(&self) -> Cost {
         let mut total = Cost::default();
         let mut depths: Vec<u128> = vec![0; self.arity()];
@@ -62,7 +62,7 @@ impl<X: Extension> Body<X> {
         total
     }
 
-    /// What one run of a node costs.
+    /// The cost of one run of a node.
     pub(crate) fn node_cost(&self, node: &Node<X>) -> Cost {
         let stored = || node.types.iter().map(|ty| ty.size() as u128).fold(0, u128::saturating_add);
         let repeated = |body: Cost, times: u128| Cost {

@@ -14,11 +14,11 @@ use std::sync::Arc;
 pub struct Custom<X = Never> {
     /// The function.
     pub value: Arc<Body<X>>,
-    /// From the parameters, the results and a cotangent of each result to a cotangent of each parameter. What stands for integers and
-    /// booleans is ignored.
+    /// From the parameters, the results and a cotangent of each result to a cotangent of each parameter. Entries for integers
+    /// and booleans are ignored.
     pub vjp: Option<Arc<Body<X>>>,
-    /// From the parameters, the results and a tangent of each parameter to a tangent of each result. What stands for integers and booleans is
-    /// ignored.
+    /// From the parameters, the results and a tangent of each parameter to a tangent of each result. Entries for integers and
+    /// booleans are ignored.
     pub jvp: Option<Arc<Body<X>>>,
 }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 /// Terms to look at, in whatever form they are.
 pub(crate) trait Terms {
-    /// What says which node is meant.
+    /// Identifies a node.
     type Id;
     /// The form of the language.
     type Form;

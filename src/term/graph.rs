@@ -50,7 +50,7 @@ impl<X: Extension> Graph<X> {
         Graph::with_capacity(&types, body.captures, body.nodes.len())
     }
 
-    /// What the operation on the operands is found by.
+    /// The hash by which an operation on operands is found.
     pub(crate) fn hash(op: &Op<X>, args: &[NodeId]) -> u64 {
         term_hash(&(op, args))
     }
@@ -168,7 +168,7 @@ impl<X: Extension> Graph<X> {
         });
         let results = results.iter().map(|&id| places[id as usize]).collect();
         let body = Body::of(self.parameters, self.captures, self.nodes, results);
-        // Those nested in it were checked when they were made.
+        // Nested bodies were checked when they were made.
         debug_assert!(body.check().is_ok());
         body
     }

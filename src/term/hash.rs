@@ -57,8 +57,8 @@ impl Hasher for TermHasher {
     }
 }
 
-/// What was found out about a body, once each, so that of bodies in bodies each node is looked at once, however deep it is. A
-/// copy does not have it, since copies are made to be changed.
+/// Facts about a body, each computed once, so that nested bodies are looked at once, however deep. A copy starts without them,
+/// since copies are made to be changed.
 #[derive(Default)]
 pub(crate) struct Known {
     hash: OnceLock<u64>,
@@ -79,12 +79,12 @@ impl Known {
         }
     }
 
-    /// Whether the body is what it was simplified to.
+    /// Whether the body is the result of simplification.
     pub(crate) fn is_simple(&self) -> bool {
         self.simple.get().is_some()
     }
 
-    /// Notes that the body is what it was simplified to.
+    /// Notes that the body is the result of simplification.
     pub(crate) fn set_simple(&self) {
         self.simple.get_or_init(|| ());
     }
@@ -114,13 +114,13 @@ pub(crate) fn term_hash(term: &(impl Hash + ?Sized)) -> u64 {
 /// hold them twice, and terms are large.
 #[derive(Default)]
 pub(crate) struct Positions {
-    /// Part of the hash, and the position, at the first free place from that which the hash says. A power of two of places,
-    /// of which some are always free.
+    /// Part of the hash, and the position, at the first free place from the one that the hash selects. The number of places is
+    /// a power of two, and some are always free.
     places: Vec<(u32, u32)>,
     taken: usize,
 }
 
-/// What stands at a free place.
+/// The content of a free place.
 const FREE: (u32, u32) = (0, u32::MAX);
 
 impl Positions {

@@ -31,7 +31,7 @@ pub fn outputs<X: Extension>(op: &Op<X>, operands: &[&[Type]]) -> Result<Types, 
     types(op, &singles)
 }
 
-/// The type of an operation's one output, given those of its operands.
+/// The type of an operation's one output, from its operands' types.
 ///
 /// # Errors
 ///

@@ -9,14 +9,14 @@ use crate::term::op::{Build, Extension, Never, Op};
 use smallvec::smallvec;
 use std::convert::Infallible;
 
-/// What a node evaluates to: one array, or the outputs of an operation that has several.
+/// The value of a node: one array, or the outputs of an operation that has several.
 pub(crate) enum Slot<T> {
     Empty,
     One(T),
     Several(Vec<Option<T>>),
-    /// An addition at some positions of zeros, until it is seen whether it is added to an array.
+    /// An addition at some positions of zeros, deferred until it is known whether it is added to an array.
     Later(Addition, Vec<T>),
-    /// An array whose axes a view permutes, of which only parts are read.
+    /// An array whose axes a view permutes, and that is only read in parts.
     Permuted(T),
 }
 
@@ -28,16 +28,16 @@ pub(crate) struct Addition {
 }
 
 pub(crate) enum Positions {
-    /// Those of a map, as [`Op::Accumulate`] has them.
+    /// The positions of a map, as in [`Op::Accumulate`].
     Affine(AffineMap),
-    /// Those of [`Op::Scatter`].
+    /// The positions of [`Op::Scatter`].
     Computed,
-    /// Those of [`Op::Scatter`], of which each axis is this one of the result.
+    /// The positions of [`Op::Scatter`]; each of their axes is this one of the result.
     Permuted(Axes),
 }
 
 impl Positions {
-    /// Where an operation adds, if it does: a view does that puts a few elements among zeros.
+    /// Where an operation adds, if it does. A view that puts a few elements among zeros does too.
     pub(crate) fn of<X>(op: &Op<X>) -> Option<Positions> {
         match op {
             Op::Scatter(_) => Some(Positions::Computed),
@@ -109,7 +109,7 @@ pub(crate) fn several<T>(outputs: Vec<T>) -> Slot<T> {
 
 /// How an algebra reads and writes at some positions of an array, without another one as large.
 pub(crate) trait Parts<A: Algebra, X, E> {
-    /// Adds the result of a node, which is that of an addition of these operands, to an array.
+    /// Adds the result of a node, an addition with these operands, to an array.
     fn add(
         &self,
         node: &Node<X>,
@@ -218,7 +218,7 @@ where
         Ok(Some(Slot::Later(Addition { node, positions: Positions::Permuted(axes) }, operands)))
     }
 
-    /// The sum of two arrays, of which one may be waiting to be added to the other.
+    /// The sum of two arrays, one of which may be waiting to be added to the other.
     fn sum(&mut self, node: &Node<X>, parts: &dyn Parts<A, X, E>) -> Result<Slot<A::Array>, E> {
         let waits = |&arg: &NodeId| matches!(self.slots[arg as usize], Slot::Later(..));
         let Some(place) = node.args.iter().position(waits) else { return self.evaluated(node) };
@@ -248,7 +248,7 @@ where
         }
     }
 
-    /// Counts one use, and gives what was there away if it was the last.
+    /// Counts one use, and gives the value away if that was the last.
     fn release(&mut self, at: usize) -> Slot<A::Array> {
         self.remaining[at] -= 1;
         match self.remaining[at] {

@@ -13,7 +13,8 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// What a form of the language has beyond the bulk operations. There are two, [`Never`] and [`Build`]; others can't be added.
+/// The operations that a form of the language has beyond the bulk operations. There are two forms, [`Never`] and [`Build`];
+/// others can't be added.
 pub trait Extension: sealed::Sealed + Clone + PartialEq + Eq + Hash + Debug + Send + Sync + 'static {
     /// The extra operation as a `build`, if it is one.
     fn as_build(&self) -> &Build;
@@ -95,7 +96,7 @@ pub struct Branch<X = Never> {
     pub otherwise: Arc<Body<X>>,
 }
 
-/// An operation. Its meaning is that of the method of [`Algebra`](crate::algebra::Algebra) with the same name.
+/// An operation. It means the same as the method of [`Algebra`](crate::algebra::Algebra) with the same name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op<X = Never> {
     /// The parameter of the body at this position; captures follow the proper parameters.
@@ -150,7 +151,7 @@ pub enum Op<X = Never> {
     Alias,
     /// The operand; marks its derivative as one of a chosen branch.
     Mark,
-    /// What the form of the language has in addition: `build`, or nothing.
+    /// The additional operation of the language's form: `build`, or nothing.
     Extra(X),
 }
 
@@ -193,7 +194,7 @@ impl<X> Op<X> {
 }
 
 impl<X: Extension> Op<X> {
-    /// The bodies of a loop, a conditional or a custom function. That of a `build` is not among them.
+    /// The bodies of a loop, a conditional or a custom function; the body of a `build` is not included.
     pub(crate) fn bodies(&self) -> SmallVec<[&Arc<Body<X>>; 2]> {
         match self {
             Op::Scan(scan) => smallvec![&scan.body],
@@ -218,7 +219,7 @@ impl<X: Extension> Op<X> {
         }
     }
 
-    /// The bodies of the operation, that of a `build` too.
+    /// The bodies of the operation, including the body of a `build`.
     pub(crate) fn all_bodies(&self) -> SmallVec<[&Arc<Body<X>>; 2]> {
         match self {
             Op::Extra(extra) => smallvec![extra.body()],

@@ -8,11 +8,11 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A program on its own: in bulk form, or, as `Program<Build>`, as a function was written. Of a staged function there are both,
-/// so that alone the type says which: `let program: Program = Program::from(&function);`.
+/// A program on its own: in bulk form, or, as `Program<Build>`, as the function was written. A staged function has both, and
+/// only the type tells them apart: `let program: Program = Program::from(&function);`.
 ///
-/// Equal programs are those of equal names and equal arenas. `Display` prints the program, as that of the function that it
-/// comes from is printed.
+/// Programs are equal if their names and arenas are. `Display` prints the program in the same way as the function that it comes
+/// from.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program<X = Never>
 where
@@ -25,7 +25,7 @@ where
     pub parameters: Vec<String>,
     /// The names of the results, in the same way.
     pub results: Vec<String>,
-    /// What it computes.
+    /// The computation.
     pub body: Arc<Body<X>>,
 }
 
@@ -50,7 +50,7 @@ impl<X: Extension> Program<X> {
         Program { results: names.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// What prints the program under its names.
+    /// A printer of the program under its names.
     pub(crate) fn printer(&self) -> Printer<'_, X> {
         let printer = Printer::new(&self.body).program(&self.name[..]);
         printer.parameters(&self.parameters[..]).results(&self.results[..])

@@ -1,10 +1,9 @@
 //! Loops whose step is a few elementwise operations on values of one shape: running totals, linear recurrences, and the
 //! derivatives of such loops.
 //!
-//! Elements at different places of the carries have nothing to do with each other, so that such a loop is one recurrence of
-//! numbers for each place. What runs programs can keep the carries in registers, read every input and write every output
-//! once, and needs no array for a single step. This says what such a recurrence computes; how it is run is up to the
-//! engine.
+//! Elements at different places of the carries are independent, so such a loop is one recurrence of numbers for each place. An
+//! engine can keep the carries in registers, read every input and write every output once, and needs no array for a single
+//! step. This module describes the computation of such a recurrence; how to run it is up to the engine.
 
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Unary};
@@ -12,11 +11,11 @@ use crate::shape::{DType, Shape, Value};
 use crate::term::{NodeId, Op, Scan};
 use smallvec::SmallVec;
 
-/// What an instruction computes of its operands' elements.
+/// The operation of an instruction on its operands' elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Elementwise {
     Unary(Unary),
-    /// The operands are in order: at a tie `max` and `min` differ by it.
+    /// The order of the operands matters: `max` and `min` resolve ties by it.
     Binary(Binary),
     Compare(Comparison),
     /// Mask, yes, no.
@@ -100,7 +99,7 @@ impl Recurrence {
         let shape = body.parameter_type(0).shape.clone();
         let mut values: Vec<Option<Operand>> = Vec::with_capacity(body.nodes.len());
         for at in 0..body.arity() {
-            // What has another shape is no value, but may be one number that a view repeats.
+            // A parameter of another shape is no value, but it may be one number that a view repeats.
             values.push((body.parameter_type(at).shape == shape).then(|| parameter(scan, at)));
         }
         if values[..scan.carries].contains(&None) {

@@ -1,52 +1,51 @@
-//! In which order the steps of loops that are gone through several times are run, whatever runs them: what is kept of their
-//! steps, and what is run again.
+//! The order in which engines run the steps of loops with several sweeps: which steps are kept, and which are run again.
 //!
-//! With evenly spaced checkpoints, every sweep leaves what it carries at each of them, and a later sweep, before it goes
-//! over the steps between two, has the earlier ones go over them again and keep everything. With a number of snapshots, two
-//! sweeps follow the binomial schedule (Griewank and Walther, Algorithm 799): the first never stores more than so many
-//! states, and is run again from the nearest.
+//! With evenly spaced checkpoints, every sweep stores its carries at each of them; before a later sweep goes over the steps
+//! between two checkpoints, the earlier ones go over them again and keep everything. With a number of snapshots, two sweeps
+//! follow the binomial schedule (Griewank and Walther, Algorithm 799): the first never stores more than that many states, and
+//! is run again from the nearest.
 
 use crate::term::{Checkpoints, advance_by};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// What was done, for tests.
+/// Counts of the work done, for tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Counts {
     /// How many steps of the first sweep were run.
     pub(crate) steps: usize,
-    /// Of those, how many kept what later sweeps read.
+    /// How many of those kept the values that later sweeps read.
     pub(crate) kept: usize,
     /// How many states of the first sweep were stored at once at most.
     pub(crate) snapshots: usize,
 }
 
-/// What runs the steps of a loop. Every sweep has a *state*, which is what it carries, and *tapes* hold what sweeps keep of
-/// their steps.
+/// Runs the steps of a loop. Every sweep has a *state*, its carries, and *tapes* hold the values that sweeps keep of their
+/// steps.
 pub(crate) trait Runner {
-    /// Why a step is not run.
+    /// The reason that a step is not run.
     type Failure;
 
     /// The number of steps, where it is known before any is run.
     fn count(&self) -> Option<usize>;
-    /// Whether there is a step of this number, by the first sweep's state; if there is, it will be asked for, and what it
-    /// `keeps` or not.
+    /// Whether there is a step of this number, by the first sweep's state. If there is, it will be run, with or without keeping
+    /// (`keeps`).
     fn goes_on(&mut self, step: usize, keeps: bool) -> Result<bool, Self::Failure>;
-    /// Has a sweep begin with its first state, which will be asked for `again` or not.
+    /// Makes a sweep begin with its first state, which will be needed `again` or not.
     fn begin(&mut self, sweep: usize, again: bool);
-    /// Runs one step of a sweep, and if it `keeps`, puts on the tapes what later sweeps read.
+    /// Runs one step of a sweep. If it `keeps`, puts the values that later sweeps read on the tapes.
     fn step(&mut self, sweep: usize, step: usize, keeps: bool) -> Result<(), Self::Failure>;
-    /// Stores a sweep's state under a number, in place of what was there.
+    /// Stores a sweep's state under a number, and replaces an earlier one.
     fn store(&mut self, sweep: usize, number: usize) -> Result<(), Self::Failure>;
-    /// Has a sweep go on with the state that is stored under a number, which will be asked for `again` or not.
+    /// Makes a sweep continue with the state that is stored under a number, which will be needed `again` or not.
     fn restore(&mut self, sweep: usize, number: usize, again: bool) -> Result<(), Self::Failure>;
     /// Makes a sweep's state its result.
     fn end(&mut self, sweep: usize) -> Result<(), Self::Failure>;
-    /// Forgets what is on the tapes; what is put there from now on is of steps from this one.
+    /// Clears the tapes; later entries belong to steps from this one on.
     fn restart(&mut self, from: usize);
     /// The bytes on the tapes.
     fn taped(&self) -> usize;
-    /// The bytes of what all sweeps keep of a step, and of their states; at least 1.
+    /// The bytes that all sweeps keep of a step, and the bytes of their states; each at least 1.
     fn sizes(&self) -> (usize, usize);
 }
 
@@ -99,7 +98,7 @@ enum Rest {
     Binomially(Snapshots),
 }
 
-/// Evenly spaced checkpoints. What is kept of the steps after the last is on the tapes.
+/// Evenly spaced checkpoints. The tapes hold the kept values of the steps after the last checkpoint.
 #[derive(Debug)]
 struct Stretches {
     /// The steps between two checkpoints.
@@ -177,7 +176,7 @@ impl<R: Runner> Schedule<'_, R> {
                 if self.finish_evenly(&stretches)? {
                     return Ok(());
                 }
-                // All of it is run again.
+                // All steps are run again.
                 match self.within(bound)? {
                     Rest::Evenly(stretches) => {
                         let done = self.finish_evenly(&stretches)?;
@@ -201,7 +200,7 @@ impl<R: Runner> Schedule<'_, R> {
         }
     }
 
-    /// All steps of the first sweep, of which nothing is kept: how many there are.
+    /// Runs all steps of the first sweep without keeping any, and counts them.
     fn run_all(&mut self) -> Result<usize, R::Failure> {
         let mut step = 0;
         while self.runner.goes_on(step, false)? {

@@ -151,7 +151,7 @@ pub(crate) fn run_sweeps<A: Algebra>(sweeps: &Sweeps<Build>, operands: Vec<A::Ar
         results.extend(carries);
         let types: Vec<Type> = sweep.body.result_types().skip(sweep.carries + sweep.keeps).cloned().collect();
         for (mut slices, ty) in outputs.into_iter().zip(&types) {
-            // In the order of the slices, not in that of the steps.
+            // In the order of the slices, which may be the reverse of the order of steps.
             if at.is_multiple_of(2) == sweeps.reverse {
                 slices.reverse();
             }

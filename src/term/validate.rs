@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::panic::Location;
 
 impl<X: Extension> Body<X> {
-    /// A body of these nodes: parameters, then captures, then operations, of which each refers to earlier ones.
+    /// A body of these nodes: parameters, then captures, then operations, each of which refers to earlier nodes.
     ///
     /// [`Graph`](crate::term::Graph) infers types and shares equal nodes; this takes an arena as it is.
     ///
@@ -31,11 +31,10 @@ impl<X: Extension> Body<X> {
     ///
     /// # Errors
     ///
-    /// When parameters don't come first, a node refers to itself or a later one, operands don't fit, a type is not the one that
-    /// results, an operation of several outputs is used as an array, one of its outputs is picked by two nodes, an array is
-    /// too large for any memory, which [`Type::check_size`] tells, bodies are nested deeper than
-    /// [`MAX_NESTING`](crate::term::MAX_NESTING), or there are more nodes in them than
-    /// [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES).
+    /// When parameters don't come first, a node refers to itself or a later one, operands don't fit, a stated type differs from
+    /// the inferred one, an operation of several outputs is used as an array, two nodes pick the same output, an array is too
+    /// large for any memory (see [`Type::check_size`]), bodies are nested deeper than
+    /// [`MAX_NESTING`](crate::term::MAX_NESTING), or have more nodes than [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES).
     #[track_caller]
     pub fn new(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Result<Body<X>> {
         let place = Location::caller();
@@ -46,13 +45,13 @@ impl<X: Extension> Body<X> {
         }
     }
 
-    /// Whether this body and those nested in it keep what [`Body`] promises. All bodies do; tests of passes ask.
+    /// Whether this body and those nested in it satisfy the invariants of [`Body`]. All bodies do; tests of passes check it.
     pub fn is_well_formed(&self) -> bool {
         self.each(Body::check).is_ok()
     }
 
-    /// Checks this body and those nested in it, that these are within the limits, and that their arrays can be counted, also
-    /// those that no memory ever holds: lowering computes with sizes, strides and positions of all of them.
+    /// Checks this body and those nested in it, the limits on nesting, and that the sizes of all arrays are representable, even
+    /// of arrays that no memory holds: lowering computes with all their sizes, strides and positions.
     pub(crate) fn validate(&self) -> std::result::Result<(), String> {
         check_body(self)?;
         self.each(|body| {
@@ -61,15 +60,15 @@ impl<X: Extension> Body<X> {
         })
     }
 
-    /// Checks that bodies are within the limits, and that parameters and constants can be counted: what is left to look for in
-    /// a program whose nodes were checked one by one. Of other arrays, a derivative may have some for a while that no memory
-    /// holds, and parameters of nested bodies are such.
+    /// Checks the limits on nesting, and that the sizes of parameters and constants are representable: the remaining checks for
+    /// a program whose nodes were checked one by one. A derivative may have other arrays for a while that no memory holds,
+    /// including parameters of nested bodies.
     pub(crate) fn validate_given(&self) -> std::result::Result<(), String> {
         check_body(self)?;
         self.check_sizes(|node| matches!(node.op, Op::Parameter(_) | Op::Constant(_)))
     }
 
-    /// Calls a check for this body and those nested in it, for each once however many refer to it, the innermost first.
+    /// Calls a check once for this body and each of those nested in it, however many refer to it, the innermost first.
     fn each(&self, check: impl Fn(&Body<X>) -> std::result::Result<(), String>) -> std::result::Result<(), String> {
         let mut seen: HashSet<*const Body<X>> = HashSet::new();
         let mut open: Vec<(&Body<X>, bool)> = vec![(self, false)];

@@ -1,4 +1,4 @@
-//! What fits, and what the messages say where operands don't.
+//! Operands that fit, and the messages where operands don't.
 
 use super::*;
 use crate::affine::AffineMap;
@@ -201,7 +201,7 @@ fn loops_result_in_carries_and_stacked_outputs() {
     let confused = Scan { carries: 2, inputs: 1, ..step() };
     let operands = [x.clone(), x.clone(), xs.clone(), x.clone()];
     fails(confused, &operands, "the loop's body takes 2 parameters for 2 carries and 1 inputs");
-    // Two carries, of which the second has no next value.
+    // Two carries, the second without a next value.
     let short = Graph::<crate::term::Never>::new(&[x.clone(), x.clone()], 0).finish(&[0]);
     let short = Scan { body: Arc::new(short), carries: 2, inputs: 0, length: 5, reverse: false };
     fails(short, &[x.clone(), x.clone()], "the loop's body returns 1 values for 2 carries");

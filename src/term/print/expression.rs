@@ -212,7 +212,7 @@ fn mapped(head: &str, shape: &[usize], map: &crate::affine::AffineMap, operand: 
     Expression::new(text, Level::Application, operand.depth_at(Level::Atom))
 }
 
-/// The word that an operation is printed with; that of a view or gather that prints as an index is `at`.
+/// The word that an operation prints as; for a view or gather that prints as an index it is `at`.
 pub(crate) fn name<X>(op: &Op<X>) -> String {
     match op {
         Op::Parameter(_) => "parameter".into(),
@@ -227,7 +227,7 @@ pub(crate) fn name<X>(op: &Op<X>) -> String {
     }
 }
 
-/// The name of a view, by what it does.
+/// The name of a view, by its effect.
 pub(crate) fn view_name(map: &AffineMap) -> String {
     match view_names::recognise(map) {
         ViewName::Applied(head) => head.split('[').next().unwrap_or(&head).to_string(),
@@ -236,7 +236,7 @@ pub(crate) fn view_name(map: &AffineMap) -> String {
     }
 }
 
-/// The name of an operation, and what it does beside its operands.
+/// The name and the attributes of an operation.
 pub(crate) fn head<X>(op: &Op<X>) -> String {
     let head = op.ask(|operation| format!("{}{}", operation.name(), operation.attributes()));
     head.unwrap_or_else(|| name(op))
@@ -255,7 +255,7 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
             let (array, indices) = (&operands[0].expression, &operands[1..]);
             let (text, depth) = listed(indices);
             let depth = depth.max(array.depth_at(Level::Atom));
-            // Constant positions only are those of a view.
+            // If all positions are constant, it is a view.
             let element =
                 indices.iter().all(|index| index.ty.rank() == 0) && indices.iter().any(|index| index.uniform.is_none());
             if element {

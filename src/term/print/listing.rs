@@ -1,5 +1,5 @@
-//! Programs with a line of its own for every node, for those who show them: the printed language, but for lets, which every
-//! node has.
+//! Programs with a line for every node, for tools that display them: the printed language, except that every node is bound by a
+//! let.
 
 use super::Printer;
 use super::expression::{Expression, Level, Operand, operation};
@@ -28,7 +28,7 @@ pub(crate) struct Line<'a> {
     pub(crate) node: Option<(&'a Body<Build>, NodeId)>,
     /// The node's name.
     pub(crate) name: String,
-    /// What the node is, behind its name and its type; of a parameter nothing.
+    /// The node's text, after its name and type; empty for a parameter.
     pub(crate) pieces: Vec<Piece>,
     /// The lines of operands that are constants: in the text they may be literals instead of names.
     pub(crate) constants: Vec<usize>,
@@ -164,7 +164,7 @@ impl<'a> Lister<'a> {
         (bound, format!("λ({}).", typed.join(", ")))
     }
 
-    /// The nodes behind the parameters, and the results. The depth of this recursion is that of nested bodies.
+    /// The nodes after the parameters, and the results. The recursion is as deep as bodies are nested.
     fn body(&mut self, body: &'a Body<Build>, mut bound: Vec<Binding>, place: Place, results: &[String]) {
         debug_assert_eq!(bound.len(), body.arity());
         for at in body.arity()..body.nodes.len() {
@@ -198,7 +198,7 @@ impl<'a> Lister<'a> {
         texts
     }
 
-    /// A body that stands below its operation, if it is to be seen.
+    /// A body below its operation, if it is to be shown.
     fn nested(&mut self, body: &'a Body<Build>, bound: Vec<Binding>, place: Place) {
         if self.unfold {
             self.body(body, bound, place, &[]);

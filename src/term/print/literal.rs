@@ -107,7 +107,7 @@ impl Constants {
         Expression::new(format!("constant {}#{}", array.ty(), provisional(number)), Level::Application, 0)
     }
 
-    /// Writes the elements of a sub-array that begins at a row-major position; the depth is that of the rank.
+    /// Writes the elements of a sub-array that begins at a row-major position. The recursion is as deep as the rank.
     fn list(&self, array: &Array, shape: &[usize], start: usize, typed: bool, text: &mut String) {
         let Some((&extent, inner)) = shape.split_first() else {
             text.push_str(&literal(array.element(start), typed, self.spelling).text);

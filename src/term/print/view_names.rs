@@ -31,15 +31,15 @@ pub(super) fn recognise(map: &AffineMap) -> ViewName {
     }
 }
 
-/// A view without a name, as two that have one or may have: what is read first, and a view of that.
+/// A view without a name, split into two that have one or may have: the view that reads first, and a view of its result.
 ///
-/// Repetition stands outside, axes are first brought into order, and a window that reaches beyond its source is a slice with
+/// Repetition goes outside, axes are first brought into order, and a window that reaches beyond its source becomes a slice with
 /// zeros around it.
 pub(super) fn in_two(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
     repeated(map).or_else(|| turned(map)).or_else(|| window(map))
 }
 
-/// The views that a view prints as, the one that reads first: itself, where it has a name or none will do.
+/// The views that a view prints as, the first to read first: the view itself, if it has a name or can't be split.
 pub(crate) fn parts(map: &AffineMap) -> Vec<AffineMap> {
     match recognise(map) {
         ViewName::General => match in_two(map) {

@@ -23,15 +23,15 @@ const DEPTH: usize = 3;
 /// Columns by which a body is indented.
 const STEP: usize = 4;
 
-/// What is known over a whole program while it is written.
+/// Facts about a whole program while it is written.
 pub(super) struct Writer {
     names: Names,
     constants: Constants,
-    /// Of each body, by its address, which parameters and captures its text mentions.
+    /// For each body, by its address, which parameters and captures its text mentions.
     mentions: HashMap<*const (), Rc<[bool]>>,
 }
 
-/// A body as text: lines of lets, indented, and what it results in, which is not.
+/// A body as text: indented lines of lets, and the result, without indentation.
 struct Block {
     lines: Vec<String>,
     result: Expression,
@@ -93,7 +93,7 @@ impl Writer {
         mentioned
     }
 
-    /// The operands that occur in the text of a node's bodies. The depth of this recursion is that of nested bodies.
+    /// The operands that occur in the text of a node's bodies. The recursion is as deep as bodies are nested.
     fn captures<X: Extension>(&mut self, node: &Node<X>) -> Vec<NodeId> {
         let captures = &node.args[own_operands(&node.op).min(node.args.len())..];
         if captures.is_empty() {
@@ -108,7 +108,7 @@ impl Writer {
         captures.iter().enumerate().filter(|&(at, _)| mentions(at)).map(|(_, &arg)| arg).collect()
     }
 
-    /// A body whose lines begin at a column. The depth of this recursion is that of nested bodies.
+    /// A body whose lines begin at a column. The recursion is as deep as bodies are nested.
     fn body<X: Extension>(&mut self, body: &Body<X>, parameters: Vec<Name>, indent: usize) -> Block {
         let mut walk = Walk::new(self, body, parameters, indent);
         for at in body.arity()..body.nodes.len() {
@@ -269,7 +269,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             width = (width + 3).saturating_sub(inline[at].0);
             bound.push(at);
         }
-        // In the order of the operands: a program prints alike in whatever order its arena has them.
+        // In the order of the operands: a program prints the same in whatever order its arena has them.
         bound.sort_unstable();
         for at in bound {
             self.bind(inline[at].1 as usize);

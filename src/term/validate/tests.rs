@@ -1,4 +1,5 @@
-//! Lies about bodies are told, in the program and in what is nested in it, also at the doors where memory depends on them.
+//! False statements in bodies are detected, in the program and in nested bodies, and at every entry on which memory safety
+//! depends.
 
 use super::*;
 use crate::algebra::{Contraction, Extreme, Reduction};
@@ -75,7 +76,7 @@ macro_rules! parts {
 
 parts! { scan: Scan; branch: Branch; sweeps: Sweeps; custom: Custom; }
 
-/// Changes to one body, of which the last node takes earlier ones of its type.
+/// Changes to one body whose last node takes earlier nodes of its type.
 const LIES: [fn(&mut Body); 12] = [
     |body| body.nodes.last_mut().unwrap().types[0] = floats(&[1 << 20]),
     |body| body.nodes.last_mut().unwrap().types[0].dtype = DType::I32,
@@ -178,7 +179,7 @@ fn lies_about_bodies_are_told_wherever_they_stand() {
 
 #[test]
 fn a_body_that_many_share_is_checked_once() {
-    // Each loop has the loop before it twice: 2^18 bodies, of which 19 are distinct.
+    // Each loop contains the loop before it twice: 2^18 bodies, only 19 of them distinct.
     let x = floats(&[]);
     let mut graph: Graph<Build> = Graph::new(std::slice::from_ref(&x), 0);
     let sine = graph.add(Op::Unary(Unary::Sin), &[0]);

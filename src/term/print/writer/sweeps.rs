@@ -5,7 +5,7 @@ use crate::term::op::Extension;
 use crate::term::print::names::Name;
 use crate::term::sweeps::{Checkpoints, Steps, Sweeps};
 
-/// What is kept of the steps, behind their number.
+/// The choice of checkpoints, printed after the number of steps.
 pub(in crate::term::print) fn checkpoints(checkpoints: Checkpoints) -> String {
     match checkpoints {
         Checkpoints::All => String::new(),
