@@ -1,8 +1,8 @@
 //! Functions with derivative rules of their own, over dual arrays and arrays with tangents.
 //!
-//! A rule gives one of the two directions as it is: vector-Jacobian products reverse mode, Jacobian-vector products forward
-//! mode. Where only the other rule is known it is transposed, since it is linear in what it is given beside the inputs: it
-//! is run on dual arrays with that as the variable.
+//! A rule gives one of the two directions directly: vector-Jacobian products reverse mode, Jacobian-vector products forward
+//! mode. Where only the other rule is known it is transposed: it is linear in the argument after the inputs and outputs, and is
+//! run on dual arrays with that argument as the variable.
 
 use super::rolled::Rolled;
 use super::rules::generic;
@@ -53,8 +53,8 @@ impl<A: Algebra, F: CustomFunction> Pull<A> for F {
     }
 }
 
-/// A rule over an algebra, of inputs, outputs and directions, whatever the type of its function: what is done with rules does not
-/// know that type, so that it is compiled once for an algebra, and not for each function.
+/// A rule over an algebra, applied to inputs, outputs and directions. It hides the function's type, so that code that works
+/// with rules is compiled once per algebra, and not once per function.
 type RuleOver<'a, A> = &'a dyn Fn(Arrays<A>, Arrays<A>, Arrays<A>) -> Arrays<A>;
 
 type Arrays<A> = Vec<<A as Algebra>::Array>;

@@ -85,7 +85,7 @@ impl<A: Algebra> Clone for Delta<A> {
 }
 
 impl<A: Algebra> Node<A> {
-    /// Gives up the operands, of which those that nobody else holds are moved out.
+    /// Gives up the operands, and moves out those that nobody else holds.
     fn orphan(&mut self, orphans: &mut Vec<Node<A>>) {
         for operand in &mut self.operands {
             if let Some(orphan) = operand.take().and_then(|delta| Arc::into_inner(delta.0)) {

@@ -53,11 +53,11 @@ pub(crate) struct Held {
 
 /// The nodes of earlier levels that backward results need.
 pub(crate) struct Needs {
-    /// Those that depend on captures only.
+    /// The nodes that depend on captures only.
     pub(crate) invariant: Vec<NodeId>,
-    /// Those of the forward pass.
+    /// The nodes of the forward pass.
     pub(crate) step: Vec<NodeId>,
-    /// Those that are given.
+    /// The given nodes.
     pub(crate) given: Vec<NodeId>,
 }
 
@@ -85,15 +85,14 @@ fn follow(graph: &Graph, levels: &[Level], inputs: &HashSet<usize>) -> Vec<bool>
     follow
 }
 
-/// Which nodes are read again: elements of what is given, at positions that are known again or smaller than what is read; rows of
-/// what is there before the loop, at positions that are known again; and arrays that follow from such by sums, products and
-/// selections.
+/// Which nodes are read again: elements of given nodes, at positions that are recomputed or smaller than the read; rows of
+/// arrays from before the loop, at recomputed positions; and arrays that follow from these by sums, products and selections.
 fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeId>) -> Vec<bool> {
     let mut reads = vec![false; graph.len()];
     for at in (0..graph.len()).filter(|&at| levels[at] == Level::Step) {
         let node = graph.node(at as NodeId);
         let is_again = |&arg: &NodeId| reads[arg as usize] || given.contains(&arg);
-        // A smaller array that is repeated is kept instead of all.
+        // A smaller array that is repeated is kept instead of the repetition.
         let is_repeated = |arg: NodeId| match (&graph.node(arg).op, &graph.node(arg).args[..]) {
             (Op::View(_), &[source]) => graph.ty(source).size().saturating_mul(2) <= graph.ty(arg).size(),
             _ => false,
@@ -117,11 +116,12 @@ fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeI
     reads
 }
 
-/// The nodes of earlier levels that the backward results need, beside what is held: invariant ones, and ones of the forward pass.
+/// The nodes of earlier levels that the backward results need, beside the held ones: invariant ones, and ones of the forward
+/// pass.
 ///
-/// A rearrangement of something is not worth storing when its source is not larger: the source is needed instead. Nor is
-/// what transposing added to the `proper` nodes of the body, whose identity depends on the cotangents that were present: it
-/// is computed again, from what it needs.
+/// A rearrangement is not worth storing when its source is not larger: the source is needed instead. Nodes that transposing
+/// added to the `proper` nodes of the body are not stored either, since their identity depends on the cotangents that were
+/// present: they are recomputed from the nodes that they need.
 pub(crate) fn needs_beside(graph: &Graph, levels: &[Level], results: &[NodeId], proper: usize, held: &Held) -> Needs {
     let mut wanted = vec![false; graph.len()];
     results.iter().for_each(|&id| wanted[id as usize] = true);
@@ -220,7 +220,7 @@ pub(crate) fn is_acyclic(
     true
 }
 
-/// The closed, simplified body of `results` in terms of the nodes `parameters`, of which the last are captures.
+/// The closed, simplified body of `results` in terms of the nodes `parameters`, the last of which are captures.
 pub(crate) fn extract(graph: &Graph, parameters: &[NodeId], captures: usize, results: &[NodeId]) -> Arc<Body> {
     let types: Vec<Type> = parameters.iter().map(|&id| graph.ty(id).clone()).collect();
     let mut renumbered: Vec<Option<NodeId>> = vec![None; graph.len()];

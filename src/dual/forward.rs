@@ -21,7 +21,7 @@ struct Recording {
 }
 
 impl Recording {
-    /// Tangents are zeros, if they are none, where `wanted` says so.
+    /// Where `wanted` says so, missing tangents become zeros.
     fn new(active: &Active, wanted: &[bool], marked: bool) -> Recording {
         let body = &active.body;
         let types: Vec<Type> = (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
@@ -71,9 +71,9 @@ struct ForwardLoop {
     moving: Vec<bool>,
 }
 
-/// A body that computes tangents beside values: its parameters are, for each of some ranges of them and then for the
-/// captures, the values and then the tangents of those that move; its results the same, for ranges of results, of which
-/// `moving` have a tangent.
+/// A body that computes tangents beside values. Its parameters are, for each of `parameters` and then for the captures, the
+/// values and then the tangents of those that move. Its results are the same for each of `results`; `moving` says which have a
+/// tangent.
 pub(super) fn body_with_tangents(
     active: &Active,
     (moving, marked): (&[bool], bool),

@@ -1,11 +1,11 @@
-//! How the cotangents of a loop's captures come about: what a backward loop sums, and what is left to do after it.
+//! The cotangents of a loop's captures: the sums that a backward loop carries, and the work left after it.
 //!
-//! Such a cotangent is a sum over the steps. Summing it as it is would add a whole array in every step, even where a step
-//! touches one element of it. So linear functions that are the same in every step move behind the loop, and what is summed
-//! is smaller; a scatter or a product of a cotangent with a residual is not summed at all: its operands are stacked, and one
-//! scatter or contraction over the stacks follows the loop. An elementwise product is as large as the cotangent, whose stack is
-//! more to store: it is stacked where a step writes no more than it would add up, as where one cotangent meets several
-//! residuals, and where all stacks together are no larger than those of the residuals.
+//! Such a cotangent is a sum over the steps. A direct sum would add a whole array in every step, even where a step touches one
+//! element of it. So linear functions that are the same in every step move behind the loop, and the summands are smaller. A
+//! scatter or a product of a cotangent with a residual is not summed at all: its operands are stacked, and one scatter or
+//! contraction over the stacks follows the loop. An elementwise product is as large as the cotangent, whose stack needs
+//! additional memory. It is stacked where a step writes no more than it would sum, for instance where one cotangent meets
+//! several residuals, and where all stacks together are no larger than those of the residuals.
 
 use super::extract::{Level, zeros};
 use crate::affine::AffineMap;
@@ -18,19 +18,19 @@ use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What the backward loop and the program after it do for the captures' cotangents. Nodes are those of the recording.
+/// The work for the captures' cotangents in the backward loop and in the program after it. Nodes are those of the recording.
 pub(crate) struct Harvest {
     /// The variables of the partial sums that the loop carries.
     pub(crate) partial: Vec<NodeId>,
-    /// Those sums after a step.
+    /// The values of those sums after a step.
     pub(crate) sums: Vec<NodeId>,
-    /// What the loop stacks.
+    /// The nodes that the loop stacks.
     pub(crate) stacks: Vec<NodeId>,
     /// From the sums, the loop's stacks, all residual stacks and the invariants to the cotangents.
     pub(crate) epilogue: Arc<Body>,
 }
 
-/// How the sum of a node over all steps is found.
+/// How the sum of a node over all steps is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Step by step.
@@ -45,8 +45,8 @@ enum Way {
     Elementwise,
 }
 
-/// Sums over the steps of the backward nodes `totals`; `residuals`, in ascending order, are stacked already, and what
-/// is `restored` is not to be.
+/// Sums over the steps of the backward nodes `totals`. The `residuals`, in ascending order, are stacked already; `restored`
+/// nodes must not be.
 pub(crate) fn harvest(
     graph: &mut Graph,
     levels: &[Level],
@@ -74,9 +74,9 @@ pub(crate) fn harvest(
 struct Chosen {
     ways: Vec<Way>,
     wanted: Vec<bool>,
-    /// What is summed step by step.
+    /// The nodes that are summed step by step.
     summed: Vec<NodeId>,
-    /// What is stacked, residuals left out.
+    /// The nodes that are stacked, without the residuals.
     stacks: Vec<NodeId>,
 }
 
@@ -122,7 +122,7 @@ fn choose(
         }
     }
     stacks.sort_unstable();
-    // What is stacked for a product is not carried as well.
+    // A node that is stacked for a product is not carried as well.
     summed.retain(|id| stacks.binary_search(id).is_err());
     Chosen { ways, wanted, summed, stacks }
 }

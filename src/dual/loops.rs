@@ -1,13 +1,13 @@
-//! Loops and conditionals stay what they are: the derivative of a closed body is a closed body.
+//! Loops and conditionals keep their form: the derivative of a closed body is a closed body.
 //!
 //! The body is run once in `Dual<Recorded>`, with variables for its parameters, and transposed at variables for its results'
-//! cotangents, all in one graph. That graph is then cut in two. The *forward* body is the original one, which returns in
-//! addition the *residuals*: the values of its own that the backward part needs. The *backward* body takes the cotangents and
-//! the residuals. What depends on captures only is computed once, before the loop.
+//! cotangents, all in one graph. That graph is then cut in two. The *forward* body is the original one, which also returns the
+//! *residuals*: the values of its own that the backward part needs. The *backward* body takes the cotangents and the residuals.
+//! Nodes that depend on captures only are computed once, before the loop.
 //!
-//! A backward loop runs in the opposite direction. It carries the cotangents of the carries and sums those of the captures,
-//! reads those of the outputs step by step, and returns those of the inputs step by step. Which carries move with the
-//! inputs, and which have a cotangent, are fixed points over the steps. Bodies are derived once and remembered.
+//! A backward loop runs in the opposite direction. It carries the cotangents of the carries and sums the cotangents of the
+//! captures, reads the outputs' cotangents step by step, and returns the inputs' cotangents step by step. Which carries move
+//! with the inputs, and which have a cotangent, are fixed points over the steps. Bodies are derived once and remembered.
 
 use super::extract::{Held, Level, Needs, extract, extract_renamed, levels, needs_beside, zeros};
 use super::harvest::{Harvest, harvest};
@@ -253,9 +253,9 @@ impl ForwardLoop {
     }
 }
 
-/// Whether the backward pass of a step multiplies cotangents with nothing that may be infinite while the carries, inputs and
-/// captures are finite; and the step leaves the carries finite. So a cotangent that is 0 since nobody uses a value stays 0, in
-/// this step and in all others.
+/// Whether the backward pass of a step multiplies cotangents only by finite values while the carries, inputs and captures are
+/// finite, and the step leaves the carries finite. Then a cotangent that is 0 because nobody uses a value stays 0, in this step
+/// and in all others.
 fn keeps_zeros(graph: &Graph, levels: &[Level], carries: &[NodeId]) -> bool {
     let regular = regular(graph);
     let harmless = |(id, &level): (usize, &Level)| {
@@ -286,8 +286,8 @@ impl Key for Incoming {
 /// The backward pass of a loop.
 struct BackwardLoop {
     /// Its carries are the cotangents of `carried`, the harvest's sums and the arrays that are `restored`; its inputs the
-    /// cotangents of `read`, the residuals, and what was written over in those arrays; its captures the invariants. Its
-    /// outputs are the cotangents of `written`, then the harvest's stacks.
+    /// cotangents of `read`, the residuals, and the elements of those arrays that were written over; its captures the
+    /// invariants. Its outputs are the cotangents of `written`, then the harvest's stacks.
     body: Arc<Body>,
     /// The carries whose cotangents are carried.
     carried: Vec<usize>,
@@ -301,9 +301,9 @@ struct BackwardLoop {
     harvest: Harvest,
     /// Positions of the residuals that are read.
     residuals: Vec<usize>,
-    /// Those of the carries whose writes are taken back, among all such.
+    /// The carries that are restored, by position among all carries whose writes are taken back.
     restored: Vec<usize>,
-    /// Positions of what was written over that is read.
+    /// Positions of the overwritten elements that are read.
     overwritten: Vec<usize>,
 }
 
@@ -372,14 +372,14 @@ impl BackwardLoop {
 static FORWARD: Memo<Step, Arc<ForwardLoop>> = Memo::new();
 static BACKWARD: Memo<Incoming, Arc<BackwardLoop>> = Memo::new();
 
-/// A loop as a linear map: how it was run, and what it left.
+/// A loop as a linear map: how it was run, and the values that it left.
 pub(crate) struct RolledLoop<A: Algebra> {
     forward: Arc<ForwardLoop>,
     length: usize,
     reverse: bool,
     residuals: Vec<A::Array>,
-    /// The carries whose writes are taken back, as nodes of a recording in the beginning, and as they are in the end; and what
-    /// was written over.
+    /// The carries whose writes are taken back, as nodes of a recording at the beginning, and as arrays at the end; and the
+    /// elements that were written over.
     begun: Vec<Option<NodeId>>,
     changed: Vec<A::Array>,
     overwritten: Vec<A::Array>,

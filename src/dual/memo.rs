@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// What values are remembered by: bodies, and what else tells them apart.
+/// A key by which values are remembered: bodies, and other distinctions.
 pub(super) trait Key: Eq + Hash {
     /// The bodies that the key holds on to.
     fn bodies(&self) -> impl Iterator<Item = &Body>;
@@ -69,7 +69,7 @@ impl<K: Key, V: Clone> Memo<K, V> {
             table.values.clear();
             table.bytes = 0;
         }
-        // What alone is too large is not kept at all.
+        // A value that alone exceeds the limit is not kept at all.
         if bytes <= Self::BYTES {
             table.bytes += bytes;
             table.values.insert(key, value.clone());

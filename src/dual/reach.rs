@@ -107,8 +107,8 @@ pub(super) fn spread<A: Moves>(active: &mut Active, carries: usize) -> Vec<bool>
     moving
 }
 
-/// Has those carries have a cotangent whose values before a step get one from those that have. What a loop or a conditional
-/// passes on is left to its transpose.
+/// Marks the carries whose values before a step get a cotangent from those that have one. Loops and conditionals inside are
+/// left to their transposes.
 pub(super) fn reached(
     results: &[DualArray<Recorded>],
     inputs: &[Option<Delta<Recorded>>],

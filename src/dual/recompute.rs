@@ -1,4 +1,4 @@
-//! Functions of which nothing is kept: the reverse derivative runs them again.
+//! Functions that keep nothing: the reverse derivative runs them again.
 
 use super::rolled::Rolled;
 use super::{Delta, Dual, DualArray};

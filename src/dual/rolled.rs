@@ -52,7 +52,7 @@ type Sides = (Active, Active);
 enum Kept {
     /// A node of the body proper.
     Node(NodeId),
-    /// One of the arrays of what was written over.
+    /// One of the arrays of overwritten elements.
     Overwritten(usize),
 }
 
@@ -102,9 +102,9 @@ struct Side<'a> {
     active: &'a Active,
     recording: &'a mut Recording,
     held: Held,
-    /// The nodes that it begins with, and those of the arrays that it restores.
+    /// The nodes that it begins with, and the nodes of the arrays that it restores.
     wanted: Vec<NodeId>,
-    /// The overwritten elements of each array, and where in this list a node is.
+    /// The overwritten elements of each array, and the position of each node in this list.
     overwritten: Vec<NodeId>,
     places: HashMap<NodeId, usize>,
 }
@@ -316,7 +316,7 @@ impl BackwardBranch {
 static FORWARD: Memo<Sides, Arc<ForwardBranch>> = Memo::new();
 static BACKWARD: Memo<(Sides, (Vec<bool>, bool)), Arc<BackwardBranch>> = Memo::new();
 
-/// A conditional as a linear map: how it was run, and what it left.
+/// A conditional as a linear map: how it was run, and the values that it left.
 pub(crate) struct RolledBranch<A: Algebra> {
     sides: Sides,
     forward: Arc<ForwardBranch>,

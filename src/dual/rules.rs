@@ -1,8 +1,8 @@
 //! The derivative rules (P 6.3, figures 14 and 15), once for both modes.
 //!
-//! A rule says which linear function of its operands' derivatives the derivative of a result is. What a derivative *is*
-//! differs: in reverse mode the rules describe it as a [`Delta`](super::Delta), to be transposed later, in forward mode
-//! they compute it. [`Derivative`] lists the linear functions that the rules are made of.
+//! A rule says which linear function of its operands' derivatives gives the derivative of a result. The two modes represent a
+//! derivative differently: in reverse mode the rules describe it as a [`Delta`](super::Delta), to be transposed later, in
+//! forward mode they compute it. [`Derivative`] lists the linear functions that the rules are made of.
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, Reduction};
@@ -82,9 +82,9 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
 /// An array and its derivative.
 pub(crate) type Pair<A, D> = (<A as Algebra>::Array, Option<D>);
 
-/// Numbers of a type at which linear maps are transposed. Their derivative is the same everywhere; but where one solves
-/// equations step by step, the steps that it makes depend on the right-hand side, and for zeros there would be none. So
-/// these are numbers without a pattern.
+/// Numbers of a type at which linear maps are transposed. Their derivative is the same everywhere; but a map that solves
+/// equations iteratively makes a number of steps that depends on the right side, and none for zeros. So these are numbers
+/// without a pattern.
 pub(crate) fn generic<A: Algebra>(ty: &Type) -> A::Array {
     if !ty.dtype.is_float() {
         return A::zeros(ty);
@@ -298,7 +298,7 @@ fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &
     if count <= 1 || A::are_distinct(indices) {
         return None;
     }
-    // A few writes into a large array are compared with one another, where they are known, and not by what is where.
+    // If the positions are known, a few writes into a large array are compared with one another, instead of by element.
     let known = || indices.iter().map(A::known).collect::<Option<Vec<Array>>>();
     let few = size(extents) / FEW > count;
     let mask = if let Some(known) = few.then(known).flatten() {
@@ -318,7 +318,7 @@ fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &
 
 /// For each of a few positions whether no later one is the same: each is compared with each.
 fn latest_of_few<A: Algebra>(indices: &[A::Array], count: usize) -> A::Array {
-    // The first axis is that of the position in question, the second that of all others.
+    // The first axis runs over the positions, the second over those that each is compared with.
     let along =
         |array: A::Array, axis: usize| A::view(array, &AffineMap::broadcast(&[count], &[count, count], &[axis]));
     let compared =

@@ -1,11 +1,11 @@
 //! Loops whose tape is the engine's, in reverse and in forward mode.
 //!
-//! The reverse derivative of a loop of k sweeps is the loop of those and of k further ones, which go over the steps the
-//! other way, each with the cotangents of what the sweep at its mirror image carries. It reads what that sweep kept for it
-//! of each step (what the transpose of a step needs of its values), and keeps, for the earlier sweeps, the cotangents of
-//! what was read of theirs. So the derivative is such a loop again, and the rule closes under itself, however many steps
-//! there turn out to be. The cotangents of captures are summed over the steps. A sweep may also carry arrays that its mirror
-//! image changes by writes, from the last to the first, and take the writes back (see [`undo`](super::undo)).
+//! The reverse derivative of a loop of k sweeps is a loop of those and k further ones. Each further sweep goes over the steps
+//! the other way, with the cotangents of the carries of the sweep at its mirror image. It reads the values that this sweep kept
+//! for it of each step (those that the transpose of a step needs), and keeps, for the earlier sweeps, the cotangents of the
+//! values read from theirs. So the derivative is such a loop again, and the rule closes under itself, however many steps there
+//! turn out to be. The cotangents of captures are summed over the steps. A sweep may also carry arrays that its mirror image
+//! changes by writes, from the last to the first, and take the writes back (see [`undo`](super::undo)).
 //!
 //! In forward mode every sweep computes tangents beside its values.
 
@@ -40,10 +40,10 @@ pub(super) struct Activity {
 
 static ACTIVITY: Memo<(Arc<Sweeps>, Vec<bool>), Arc<Vec<Activity>>> = Memo::new();
 
-/// A fixed point over the steps, sweep by sweep, given which operands move. A carry that moves before a step or after one
-/// does in both places: there may be no step at all.
+/// A fixed point over the steps, sweep by sweep, given which operands move. A carry that moves before or after a step moves in
+/// both places: there may be no step at all.
 ///
-/// It is remembered: it records every body, which asks for the activity of the loops in it, and so do the derivatives of each.
+/// The result is remembered: it records every body, which asks for the activity of the loops in it, and so do the derivatives.
 pub(super) fn activity(sweeps: &Arc<Sweeps>, operands: &[bool]) -> Arc<Vec<Activity>> {
     ACTIVITY.get((sweeps.clone(), operands.to_vec()), |(sweeps, operands)| Arc::new(find_activity(sweeps, operands)))
 }
@@ -104,7 +104,7 @@ struct Transposed {
     adjoints: Vec<Adjoint>,
 }
 
-/// Where the parameters of a sweep's body are: carries, inputs, what is read, captures.
+/// Where the parameters of a sweep's body are: carries, inputs, reads, captures.
 fn roles(sweep: &Sweep) -> [Range<usize>; 4] {
     let inputs = sweep.carries + sweep.inputs;
     let (parameters, arity) = (sweep.body.parameters, sweep.body.arity());
@@ -126,7 +126,7 @@ impl Transposed {
             })
             .collect();
         let count = given.iter().rposition(|given| given.contains(&true)).map_or(0, |last| last + 1);
-        // What sweeps keep once more for another reader, and where the cotangents of what they keep are found.
+        // The values that sweeps keep once more for another reader, and the places of the cotangents of kept values.
         let mut copies: Vec<Vec<usize>> = vec![Vec::new(); count];
         let mut cotangents: Vec<Vec<Option<(usize, usize)>>> =
             sweeps.sweeps.iter().map(|sweep| vec![None; sweep.keeps]).collect();
@@ -170,7 +170,7 @@ impl Transposed {
 
             let level = |at: usize| match at {
                 _ if at < sweep.body.parameters => Level::Step,
-                // Captures of the sweep are those of its transpose.
+                // Captures of the sweep are captures of its transpose.
                 _ if at < arity => Level::Known,
                 _ => Level::Backward,
             };
@@ -272,7 +272,7 @@ pub(crate) struct RolledSweeps<A: Algebra> {
     active: Vec<bool>,
     /// Of the outputs.
     moving: Vec<bool>,
-    /// Those last carries that steps change by writes, by their positions among the outputs.
+    /// The last carries that steps change by writes, by their positions among the outputs.
     changed: HashMap<usize, A::Array>,
 }
 
@@ -384,7 +384,7 @@ static FORWARD: Memo<((Arc<Sweeps>, Vec<bool>), bool), Arc<WithTangents>> = Memo
 fn with_tangents(sweeps: &Arc<Sweeps>, operands: &[bool], marked: bool) -> WithTangents {
     let found = activity(sweeps, operands);
     let captures = &operands[sweeps.captures()..];
-    // Where the tangent of what a sweep keeps is among what it keeps, if there is one.
+    // The position of the tangent of each kept value among the kept values, if it has one.
     let kept = sweeps.sweeps.iter().zip(&*found).map(|(sweep, Activity { moving, .. })| {
         let mut places = sweep.keeps..;
         let moving = moving[sweep.carries..sweep.carries + sweep.keeps].iter();

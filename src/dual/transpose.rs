@@ -22,7 +22,7 @@ impl<A: Algebra> Clone for Cotangent<A> {
     }
 }
 
-/// What is added to a cotangent: an array, or elements of it, which are added in place.
+/// A summand of a cotangent: an array, or elements of it, which are added in place.
 enum Contribution<A: Algebra> {
     Whole(A::Array),
     Scattered { updates: A::Array, indices: Vec<A::Array>, extents: Shape },
@@ -47,7 +47,7 @@ impl<A: Algebra> Contribution<A> {
     }
 }
 
-/// A Delta that was met but not yet visited, and its cotangents so far: one, but for loops and conditionals.
+/// A Delta that was met but not yet visited, and its cotangents so far: a single one, except for loops and conditionals.
 struct Pending<A: Algebra> {
     delta: Delta<A>,
     cotangents: SmallVec<[Option<Cotangent<A>>; 1]>,

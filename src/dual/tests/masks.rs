@@ -1,4 +1,4 @@
-//! Masked cotangents: the side not taken never harms, and second derivatives are those of a product.
+//! Masked cotangents: the side not taken never harms, and second derivatives are a product's.
 
 use super::*;
 use crate::operation::Comparison;

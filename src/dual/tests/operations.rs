@@ -6,7 +6,7 @@ use crate::algebra::{Contraction, Extreme, Reduction};
 use crate::operation::{BINARY_ROWS, Comparison, Domain, UNARY_ROWS};
 use smallvec::smallvec;
 
-/// A result that is not linear in what it is given, so that second derivatives are met.
+/// A result that is nonlinear in its operand, so that second derivatives occur.
 fn bent(b: &mut Builder, y: NodeId) -> NodeId {
     let bend = b.unary(Unary::Tanh, y);
     b.mul(bend, y)

@@ -29,13 +29,13 @@ pub(super) enum How {
     Nested { node: NodeId, output: usize, bodies: Vec<Chain> },
 }
 
-/// The parameter that becomes a node by writes, if one does and there are any; nothing is copied to find out.
+/// The parameter that becomes a node by writes, if one does and there is at least one write; nothing is copied to find out.
 pub(super) fn written(terms: &impl Terms<Id = NodeId, Form = Never>, result: NodeId) -> Option<usize> {
     let (parameter, is_written) = origin(terms, result)?;
     is_written.then_some(parameter)
 }
 
-/// The parameter that becomes a node by writes or none, and whether there are any.
+/// The parameter that becomes a node by any number of writes, and whether that number is above zero.
 fn origin(terms: &impl Terms<Id = NodeId, Form = Never>, mut id: NodeId) -> Option<(usize, bool)> {
     let mut is_written = false;
     loop {

@@ -1,11 +1,11 @@
-//! Arrays that a body changes by writes: the backward pass takes the writes back instead of reading what the body, or each
-//! step of a loop, began with.
+//! Arrays that a body changes by writes: the backward pass takes the writes back instead of reading the arrays from before the
+//! body, or before each step of a loop.
 //!
-//! Such a body leaves the elements that it wrote over. The backward pass begins with the array as it was in the end, and puts
-//! them back, the last first: that is bit for bit the array before, as only elements that were written are written again.
-//! A loop or conditional in the body counts as one write: it leaves what it wrote over, and what is needed to know where,
-//! and a loop in the other direction, or a conditional on the same condition, takes it back. Where the derivative of such a
-//! loop or conditional does so itself, its array is taken (see [`Recording::again`](super::loops::Recording)).
+//! Such a body leaves the elements that it wrote over. The backward pass begins with the final array, and puts them back, the
+//! last first: this restores the earlier array bit for bit, since only written elements are written again. A loop or
+//! conditional in the body counts as one write. It leaves the elements that it wrote over, and the values needed to know where;
+//! a loop in the other direction, or a conditional on the same condition, takes it back. Where the derivative of such a loop or
+//! conditional does so itself, its array is reused (see [`Recording::again`](super::loops::Recording)).
 
 mod chain;
 mod nests;
@@ -24,13 +24,13 @@ pub(crate) struct Undoing {
     pub(crate) arrays: Vec<Undone>,
     /// The loops and conditionals that leave what they wrote over, by the nodes of those that don't.
     extended: HashMap<NodeId, Op>,
-    /// Those nodes' outputs, and what they are in the forward pass.
+    /// The outputs of those nodes, and their counterparts in the forward pass.
     pub(crate) renamed: HashMap<NodeId, NodeId>,
 }
 
 /// A parameter that becomes a result by writes.
 pub(crate) struct Undone {
-    /// The positions of both.
+    /// The positions of the parameter and of the result.
     pub(crate) parameter: usize,
     pub(crate) result: usize,
     /// The first first.
@@ -56,20 +56,20 @@ struct Nested {
     node: NodeId,
     /// The outputs that it leaves for that.
     left: Vec<usize>,
-    /// The loop or conditional on the array, then operands of the node at these positions, what is left, and more operands.
+    /// The loop or conditional on the array, then operands of the node at these positions, the values left, and more operands.
     undo: Op,
     inputs: Vec<usize>,
     captures: Vec<usize>,
 }
 
-/// Whether a loop's body changes a carry by writes, if at all.
+/// Whether a loop's body changes a carry by writes and by nothing else.
 pub(crate) fn is_written(body: &Body, carry: usize) -> bool {
     chain::written(body, body.results[carry]) == Some(carry)
 }
 
 impl Undoing {
-    /// Of the parameters that become results by writes, at positions that are accepted, those of which the backward pass
-    /// would keep more than the writes write over: without them it keeps what is `stored`.
+    /// Chooses among the parameters that become results by writes, at accepted positions, those for which the backward pass
+    /// would otherwise keep more than the writes write over. Without them it keeps the `stored` nodes.
     pub(crate) fn choose(
         graph: &mut Graph,
         results: &[NodeId],
@@ -125,8 +125,8 @@ fn arrays_of_versions(arrays: &[Undone]) -> HashMap<NodeId, usize> {
     arrays.iter().enumerate().flat_map(|(at, array)| array.versions().map(move |id| (id, at))).collect()
 }
 
-/// Says what is at hand in the backward pass, and what must be kept for that: an array is restored with nothing that is read from
-/// it, or from those that are restored after it.
+/// Records the nodes at hand in the backward pass, and those to be kept for that. An array is restored without using anything
+/// that is read from it, or from arrays that are restored after it.
 fn hold(arrays: &[Undone], graph: &Graph, overwritten: impl Iterator<Item = NodeId>, held: &mut Held) {
     held.given.extend(overwritten);
     let of = arrays_of_versions(arrays);
@@ -147,7 +147,7 @@ fn hold(arrays: &[Undone], graph: &Graph, overwritten: impl Iterator<Item = Node
     }
 }
 
-/// How many of the elements that are stored are those of each array, or read from it.
+/// For each array, how many of the stored elements belong to it or are read from it.
 fn read_from(graph: &Graph, chains: &[(usize, Chain)], stored: &[NodeId]) -> Vec<usize> {
     let mut from: Vec<Option<usize>> = vec![None; graph.len()];
     for (at, (_, chain)) in chains.iter().enumerate() {
@@ -216,8 +216,8 @@ impl Undone {
         all
     }
 
-    /// The array before the first write, given that in the end and what was written over; and which nodes the versions in
-    /// between are now. Where a version is computed `again` already, it is taken.
+    /// The array before the first write, given the final array and the overwritten elements, and the new nodes of the versions
+    /// in between. A version that is computed `again` already is reused.
     pub(crate) fn restored(
         &self,
         graph: &mut Graph,
@@ -247,7 +247,7 @@ impl Undone {
 }
 
 impl Nested {
-    /// The array before, given that after and what was left.
+    /// The array before, given the array after and the values left.
     fn undone(&self, graph: &mut Graph, after: NodeId, left: &[NodeId]) -> NodeId {
         let operands = graph.node(self.node).args.clone();
         let of = |positions: &[usize]| positions.iter().map(|&at| operands[at]).collect::<Vec<NodeId>>();

@@ -8,7 +8,7 @@ use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// A body of a loop or conditional, and what it is to return.
+/// A body of a loop or conditional, and its results.
 pub(super) struct Side {
     pub(super) graph: Graph,
     pub(super) results: Vec<NodeId>,

@@ -11,21 +11,22 @@ pub(crate) struct Restored {
     pub(crate) needed: Vec<NodeId>,
     /// The restored ones of the arrays that the forward loop prepared for it.
     pub(crate) arrays: Vec<usize>,
-    /// Those before a step.
+    /// The arrays before a step.
     pub(crate) nodes: Vec<NodeId>,
-    /// Positions of the elements that are read of all overwritten ones, for these arrays or for themselves, and their nodes.
+    /// Positions of the overwritten elements that are read, for these arrays or for themselves, among all overwritten ones, and
+    /// their nodes.
     pub(crate) positions: Vec<usize>,
     pub(crate) overwritten: Vec<NodeId>,
-    /// Which nodes the versions of them are.
+    /// The new nodes of the arrays' versions.
     pub(crate) renamed: HashMap<NodeId, NodeId>,
 }
 
-/// Nodes that results need, beside what is held.
+/// Finds the nodes that results need, beside the held ones.
 pub(crate) type FindNeeds<'a> = &'a dyn Fn(&Graph, &[NodeId], &Held) -> Needs;
 
 impl Restored {
-    /// The arrays that a step needs for its results, or to restore others. Arrays that transposes in the step restore `again` are
-    /// taken from there, unless these need them.
+    /// The arrays that a step needs for its results, or to restore others. Arrays that transposes in the step restore `again`
+    /// are taken from there, unless the transposes themselves need them.
     pub(crate) fn new(
         undoing: &Undoing,
         graph: &mut Graph,
