@@ -18,7 +18,7 @@ pub trait Arithmetic: Copy + PartialOrd + std::fmt::Debug + Send + Sync + 'stati
     fn is_nan(self) -> bool;
     /// Whether its bits are those of the other: NaN equals itself, and 0 differs from −0.
     fn same_bits(self, other: Self) -> bool;
-    /// A number in the order of elements: that of equal elements is equal, that of NaN the largest of all.
+    /// A number that orders elements: equal elements have equal numbers, and NaN has the largest.
     fn rank(self) -> i64;
     /// Conversion to another element type.
     fn cast<U: Arithmetic>(self) -> U;

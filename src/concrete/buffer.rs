@@ -7,8 +7,8 @@ use ndarray::{ArcArray, ArrayView, Ix1, IxDyn};
 
 /// Row-major elements of an array that is not of rank 0, which handles share.
 ///
-/// The extents stand beside the elements, not in an `ndarray` of any number of axes: that is larger, and slower to clone, and
-/// in eager programs on a few numbers handles are what costs.
+/// The extents stand beside the elements, not in an `ndarray` of dynamic rank: that is larger and slower to clone, and handles
+/// dominate the cost of eager programs on a few numbers.
 #[derive(Debug)]
 pub struct Buffer<T> {
     shape: Shape,

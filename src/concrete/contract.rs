@@ -104,7 +104,7 @@ pub(super) fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -
         let axes: Axes = (0..summed.len()).collect();
         return reduce::reduce(Reduction::Sum, T::take(product).expect("products keep the element type"), &axes);
     }
-    // The order of summed labels that spares the most copies: that of one operand, if the other can be read so too.
+    // The order of summed labels that spares the most copies: the order of one operand, if the other can be read in it too.
     let left_strides = Strides::new(&spec.left, a.shape());
     let right_strides = Strides::new(&spec.right, b.shape());
     let right_order: Labels = spec.right.iter().copied().filter(|label| summed.contains(label)).collect();

@@ -6,7 +6,7 @@ use crate::concrete::{Array, Buffer, Data};
 use crate::shape::{Shape, Type};
 use ndarray::{ArcArray, ArrayD, ArrayView, Dimension, IxDyn, ShapeBuilder};
 
-/// One element, repeated by strides of 0; `None` where extents are larger than those of an `ndarray` can be.
+/// One element, repeated by strides of 0; `None` where the extents are too large for an `ndarray`.
 pub(crate) fn repeated<'a, T>(shape: &[usize], x: &'a T) -> Option<ArrayView<'a, T, IxDyn>> {
     let strides = IxDyn(&vec![0; shape.len()]);
     ArrayView::from_shape(IxDyn(shape).strides(strides), std::slice::from_ref(x)).ok()
@@ -43,12 +43,11 @@ impl<T: Scalar> Data<T> {
     pub fn into_ndarray(self) -> Result<ArrayD<T>, OutOfMemory> {
         let shape = Shape::from_slice(self.shape());
         let too_large = OutOfMemory { ty: Type::new(T::DTYPE, &shape) };
-        // Of empty arrays, too, the extents may be larger than those of an `ndarray` can be.
+        // Even an empty array may have extents too large for an `ndarray`.
         ArrayD::from_shape_vec(IxDyn(&shape), self.into_vec()?).map_err(|_| too_large)
     }
 
-    /// A look at the elements as an `ndarray`, which takes no memory; `None` where extents are larger than such an array's
-    /// can be.
+    /// The elements as an `ndarray`, without a copy; `None` where the extents are too large for one.
     pub fn as_view(&self) -> Option<ArrayView<'_, T, IxDyn>> {
         match self {
             Data::Uniform(shape, x) => repeated(shape, x),
@@ -76,7 +75,7 @@ impl<T: Scalar, D: Dimension> From<ArcArray<T, D>> for Array {
 impl<T: Scalar, D: Dimension> From<ArrayView<'_, T, D>> for Array {
     /// The elements are copied.
     ///
-    /// Panics when there is no memory for them, of which a view may repeat some.
+    /// Panics when there is no memory for the elements, some of which a view may repeat.
     #[track_caller]
     fn from(array: ArrayView<'_, T, D>) -> Array {
         T::wrap(Data::from_vec(array.shape(), copied(&array)))

@@ -6,7 +6,7 @@ use crate::concrete::{Array, Data, for_data, for_pair};
 use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
 use crate::shape::{DType, Shape};
 
-/// The loop over one operand, in place. What is compiled for every operation and element type is this loop alone.
+/// The loop over one operand, in place. Only this loop is compiled for every operation and element type.
 struct Map<'a, T>(&'a mut [T]);
 
 impl<T: Scalar> UnaryLoop<T> for Map<'_, T> {
@@ -29,11 +29,11 @@ fn map_in_place<T: Scalar>(a: &mut Data<T>, run: impl FnOnce(Map<'_, T>)) -> boo
     true
 }
 
-/// Runs an elementwise operation in place where it can be, and says whether: nothing is moved, which on a few numbers is most
-/// of the work.
+/// Runs an elementwise operation in place where possible, and returns whether it did: nothing is moved, and on a few numbers
+/// moving is most of the work.
 pub(super) fn unary_in_place(op: Unary, a: &mut Array) -> bool {
     match (op, a) {
-        // As below.
+        // These powers are products, see [`unary`].
         (Unary::Powi(2 | 3), Array::F32(_) | Array::F64(_)) => false,
         (_, Array::F32(a)) => map_in_place(a, |elements| op.run_f32(elements)),
         (_, Array::F64(a)) => map_in_place(a, |elements| op.run_f64(elements)),
@@ -161,7 +161,7 @@ fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl Fn(Combine<'_, T>)) -> R
             Data::Dense(b.changed(|out, _| run(Combine { out, other: Other::Uniform(a), left: false }))?)
         }
         (Data::Dense(a), Data::Dense(b)) => {
-            // The left operand is what is copied where both are somebody else's.
+            // The left operand is copied if both are shared.
             let left = a.is_unique() || !b.is_unique();
             let (own, other) = if left { (a, b) } else { (b, a) };
             Data::Dense(own.changed(|out, start| {

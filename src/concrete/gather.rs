@@ -181,8 +181,8 @@ pub(super) fn scatter_set<T: Scalar>(
     Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
-/// At which of so many positions inside none of the later ones is the same, in time and memory that do not depend on the
-/// extents; `None` where that is so of all of them. What is said of positions outside has no meaning.
+/// For each of `count` positions, whether no later one is the same, in time and memory that do not depend on the extents;
+/// `None` if this holds for all. Entries for positions outside have no meaning.
 pub(crate) fn latest(indices: &[Array], extents: &[usize], count: usize) -> Option<Vec<bool>> {
     let (positions, mut seen) = (Positions::new(indices, extents), HashSet::with_capacity(count));
     let mut latest: Vec<bool> =
@@ -191,8 +191,8 @@ pub(crate) fn latest(indices: &[Array], extents: &[usize], count: usize) -> Opti
     latest.contains(&false).then_some(latest)
 }
 
-/// Positions along all axes of an array whose outer axes are indexed, in the shape of what is read or written there: those of
-/// the index arrays, and all along each inner axis.
+/// Positions along all axes of an array whose outer axes are indexed, in the shape of the elements read or written: those of
+/// the index arrays, and all positions along each inner axis.
 pub(super) fn grid(indices: &[Array], inner: &[usize]) -> Result<Vec<Array>, OutOfMemory> {
     let outer = indices.first().map_or(&[][..], Array::shape);
     let shape: Shape = outer.iter().chain(inner).copied().collect();

@@ -19,8 +19,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Concrete;
 
-/// An operation on its way: what it is, for messages, and the types that shape inference gives for its results, in builds
-/// with debug assertions.
+/// An operation being run, for messages, and, in builds with debug assertions, the types that shape inference gives for its
+/// results.
 struct Call<F> {
     op: F,
     expected: Option<SmallVec<[Type; 2]>>,

@@ -1,4 +1,4 @@
-//! The one place where elements get memory, of which there may not be enough.
+//! The one place that allocates memory for elements, which may fail.
 
 use crate::concrete::scalar::Scalar;
 use crate::error::Error;
@@ -32,7 +32,7 @@ impl std::error::Error for OutOfMemory {}
 /// An empty buffer with room for the elements of a shape.
 pub(super) fn room<T: Scalar>(shape: &[usize]) -> Result<Vec<T>, OutOfMemory> {
     let mut buffer = Vec::new();
-    // Sizes saturate, at more than there can be.
+    // Sizes saturate, at more than memory can hold.
     match buffer.try_reserve_exact(size(shape)) {
         Ok(()) => Ok(buffer),
         Err(_) => Err(OutOfMemory { ty: Type::new(T::DTYPE, shape) }),
@@ -83,7 +83,7 @@ impl ReportedAt {
         ReportedAt { outer: PLACE.replace(None) }
     }
 
-    /// The place, if the library's own code is what runs, and else that of the operation.
+    /// The place, if the library's own code is running, and otherwise the operation's.
     pub(crate) fn or<'a>(operation: &'a Location<'a>) -> &'a Location<'a> {
         PLACE.get().unwrap_or(operation)
     }

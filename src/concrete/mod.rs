@@ -138,7 +138,7 @@ pub(crate) use for_pair;
 
 /// Arrays that are about to be read.
 pub(crate) trait Read {
-    /// The array with its elements: that a value is read is noted where it is one of a traced closure.
+    /// The array with its elements. Reading a value of a traced closure is noted.
     fn read(self) -> Self;
 }
 

@@ -1,9 +1,9 @@
 //! Loops whose step is elementwise, run without an array for any single step: see [`Recurrence`].
 //!
-//! A loop is run in blocks of steps. What depends on no carry is computed for all steps of a block at once; then come the
-//! instructions that lead from carries to the next carries, number by number; then, at once again, what depends on those
-//! and no next carry depends on. Where one operation leads from each carry to the next, as in running totals, its loop over
-//! the steps is compiled for that operation.
+//! A loop is run in blocks of steps. Instructions that depend on no carry are computed for all steps of a block at once. Then
+//! come the instructions that lead from carries to the next carries, number by number. The instructions that depend on those
+//! but lead to no next carry are again computed at once. Where one operation leads from each carry to the next, as in running
+//! totals, its loop over the steps is compiled for that operation.
 
 mod fold;
 mod walk;
@@ -42,8 +42,8 @@ struct Plan<'a> {
     reverse: bool,
     /// Which carries somebody reads as they are before each step.
     read: Vec<bool>,
-    /// For each carry the instruction that it becomes the result of, where that takes the carry, and else nothing that
-    /// depends on carries; and its operand that is the carry. `None` where there is a carry of another kind.
+    /// For each carry the instruction whose result it becomes, if that takes the carry and otherwise only values that depend on
+    /// no carry; and the position of the carry among its operands. `None` where there is another kind of carry.
     folds: Option<Vec<(usize, usize)>>,
 }
 
@@ -262,7 +262,7 @@ fn run_like<T: Number>(
         let from = steps * if plan.reverse { blocks - 1 - block } else { block };
         let (from, length) = (from * places, steps.min(scan.length - from) * places);
         if tiles.first().is_some_and(|tile| tile.size() != length) || block == 0 {
-            // What has another shape is read by no step.
+            // No step reads a capture of another shape.
             let is_read = |capture: &Array| capture.shape().is_empty() || capture.shape() == &recurrence.shape[..];
             let tile = |capture: &Array| match is_read(capture) {
                 true => for_data!(capture, data => tiled(data, length)),

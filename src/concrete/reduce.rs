@@ -51,7 +51,7 @@ fn fold_middle<T: Scalar>(
     Ok(out)
 }
 
-/// What a reduction of nothing is.
+/// The value of a reduction of nothing.
 pub(crate) fn neutral<T: Scalar>(op: Reduction) -> T {
     match op {
         Reduction::Sum => T::ZERO,
@@ -60,7 +60,7 @@ pub(crate) fn neutral<T: Scalar>(op: Reduction) -> T {
     }
 }
 
-/// What a reduction of nothing results in.
+/// The value of a reduction of nothing, for an element type.
 pub(crate) fn neutral_value(op: Reduction, dtype: DType) -> Value {
     fn of<T: Scalar>(op: Reduction) -> Value {
         T::wrap(Data::Uniform(Shape::new(), neutral::<T>(op))).element(0)

@@ -13,7 +13,7 @@ use crate::shape::{Shape, Type, Value};
 use crate::term::interpret::{self, Positions, Slot};
 use crate::term::{Body, Never, Node, Op, Scan, print};
 
-/// What ended a program: the operation, by the name that it is printed with, and the array that there was no memory for.
+/// The failure that ended a program: the operation, by its printed name, and the array that there was no memory for.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) operation: String,

@@ -97,8 +97,8 @@ fn byte(rank: i64, bits: usize) -> usize {
     ((rank ^ i64::MIN) >> bits) as u8 as usize
 }
 
-/// Sorts positions by their ranks, byte by byte from the lowest: it takes no comparisons, of which the standard library's sorting
-/// has slow ones in builds with debug assertions. The others are as long.
+/// Sorts positions by their ranks, byte by byte from the lowest. It needs no comparisons, which are slow in the standard
+/// library's sort in builds with debug assertions. The other two vectors are scratch of the same length.
 fn distribute(
     ranks: &mut Vec<i64>,
     positions: &mut Vec<i64>,

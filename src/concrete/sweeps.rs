@@ -7,15 +7,15 @@ use crate::shape::{Type, Value};
 use crate::term::schedule::{self, Counts, Runner};
 use crate::term::{Steps, Sweeps};
 
-/// What a sweep carries.
+/// The carries of a sweep.
 type State = Vec<Array>;
 
-/// What sweeps kept of the steps of a range.
+/// The values that sweeps kept of a range of steps.
 struct Tapes {
     from: usize,
-    /// By sweep, then step; taken out when it is read. Steps of which nothing was kept yet have no entries.
+    /// By sweep, then step; taken out when read. Steps that have kept nothing yet have no entries.
     kept: Vec<Vec<Vec<Option<Array>>>>,
-    /// The bytes of what is kept, now.
+    /// The bytes kept at present.
     bytes: usize,
 }
 
@@ -43,7 +43,7 @@ impl Tapes {
 /// A loop that is being run.
 struct Engine<'a> {
     sweeps: &'a Sweeps,
-    /// By sweep, as all that follows: what it begins with, what it carries, what it carried last, and what was stored.
+    /// By sweep, as all that follows: the first carries, the current carries, the last carries, and the stored states.
     starts: Vec<State>,
     states: Vec<State>,
     finals: Vec<State>,
@@ -51,7 +51,7 @@ struct Engine<'a> {
     inputs: Vec<Vec<Array>>,
     /// For all steps.
     outputs: Vec<Vec<Array>>,
-    /// Which of what it keeps is read.
+    /// Which of its kept values are read.
     read: Vec<Vec<bool>>,
     captures: Vec<Array>,
     tapes: Tapes,

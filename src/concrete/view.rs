@@ -243,7 +243,7 @@ pub(super) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Result<Array, OutO
     Ok(T::wrap(Data::from_vec(shape, out)))
 }
 
-/// A map without the columns along which it reads the same positions again, and those columns' extents.
+/// A map without the columns along which it reads the same positions again, and the extents of those columns.
 fn without_repetition(map: &AffineMap) -> (AffineMap, Shape) {
     let rows = map.source().len();
     let repeats = |&column: &usize| (0..rows).all(|row| map.coefficient(row, column) == 0);
@@ -273,8 +273,8 @@ pub(super) fn accumulate_onto<T: Scalar>(
     let (map, updates, whole) = match &updates {
         Data::Uniform(_, x) if x.same_bits(T::ZERO) => return Ok(T::wrap(target)),
         Data::Uniform(_, x) => {
-            // What is added again and again is added once, multiplied, as in a sum of equal elements; and equal elements are
-            // the same wherever they are read, so that those of the longest run will do.
+            // An element that is added repeatedly is added once, multiplied, as in a sum of equal elements. Equal elements are
+            // the same wherever they are read, so the longest run of them is enough.
             let (once, times) = without_repetition(map);
             reduced = once;
             let longest = match reduced.is_inside() {

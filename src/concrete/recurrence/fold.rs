@@ -4,7 +4,7 @@ use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data};
 use crate::operation::{Binary, BinaryLoop, Unary, UnaryLoop};
 
-/// What runs of an element type: every elementwise operation on it.
+/// Elementwise operations on an element type.
 pub(super) trait Number: Scalar {
     fn unary(op: Unary, x: Self) -> Self;
     fn binary<L: BinaryLoop<Self, Self>>(op: Binary, run: L) -> L::Output;

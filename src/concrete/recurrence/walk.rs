@@ -24,7 +24,7 @@ struct Operation {
     operands: [Source; 3],
 }
 
-/// An operation of numbers. Those of derivatives come first: any other is looked up in the table.
+/// An operation on numbers. The operations of derivatives come first: any other is looked up in the table.
 #[inline]
 fn number<T: Number>(operation: &Operation, operand: impl Fn(usize) -> T) -> T {
     match operation.op {

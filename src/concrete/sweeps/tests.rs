@@ -1,4 +1,4 @@
-//! How many steps are run and what is stored, against what theory says.
+//! The number of steps that are run and of states that are stored, compared with theory.
 
 use super::*;
 use crate::operation::{Binary, Comparison, Unary};
@@ -79,7 +79,7 @@ fn snapshots_are_where_the_fewest_steps_are_run_again() {
         assert_eq!(counts.kept, n);
         assert!(counts.snapshots <= s, "{} snapshots of {s}", counts.snapshots);
     }
-    // What this means for the case that is asked of us: less than four times the steps, in twenty states.
+    // An example in numbers: less than four times the steps, with twenty states.
     assert_eq!(theory(10_000, 20), 37_976);
 }
 
