@@ -1,7 +1,6 @@
-//! Steps that are run before it is known that there are such: the host asks for the conditions of several at a time.
+//! Steps that run before the host knows whether they exist: it asks for the conditions of several steps at a time.
 //!
-//! A step that turns out to be none does no harm: what it carries and keeps is behind that of the last step, where nobody
-//! reads it.
+//! A step beyond the last does no harm: its carries and kept values lie behind those of the last step, where nobody reads them.
 
 use super::failure::Outcome;
 use super::loops::Running;
@@ -16,7 +15,7 @@ pub(super) const AHEAD: usize = 16;
 /// state before may be the last one.
 pub(super) const COPIED: usize = 1 << 20;
 
-/// What steps that are run ahead carry and keep takes so many bytes at most.
+/// The most bytes for the carries and kept values of steps that run ahead.
 const BYTES: usize = 1 << 24;
 
 /// Steps that were run ahead.

@@ -64,7 +64,7 @@ impl DeviceArray {
         Ok(())
     }
 
-    /// The elements, once they are there: what was launched later is not waited for.
+    /// The elements, once they are computed. Later launches are not waited for.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl DeviceArray {
         Ok(DeviceArray::download_all(std::slice::from_ref(self))?.swap_remove(0))
     }
 
-    /// The elements of several arrays, as [`DeviceArray::download`]: all are asked for before the first is waited for.
+    /// The elements of several arrays, as [`DeviceArray::download`]: all transfers are started before the first is waited for.
     ///
     /// # Errors
     ///

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// What begins every file of a program.
+/// The beginning of every file of a program.
 const BEGINNING: &[u8; 16] = b"deltaray opencl1";
 
-/// What the names of such files end with, and those of files that are being written.
+/// The endings of the names of such files, and of files that are being written.
 const ENDING: &str = "program";
 const UNFINISHED: &str = "unfinished";
 
-/// Files of more bytes together are not kept, unless said otherwise.
+/// The most bytes of all files together, unless set otherwise.
 const MOST: u64 = 256 << 20;
 
 /// The folder where all that is worth keeping from one process to another is, under the user's folder of such things; none
@@ -54,7 +54,7 @@ fn program(file: &[u8], key: &str) -> Option<Vec<u8>> {
     (file[..start] == contents(key, program)[..start]).then(|| program.to_vec())
 }
 
-/// Writes all of a file. What does not reach the disk later is known by its hash.
+/// Writes all of a file. If something fails to reach the disk later, the hash shows it.
 fn finish(mut file: File, contents: &[u8]) -> std::io::Result<()> {
     file.write_all(contents)
 }
@@ -72,7 +72,7 @@ impl Cache {
     pub(super) fn get(&self, key: &str) -> Option<Vec<u8>> {
         let path = self.path(key);
         let found = program(&fs::read(&path).ok()?, key)?;
-        // The time says what was used last. A folder that can't be written to keeps its times.
+        // The file's time records the last use. In a folder without write permission it stays the same.
         let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         Some(found)
     }
@@ -234,7 +234,7 @@ mod tests {
         keeps_nothing(PathBuf::from("/proc/self"));
     }
 
-    /// What is kept in a folder that others have made stays there for those who can only read it.
+    /// Files in a folder that others made stay available to those who can only read it.
     #[cfg(unix)]
     #[test]
     fn what_is_in_a_folder_is_found_by_those_who_can_not_write_there() {
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), 1, "nothing unfinished is left");
     }
 
-    /// A disk that is full is known by what it says when something is written there.
+    /// A write reports a full disk.
     #[cfg(target_os = "linux")]
     #[test]
     fn what_a_full_disk_has_no_room_for_is_not_kept() {
@@ -281,7 +281,7 @@ mod tests {
         let folder = Folder::new("full");
         let cache = Cache::new(folder.0.clone());
         cache.put("key", b"program");
-        // Where no more was written than there was room for, there is no program.
+        // A file that was cut off for lack of room is no program.
         let half = fs::metadata(cache.path("key")).unwrap().len() / 2;
         File::options().write(true).open(cache.path("key")).unwrap().set_len(half).unwrap();
         assert_eq!(cache.get("key"), None);

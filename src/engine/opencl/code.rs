@@ -1,4 +1,4 @@
-//! Programs as what is launched for their steps.
+//! Programs as the launches for their steps.
 
 use crate::concrete::Array;
 use crate::kernel::{BufferId, Procedure, Step};
@@ -22,12 +22,12 @@ pub(super) enum Operand {
     Slot(usize),
 }
 
-/// What a host does for a step.
+/// An action of the host for a step.
 #[derive(Debug)]
 pub(super) enum Action {
-    /// Launches a kernel on these arrays, and with these numbers.
+    /// Launches a kernel with these arrays and numbers.
     Launch { kernel: usize, grid: Grid, operands: Vec<Operand>, numbers: Vec<i64> },
-    /// Writes one value to the first elements of an array, so many of them.
+    /// Writes one value to the first `count` elements of an array.
     Fill { to: Operand, count: usize, value: Value },
 }
 
@@ -39,12 +39,12 @@ pub(super) fn first_kernel(actions: &[Action]) -> Option<usize> {
     })
 }
 
-/// What is inside of a step.
+/// The content of a step.
 #[derive(Debug)]
 pub(super) enum Inner {
-    /// Kernels alone.
+    /// Kernels only.
     Actions(Vec<Action>),
-    /// A procedure that runs on buffers of the one around.
+    /// A procedure that runs on buffers of the enclosing one.
     Call {
         code: Code,
         arguments: Vec<BufferId>,
@@ -64,7 +64,7 @@ pub(super) struct SweepsCode {
     pub(super) runs_ahead: bool,
 }
 
-/// A procedure as what is launched for its steps.
+/// A procedure as the launches for its steps.
 #[derive(Debug)]
 pub(super) struct Code {
     pub(super) procedure: Procedure,

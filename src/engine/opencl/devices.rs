@@ -1,4 +1,4 @@
-//! The devices that OpenCL's loader finds, and what is shared by all programs on one of them.
+//! The devices that OpenCL's loader finds, and the state that all programs on one device share.
 
 use super::driver::{self, DeviceId, PlatformId};
 use super::failure::Outcome;
@@ -7,7 +7,7 @@ use ocl::ffi::*;
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What a device is.
+/// The kind of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DeviceKind {
     /// A graphics processor.
@@ -28,7 +28,7 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// What kernels are written for.
+/// The limits of the device that kernels are written for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Limits {
     /// Work items of the largest group.
@@ -47,21 +47,21 @@ pub(super) struct Limits {
     pub(super) is_serial: bool,
     /// Whether groups that have begun go on while others wait for them, which OpenCL does not promise.
     pub(super) looks_back: bool,
-    /// Of so many spans of a scan's tiles in a row it is told what is carried behind the last: of each one but in tests.
+    /// The carries at the end of a scan's tile are told once every so many spans: after each span, except in tests.
     pub(super) spans_apart: usize,
-    /// Steps of a reduction that a work item takes at least, before it is shared among more.
+    /// The least steps of a reduction per work item, before it is shared among more items.
     pub(super) least_steps: usize,
-    /// Elements that a step of a loop computes at most where a single work item runs the loop.
+    /// The most elements that a step of a loop may compute for the loop to run on a single work item.
     pub(super) single_item: usize,
     /// Whether the same sums are to be the same numbers in every run.
     pub(super) is_deterministic: bool,
-    /// What sources that use subgroups are built with, where the device has such and a language for them.
+    /// The build options of sources that use subgroups, where the device has these and a language for them.
     pub(super) subgroups: Option<&'static str>,
-    /// Work items of a kernel's group at most, whatever it computes: fewer where a driver says so of the kernel.
+    /// The most work items in a kernel's group, whatever it computes. Fewer where a driver demands it for the kernel.
     pub(super) kernel_group: usize,
-    /// How many neighbours work items load and store at once, where that is said.
+    /// How many neighbours work items load and store at once, if that is set.
     pub(super) forced_width: Option<usize>,
-    /// The same where it is not, as the device wants it for elements of each type.
+    /// The same if it is not set, as the device prefers for elements of each type.
     widths: Widths,
 }
 
@@ -121,10 +121,10 @@ pub struct Device {
     pub platform: String,
     /// Its name, as its driver says.
     pub name: String,
-    /// What it is.
+    /// The kind of device.
     pub kind: DeviceKind,
-    /// Bytes of its memory. A program that is compiled for [this device](super::OpenCl::on) with less written here takes no
-    /// more.
+    /// Bytes of its memory. A program that is compiled for [this device](super::OpenCl::on) with a smaller number here takes no
+    /// more than that.
     pub memory: u64,
     /// Bytes of the largest array.
     pub largest: u64,
@@ -147,7 +147,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// This device, of which programs take no more than is written in it.
+    /// This device, limited to the numbers written in it.
     pub(super) fn as_written(&self) -> Device {
         let at_most = |own: usize, written: u64| usize::try_from(written).map_or(own, |written| own.min(written));
         let mut device = self.clone();
@@ -182,24 +182,24 @@ fn order(kind: DeviceKind) -> u8 {
     }
 }
 
-/// What the drivers of this machine have.
+/// The devices and drivers of this machine.
 #[derive(Default)]
 pub(super) struct Found {
-    /// The devices, those that are chosen first in front.
+    /// The devices, in order of preference.
     pub(super) devices: Vec<Device>,
-    /// What drivers are called that have none.
+    /// The names of drivers without devices.
     pub(super) without: Vec<String>,
 }
 
-/// All devices, those that are chosen first in front.
+/// All devices, in order of preference.
 pub(super) fn all() -> Outcome<&'static [Device]> {
     Ok(&found()?.devices)
 }
 
-/// What the drivers have, asked once.
+/// The devices and drivers, asked for once.
 pub(super) fn found() -> Outcome<&'static Found> {
     static ALL: OnceLock<Found> = OnceLock::new();
-    // Drivers begin when they are asked first, and not all of them can be asked by several threads then.
+    // Drivers initialise at the first query, and some can't be queried by several threads during that.
     static ASKING: Mutex<()> = Mutex::new(());
     let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     match ALL.get() {
@@ -229,9 +229,9 @@ fn ask() -> Outcome<Found> {
     Ok(found)
 }
 
-/// What sources that use subgroups are built with, on a device of a version of OpenCL that has them. Since 3.0 they are a feature
-/// of which a device says how many a group has, and devices have that language whichever version of it they name first; before
-/// they are an extension of the language 2.0.
+/// The build options of sources that use subgroups, on a device whose version of OpenCL has them. Since 3.0 they are a feature:
+/// a device states the number per group, and supports that language whichever version it names first. Before that they are an
+/// extension of language 2.0.
 fn subgroups(version: &str, is_extended: bool, in_group: u64) -> Option<&'static str> {
     match version.split('.').next()? {
         "1" => None,

@@ -1,4 +1,4 @@
-//! What devices and their drivers refuse.
+//! Failures of devices and their drivers.
 
 use crate::error::Error;
 use ocl::ffi::*;
@@ -7,13 +7,13 @@ use std::panic::Location;
 /// Why something is not done on a device.
 #[derive(Debug)]
 pub(super) enum Problem {
-    /// What the driver says.
+    /// The driver's message.
     Driver(String),
-    /// What its compiler says.
+    /// The message of the driver's compiler.
     Build(String),
-    /// What there is no memory for.
+    /// There is no memory for this.
     Memory(String),
-    /// What can't be done there.
+    /// The device can't do this.
     Unsupported(String),
 }
 

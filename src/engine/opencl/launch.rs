@@ -104,7 +104,7 @@ impl Kernels {
     }
 }
 
-/// What launches kernels, in one run.
+/// Launches kernels, in one run.
 pub(super) struct Launcher<'a> {
     pub(super) shared: &'a Shared,
     /// The number of the first kernel in the source.
@@ -229,7 +229,7 @@ mod tests {
         to[get_global_id(0)] = shared[get_local_size(0) - 1 - get_local_id(0)];
     }";
 
-    /// What is said of a problem of the kernel above.
+    /// The message of a problem with the kernel above.
     fn said(problem: Problem) -> String {
         let text = problem.error("a device", "compile", None).to_string();
         text.strip_prefix("compile on a device: kernel one ").expect("the kernel's name").to_string()

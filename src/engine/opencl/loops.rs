@@ -11,8 +11,8 @@ use crate::term::Steps;
 use crate::term::schedule::Runner;
 
 impl Launcher<'_> {
-    /// A loop of so many steps. What it carries is in the result, where steps change it, or there and in another place in turns,
-    /// so that the last step writes to the result.
+    /// A loop of a known number of steps. Its carries are in the result, if steps change them in place; otherwise they
+    /// alternate between the result and another place, such that the last step writes to the result.
     pub(super) fn repeated(
         &self,
         code: &Code,
@@ -29,7 +29,7 @@ impl Launcher<'_> {
             let ty = code.ty(repeated.results[carry]);
             self.shared.copy_apart(first, place(carry, length.is_multiple_of(2)), ty.dtype, ty.size())?;
         }
-        // What the steps of even numbers take, and those of odd ones: but for slices the same in all of them.
+        // The operands of even steps, and of odd ones: apart from slices they are the same for all of these.
         let operands = |odd: bool| -> (Views<'_>, Views<'_>) {
             let reads_result = length.is_multiple_of(2) != odd;
             let from = (0..scan.carries).map(|carry| place(carry, reads_result));
@@ -60,7 +60,7 @@ impl Launcher<'_> {
 /// A loop with a condition, or one that is gone through several times, while it is run.
 pub(super) struct Running<'a, 'k> {
     pub(super) launcher: &'a Launcher<'k>,
-    /// What the loop is a step of.
+    /// The code of which the loop is a step.
     code: &'a Code,
     pub(super) lowered: &'a Sweeps,
     pub(super) inside: &'a SweepsCode,

@@ -18,7 +18,7 @@ const LEAST: usize = 1 << 18;
 /// Runs that are measured, after one that is not.
 const RUNS: usize = 3;
 
-/// What this process has found.
+/// The kernels that this process has found.
 static FOUND: Mutex<BTreeMap<String, ProductKernel>> = Mutex::new(BTreeMap::new());
 
 /// The fastest kernels for the products of procedures that are large enough to matter.
@@ -53,14 +53,14 @@ pub(super) fn kernels<'p>(
     Ok(fastest)
 }
 
-/// What a choice depends on.
+/// The key of a choice: everything that it depends on.
 fn key(device: &Device, options: &OpenCl, kind: &str) -> String {
     let Device { platform, name, driver, version, .. } = device;
     let is_serial = options.limits(device).is_serial;
     format!("kernel of products\n{platform}\n{name}\n{driver}\n{version}\n{is_serial}\n{kind}")
 }
 
-/// What another process has found, if that can be read.
+/// The kernel that another process has found, if readable.
 fn kept(cache: Option<&Cache>, key: &str) -> Option<ProductKernel> {
     String::from_utf8(cache?.get(key)?).ok()?.parse().ok()
 }
@@ -96,8 +96,7 @@ fn alone(procedure: &Procedure, product: &Product) -> Procedure {
     Procedure { buffers, parameters: 2, results: vec![2], continued: Vec::new(), changing: Default::default(), steps }
 }
 
-/// The fastest kernel of a procedure's product. Those that the device's compiler refuses, or for which it has no room, are not
-/// among them.
+/// The fastest kernel for a procedure's product, among those that the device's compiler accepts and for which it has room.
 fn measure(procedure: &Procedure, dtype: DType, device: &Device, options: &OpenCl) -> Outcome<ProductKernel> {
     let mut fastest: Option<(f64, ProductKernel)> = None;
     let mut problem = None;

@@ -1,4 +1,4 @@
-//! Memory of devices: what is taken, what is left, and what is used again.
+//! Memory of devices: taken, left, and reused.
 
 use super::driver::{Event, Memory};
 use super::failure::{Outcome, Problem};
@@ -56,7 +56,7 @@ impl Buffer {
         self.stretch.as_ref().expect("a buffer that is not dropped has memory")
     }
 
-    /// What is under way there.
+    /// The work under way there.
     pub(super) fn work(&self) -> MutexGuard<'_, Work> {
         self.stretch().work.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,7 +78,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Memory that is counted as taken for as long as it is there.
+/// Memory that counts as taken for as long as it exists.
 #[derive(Debug)]
 struct Stretch {
     memory: Memory,
@@ -95,20 +95,20 @@ impl Drop for Stretch {
 
 /// Memory of a program's arrays that nobody holds any more.
 ///
-/// It may be taken at once: what is under way there is known, and waited for where it must be.
+/// It may be taken at once: the work under way there is known, and waited for where necessary.
 #[derive(Debug)]
 pub(super) struct Pool {
     idle: Mutex<Idle>,
-    /// The most bytes that wait.
+    /// The most idle bytes.
     most: u64,
 }
 
 #[derive(Default, Debug)]
 struct Idle {
-    /// Those that were given back last are behind.
+    /// In the order in which they were given back, the last one at the back.
     by_bytes: HashMap<u64, VecDeque<Stretch>>,
     bytes: u64,
-    /// Whether there is no program any more that could use it.
+    /// Whether the programs that could use it are gone.
     is_closed: bool,
 }
 
@@ -132,13 +132,13 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Memory for kernels, in whose queue all are that have used it: that which was used last.
+    /// Takes memory for kernels. All its users are in their queue, so the most recently used is taken.
     fn take(&self, bytes: u64) -> Option<Stretch> {
         self.idle().take(bytes, VecDeque::pop_back)
     }
 
-    /// Memory for an upload: that which was used longest ago, if no run uses it any more, or if no more may be taken of the
-    /// device.
+    /// Takes memory for an upload: the least recently used, if no run uses it any more, or if the device has no more memory to
+    /// give.
     fn take_for_upload(&self, bytes: u64, may_grow: bool) -> Option<Stretch> {
         self.idle().take(bytes, |stretches| {
             let first = stretches.front()?;

@@ -54,7 +54,7 @@ use devices::{Found, Limits};
 use failure::{Outcome, Problem};
 use std::path::PathBuf;
 
-/// What is asked of a device.
+/// The requested device.
 #[derive(Clone, Debug, Default)]
 enum Choice {
     #[default]
@@ -118,16 +118,16 @@ impl OpenCl {
         self
     }
 
-    /// Has the kernels of large matrix products of floats measured on the device when a program is compiled, and the fastest
-    /// taken. That takes about a second for each kind of product that is new, by its element type, its layout and the
-    /// magnitudes of its extents; what was found is remembered, in the folder of compiled programs too.
+    /// Measures the kernels of large matrix products of floats on the device when a program is compiled, and takes the fastest.
+    /// That takes about a second for each new kind of product, by its element type, its layout and the magnitudes of its
+    /// extents. The choices are remembered, in the folder of compiled programs too.
     pub fn measure_products(mut self) -> OpenCl {
         self.products.is_measured = true;
         self
     }
 
     /// Whether the time of every kernel is measured. [`Program::report`] states it. A run then waits until its kernels are
-    /// done, and nothing else is launched on the device meanwhile.
+    /// done, and meanwhile nothing else is launched on the device.
     pub fn profile(self, profile: bool) -> OpenCl {
         OpenCl { profile, ..self }
     }
@@ -153,50 +153,50 @@ impl OpenCl {
         }
     }
 
-    /// Has kernels written as for a device of this kind, whatever the device is. Those for graphics processors share reductions
-    /// among the work items of groups, through local memory; those for processors, whose items run one after the other, do not.
-    /// Groups of those for graphics processors may wait for groups that have begun; of those for accelerators none waits.
+    /// Writes kernels as for a device of this kind, whatever the device is. Kernels for graphics processors share reductions
+    /// among the work items of groups, through local memory; kernels for processors, whose items run in turn, do not. In
+    /// kernels for graphics processors groups may wait for groups that have begun; in kernels for accelerators none waits.
     pub fn written_for(mut self, kind: DeviceKind) -> OpenCl {
         self.written_for = Some(kind);
         self
     }
 
-    /// How many steps of a reduction a work item takes at least, before it is shared among more of them: 8 unless said otherwise.
+    /// The least steps of a reduction per work item, before it is shared among more of them: 8 by default.
     pub fn least_steps(mut self, steps: usize) -> OpenCl {
         // No reduction is longer than that, and small multiples of it are numbers too.
         self.least_steps = Some(steps.clamp(1, usize::MAX >> 16));
         self
     }
 
-    /// Has loops and conditionals be kernels of a single work item where no step of theirs computes more than so many elements:
-    /// 64 unless said otherwise, and 512 on processors. Loops of elementwise steps are kernels of many. Others have kernels for
+    /// Makes loops and conditionals kernels of a single work item if none of their steps computes more than so many elements:
+    /// 64 by default, and 512 on processors. Loops of elementwise steps are kernels of many items. Other loops have kernels for
     /// their steps, which the host launches one after the other.
     pub fn single_item(mut self, elements: usize) -> OpenCl {
         self.single_item = Some(elements);
         self
     }
 
-    /// Has the same program result in the same numbers in every run on one device.
+    /// Makes a program give the same numbers in every run on one device.
     ///
-    /// That is so but for sums whose places are computed, as those of scatters: unless this is asked for, work items add to
-    /// elements in any order, so that sums of floats are rounded differently from run to run. It may also be so for large sums on
-    /// devices with subgroups, which add in an order of their own; if this is asked for they are not used.
-    /// If it is, positions are sorted by their places first, which takes memory for each of them; where there are few, and on
-    /// processors, few work items go through all of them instead.
+    /// Without this, sums at computed positions, such as those of scatters, may differ from run to run: work items add to
+    /// elements in any order, so that sums of floats are rounded differently. So may large sums on devices with subgroups,
+    /// which add in an order of their own; this option turns them off. Positions are then sorted by their places first, which
+    /// takes memory for each of them; where there are few positions, and on processors, a few work items go through all of them
+    /// instead.
     pub fn deterministic(mut self) -> OpenCl {
         self.is_deterministic = true;
         self
     }
 
-    /// Has work items that go through neighbouring elements load and store so many of them at once, as a vector: 2, 4, 8 or 16,
-    /// or the next of these below, and with 1 each on its own. Without this it is what the device prefers for the type of the
-    /// elements; processors get 1, whose compilers make vectors of neighbouring items.
+    /// Makes work items that go through neighbouring elements load and store so many of them at once, as a vector: 2, 4, 8 or
+    /// 16, or the next of these below; with 1 each element on its own. Without this it is what the device prefers for the type
+    /// of the elements; processors get 1, whose compilers make vectors of neighbouring items.
     pub fn vector_width(mut self, elements: usize) -> OpenCl {
         self.vector_width = Some(elements);
         self
     }
 
-    /// What kernels are written for.
+    /// The limits that kernels are written for.
     fn limits(&self, device: &Device) -> Limits {
         let mut limits = device.limits;
         limits.is_serial = self.written_for.map_or(limits.is_serial, |kind| kind == DeviceKind::Cpu);

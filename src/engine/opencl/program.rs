@@ -40,11 +40,11 @@ pub struct Program {
     result_types: Vec<Type>,
     /// The memory of a run. One program runs once at a time: its kernels hold their operands.
     space: Mutex<Option<Space>>,
-    /// Where it runs instead, if it is to be measured.
+    /// Where it runs instead, if it is measured.
     timed: Option<Shared>,
 }
 
-/// A bulk program, and what its parameters and results are called, if that is known.
+/// A bulk program, with the names of its parameters and results, if known.
 struct Named<'b> {
     body: &'b Body,
     parameters: &'b [String],
@@ -216,8 +216,8 @@ impl Program {
         Ok(all.remove(0))
     }
 
-    /// Programs of procedures, with what those are called that users wrote. Where a kernel takes more registers than there are
-    /// for the items of a group, all are written again for smaller groups.
+    /// Programs of procedures, with the users' names. If a kernel needs more registers than the items of a group have, all are
+    /// written again for smaller groups.
     fn of(
         procedures: Vec<(Procedure, Option<Named<'_>>)>,
         device: &Device,
@@ -229,7 +229,7 @@ impl Program {
         loop {
             let written = Written::new(&procedures, limits, &products, device);
             let written = match (written, refused) {
-                // What can't be written for smaller groups is what was to be written for larger ones.
+                // If the program can't be written for smaller groups, report the problem with larger ones.
                 (Err(_), Some(problem)) => return Err(problem),
                 (written, _) => written?,
             };
@@ -253,24 +253,24 @@ impl Program {
         &self.source
     }
 
-    /// Number of kernels, those of loops and of both sides of conditionals counted once.
+    /// Number of kernels; kernels of loops and of both sides of conditionals count once.
     pub fn kernels(&self) -> usize {
         self.kernels.names.len()
     }
 
-    /// What was moved between the host and the device for this program, and of the arrays that it made.
+    /// The transfers between the host and the device for this program, and for the arrays that it made.
     pub fn transfers(&self) -> Transfers {
         self.shared.counters.transfers()
     }
 
-    /// How often the program has asked the device for memory: for its own, for results, and for arrays that were uploaded.
-    /// Memory that nobody holds any more is used again, so that warm runs ask for none; but uploads ask for more, up to twice,
-    /// rather than wait for runs that still use what there is.
+    /// How often the program has asked the device for memory: for its own, for results, and for uploaded arrays. Memory that
+    /// nobody holds any more is reused, so warm runs ask for none; but uploads ask for up to twice the memory rather than wait
+    /// for runs that still use theirs.
     pub fn allocations(&self) -> u64 {
         self.shared.counters.allocations.load(Ordering::Relaxed)
     }
 
-    /// What the program has of its device.
+    /// The program's share of its device.
     #[cfg(test)]
     pub(super) fn shared(&self) -> &Shared {
         &self.shared
@@ -300,8 +300,8 @@ impl Program {
         usize::try_from(report::memory(&self.code)).unwrap_or(usize::MAX)
     }
 
-    /// The kernels, what they compute and move, and the time that they took where it was measured. What is launched for one
-    /// step of the program is one of them, with the names of the source.
+    /// The kernels, what they compute and move, and the time that they took where it was measured. All launches for one step of
+    /// the program are one entry, with the names of the source.
     pub fn report(&self) -> Report {
         let times = self.timed.as_ref().and_then(|timed| timed.times.as_ref());
         let times = times.map(|times| times.lock().unwrap_or_else(PoisonError::into_inner));
@@ -315,7 +315,7 @@ impl Program {
         Report { kernels, memory: self.memory(), interface }
     }
 
-    /// Has an array written to the device's memory. This does not wait until it is there: what is launched later does.
+    /// Starts writing an array to the device's memory. This does not wait for the transfer: later launches do.
     ///
     /// # Errors
     ///
@@ -380,7 +380,7 @@ impl Program {
         results
     }
 
-    /// Enqueues a run, the kernels where they are to be launched.
+    /// Enqueues a run, with the kernels launched through `launching`.
     fn enqueued(&self, launching: &Shared, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
         let (shared, queues) = (&self.shared, &self.shared.common.queues);
         let mut space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
@@ -402,7 +402,7 @@ impl Program {
         }
         let launched =
             Launcher::new(launching, &self.kernels).run(&self.code, space, &views(arguments), &views(&results));
-        // See the module of queues: what comes after waits for a marker, or for nothing that is not done.
+        // See the module of queues: later commands wait for a marker, or only for completed work.
         let ended = match (launching.times.is_some(), &launched) {
             (false, Ok(())) => queues.mark(places(arguments), places(&results)),
             _ => launching.queue.finish(),
@@ -412,7 +412,7 @@ impl Program {
     }
 }
 
-/// What no array is in is the device's again, even while there are arrays that the program made.
+/// Frees memory that no array uses, even while there are other arrays that the program made.
 impl Drop for Program {
     fn drop(&mut self) {
         self.shared.pool.close();

@@ -1,23 +1,24 @@
-//! The queues of a device, and what waits for what.
+//! The queues of a device, and their waiting for each other.
 //!
-//! What runs do, kernels, fills and copies, is in the queue for computing; arrays on their way to the device are in another, and
-//! each download that is under way has one of its own. All are in order. From one to another commands wait for events, which
-//! [`Work`] keeps with each stretch of memory, also while it waits in a pool for its next array:
+//! The work of runs (kernels, fills and copies) is in the queue for computing. Arrays on their way to the device are in
+//! another, and each download under way has a queue of its own. All are in order. Between queues, commands wait for events,
+//! which [`Work`] keeps with each stretch of memory, even while the memory waits in a pool for its next array:
 //!
-//! - A run waits for the uploads of its arguments, by a barrier, which is enqueued once for each upload. Where memory for its
-//!   results was left by an array that is still being uploaded, it waits for that too. Behind the run is a marker: it is what
-//!   wrote the results, and what uses them and the arguments last.
-//! - An upload waits for the last run that uses the memory. It is given memory that no run uses any more where there is such,
-//!   or a little more than that, so that the upload of a batch waits for no run of an earlier one.
-//! - A download waits for what wrote the array, its upload or its run, and for nothing that was launched later. The host waits
-//!   for it and holds the array meanwhile, so that no memory is given back which a download still reads.
-//! - A queue is flushed before another may wait for its events: behind each upload, and behind each marker. Commands wait for
-//!   such alone as were enqueued before them, so that none wait for each other.
+//! - A run waits for the uploads of its arguments, by a barrier, which is enqueued once for each upload. If memory for its
+//!   results was left by an array that is still being uploaded, it waits for that upload too. A marker follows the run: it
+//!   stands for the write of the results, and for the last use of the results and the arguments.
+//! - An upload waits for the last run that uses the memory. It gets memory that no run uses any more if there is some, or a
+//!   little new memory, so that the upload of a batch waits for no run of an earlier one.
+//! - A download waits for the upload or run that wrote the array, and for no later launch. The host waits for it and holds the
+//!   array meanwhile, so that no memory is given back while a download reads it.
+//! - A queue is flushed before another may wait for its events: after each upload, and after each marker. Commands wait only
+//!   for commands that were enqueued before them, so there are no deadlocks.
 //! - A run that is measured has a queue of its own, in which it is alone: before it the host waits for the queues for computing
 //!   and for uploads, after it for its own queue. It leaves no events.
-//! - Of a run that fails the host waits for what was launched, before memory is given back.
+//! - After a run that fails, the host waits for everything that was launched, before memory is given back.
 //!
-//! Memory has two events at most, and runs share theirs: there are no more than of memory, whatever number of runs.
+//! Each stretch of memory has at most two events, and runs share theirs: the number of events is bounded by the memory,
+//! whatever the number of runs.
 
 use super::devices::Device;
 use super::driver::{Context, Event, Queue};
@@ -26,24 +27,24 @@ use super::memory::Place;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The queues of a device, but those of programs that are measured.
+/// The queues of a device, apart from those of measured programs.
 pub(super) struct Queues {
     pub(super) compute: Arc<Queue>,
     pub(super) uploads: Queue,
-    /// Those that no download is in.
+    /// The queues without a download.
     downloads: Mutex<Vec<Queue>>,
-    /// Held while a marker is enqueued and kept: of two markers memory keeps the later one.
+    /// Held while a marker is enqueued and kept, so that memory keeps the later of two markers.
     marking: Mutex<()>,
 }
 
-/// What is under way at a stretch of memory.
+/// The work under way at a stretch of memory.
 #[derive(Default, Debug)]
 pub(super) struct Work {
-    /// What brings the elements; nothing if they are known to be there.
+    /// The event of the upload or run that writes the elements; `None` once they are known to be there.
     pub(super) written: Option<Arc<Event>>,
-    /// Whether that is an upload for which the queue for computing does not wait yet.
+    /// Whether that is an upload that the queue for computing does not wait for yet.
     is_upload: bool,
-    /// The end of the last run that reads or writes it; nothing if none does any more.
+    /// The end of the last run that reads or writes it; `None` once there is none.
     used: Option<Arc<Event>>,
 }
 
@@ -58,12 +59,12 @@ impl Work {
         self.used.as_ref().filter(|run| run.is_complete().is_ok_and(|is_complete| !is_complete))
     }
 
-    /// From now on an upload is under way, which waits for what was.
+    /// Records an upload that is under way, and that waits for all earlier work.
     pub(super) fn set_upload(&mut self, upload: Arc<Event>) {
         *self = Work { written: Some(upload), is_upload: true, used: None };
     }
 
-    /// From now on the queue for computing waits for the upload that was under way.
+    /// Records that the queue for computing waits for the upload that was under way.
     pub(super) fn set_awaited(&mut self, upload: &Arc<Event>) {
         self.is_upload &= self.written.as_ref().is_none_or(|written| !Arc::ptr_eq(written, upload));
     }
@@ -102,7 +103,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Ends a run in the queue for computing, of which these are the arguments and results.
+    /// Ends a run in the queue for computing, given its arguments and results.
     pub(super) fn mark<'p>(
         &self,
         arguments: impl Iterator<Item = &'p Place>,
@@ -128,7 +129,7 @@ impl Queues {
         self.downloads.lock().unwrap_or_else(PoisonError::into_inner).push(queue);
     }
 
-    /// Waits for all runs and uploads, but for those that are measured.
+    /// Waits for all runs and uploads, apart from measured runs.
     pub(super) fn finish(&self) -> Outcome<()> {
         self.uploads.flush()?;
         self.compute.finish()?;

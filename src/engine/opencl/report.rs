@@ -1,4 +1,4 @@
-//! What a program on a device consists of, and where its time goes.
+//! The parts of a program on a device, and where its time goes.
 
 use super::ahead::AHEAD;
 use super::code::{Action, Code, Inner, SweepsCode, first_kernel};
@@ -64,7 +64,7 @@ pub(super) fn actions<'c>(code: &'c Code, visit: &mut impl FnMut(&'c Action)) {
     }
 }
 
-/// The report's kernels: one for each step, named by what is launched for it.
+/// Makes the report's kernels: one for each step, named after its launches.
 pub(super) struct Reporter<'a> {
     pub(super) kernels: &'a Kernels,
     /// The seconds of a call that the step with this first kernel takes, where they were measured.

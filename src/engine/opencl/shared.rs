@@ -1,4 +1,4 @@
-//! What programs on one device share, and what each has of its own there.
+//! The state that programs on one device share, and each program's own.
 
 use super::cache::Cache;
 use super::code::{Action, first_kernel};
@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
-/// What all programs on one device share: arrays of one program are read by another.
+/// The state that all programs on one device share: programs read arrays of other programs.
 pub(super) struct Common {
     device: Device,
     pub(super) context: Context,
@@ -41,13 +41,13 @@ impl fmt::Debug for Common {
 /// A program's share of a device.
 pub(super) struct Shared {
     pub(super) device: Device,
-    /// What runs of the program are enqueued in.
+    /// The queue for runs of the program.
     pub(super) queue: Arc<Queue>,
     pub(super) common: Arc<Common>,
     /// Memory of the program's arrays that nobody holds any more.
     pub(super) pool: Arc<Pool>,
     pub(super) counters: Arc<Counters>,
-    /// The times of what is launched, where the queue measures them.
+    /// The times of launches, where the queue measures them.
     pub(super) times: Option<Mutex<Times>>,
 }
 
@@ -57,13 +57,13 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// What is shared of all devices that were used.
+/// The shared state of all devices in use.
 static COMMON: Mutex<Vec<Arc<Common>>> = Mutex::new(Vec::new());
 
-/// So many programs are kept for those who ask for the same source again.
+/// The most built programs that are kept for later requests of the same source.
 const KEPT: usize = 64;
 
-/// What programs are built with, but those that need a newer language.
+/// The build options of programs, except those that need a newer language.
 const OPTIONS: &str = "-cl-std=CL1.2";
 
 /// Where a program that was asked for comes from.
@@ -93,7 +93,7 @@ impl Common {
         })
     }
 
-    /// What there is of a device, or begins to be.
+    /// The shared state of a device, created at the first use.
     fn of(device: &Device) -> Outcome<Arc<Common>> {
         let mut all = COMMON.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(common) = all.iter().find(|common| common.device == *device) {
@@ -117,19 +117,19 @@ impl Common {
         all.into_iter()
     }
 
-    /// What a program is built with.
+    /// The build options of a program.
     fn options(&self, source: &str) -> &'static str {
         let newer = self.device.limits.subgroups.filter(|_| source.lines().any(|line| line == SUBGROUPS));
         newer.unwrap_or(OPTIONS)
     }
 
-    /// What a built program depends on.
+    /// Everything that a built program depends on.
     fn key(&self, source: &str) -> String {
         let Device { platform, name, driver, version, .. } = &self.device;
         format!("{platform}\n{name}\n{driver}\n{version}\n{}\n{source}", self.options(source))
     }
 
-    /// A program as another process has left it; whatever is wrong with that, there is the source.
+    /// A program as another process has left it. Whatever is wrong with that, there is still the source.
     fn restored(&self, cache: &Cache, key: &str, options: &str) -> Option<Built> {
         let binary = cache.get(key)?;
         let program = Built::of_binary(&self.context, self.device.id, &binary).ok()?;
@@ -189,7 +189,7 @@ impl Shared {
         }
     }
 
-    /// The same share with a queue that measures what is launched.
+    /// The same share with a queue that measures launches.
     pub(super) fn timed(&self) -> Outcome<Shared> {
         Ok(Shared {
             device: self.device.clone(),
@@ -249,11 +249,11 @@ mod tests {
         let mut newer = device.clone();
         newer.driver += " and a half";
         assert_eq!(origin(&Common::new(&newer).unwrap()), Origin::Source);
-        // What no driver takes is built again.
+        // A program that no driver accepts is built again.
         cache.put(&common.key(SOURCE), b"no program of any driver");
         assert_eq!(origin(&Common::new(device).unwrap()), Origin::Source);
         assert_eq!(origin(&Common::new(device).unwrap()), Origin::Cache);
-        // What is not whole is no program, and a folder that is gone has none.
+        // A truncated file is no program, and a folder that is gone has none.
         for file in std::fs::read_dir(&folder).unwrap() {
             let file = std::fs::File::options().write(true).open(file.unwrap().path()).unwrap();
             file.set_len(file.metadata().unwrap().len() - 1).unwrap();

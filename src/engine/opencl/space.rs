@@ -33,10 +33,10 @@ pub(super) enum StepSpace {
 #[derive(Debug)]
 pub(super) struct SweepsSpace {
     pub(super) condition: Option<Space>,
-    /// What the condition results in before each of some steps.
+    /// The results of the condition before each of some steps.
     pub(super) holds: Place,
     pub(super) sweeps: Vec<SweepSpace>,
-    /// How many steps the condition had the loop make when it was run last.
+    /// The number of steps that the loop made in its last run.
     pub(super) expected: Option<usize>,
 }
 
@@ -73,9 +73,9 @@ impl Turns {
 #[derive(Debug)]
 pub(super) struct Keep {
     pub(super) is_read: bool,
-    /// Where it goes in steps of which nothing is kept.
+    /// Its place in steps that keep nothing.
     pub(super) dropped: Place,
-    /// Where it is of each step that is kept.
+    /// Its places in steps that keep it.
     pub(super) tape: Records,
 }
 

@@ -14,7 +14,7 @@ fn a_device_that_is_not_there_is_an_error_that_lists_those_that_are() {
     assert!(error.contains(expected), "{error}");
 }
 
-/// A device that no other test uses, so that what is taken of it can be counted.
+/// A device that no other test uses, so that its use can be counted.
 pub(super) fn own_device(number: u64) -> Option<Device> {
     let mut device = devices().unwrap().into_iter().next()?;
     device.memory -= number;
@@ -140,7 +140,7 @@ fn what_is_carried_is_the_same_wherever_it_is_found() {
         let staged = stage(recurrences, (&a, &x)).unwrap();
         let expected = staged.call((&a, &x)).unwrap();
         let mut first = None;
-        // Of each span of tiles, of every third one, and of none it is told what is carried behind it.
+        // Carries are told after every span of tiles, after every third one, and after none.
         for apart in [1, 3, usize::MAX] {
             device.limits.spans_apart = apart;
             let options = OpenCl::on(&device).written_for(DeviceKind::Gpu).least_steps(1);
@@ -195,7 +195,7 @@ fn kernels_with_many_registers_are_written_for_smaller_groups() {
     }
     let text = compile(0).unwrap_err().to_string();
     assert!(text.contains("runs in groups of") && text.contains("there are registers for 0"), "{text}");
-    // Where users ask for a kernel whose groups are larger, that is what is wrong.
+    // If the user asks for a kernel with larger groups, that is the error.
     device.limits.kernel_group = 16;
     let tiles =
         OpenCl::on(&device).written_for(DeviceKind::Gpu).with_product_kernel("groups 16 16 16 1 1".parse().unwrap());
@@ -203,7 +203,7 @@ fn kernels_with_many_registers_are_written_for_smaller_groups() {
     assert!(text.contains("runs in groups of 256 work items, and there are registers for 16"), "{text}");
 }
 
-/// A loop whose steps the host launches: one kernel each, of what it carries and of something that stays.
+/// A loop whose steps the host launches: one kernel each, of the carry and of an array that stays the same.
 fn shifts<A: Algebra>((x, y): &(Vector<A, f64>, Vector<A, f64>), steps: usize) -> Vector<A, f64> {
     iterate(x.clone(), steps, |x: Vector<A, f64>| build(x.len(), |i| x.at(x.len() - 1 - i) * 0.5) + y)
 }
@@ -242,7 +242,7 @@ fn chain<A: Algebra>(x: &Vector<A, f64>, steps: usize) -> Vector<A, f64> {
     while_loop((x.clone(), scalar(0)), move |(_, k)| k.lt(steps as i64), step).0
 }
 
-/// The same, of which every third state is stored.
+/// The same, with every third state stored.
 fn chain_with_checkpoints<A: Algebra>(x: &Vector<A, f64>, steps: usize) -> Vector<A, f64> {
     let step = |x: Vector<A, f64>, k: Scalar<A, i64>| {
         let next = x.at(&k).sin() * x.at(&(&k + 1));

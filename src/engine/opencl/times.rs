@@ -20,7 +20,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// What is launched from now on is of the step with this first kernel.
+    /// Assigns later launches to the step with this first kernel.
     pub(super) fn begin(&mut self, step: Option<usize>) {
         self.step = step;
     }
@@ -31,7 +31,7 @@ impl Times {
         if self.launched.len() >= REMEMBERED { self.collect() } else { Ok(()) }
     }
 
-    /// Asks for the times of what was launched, once it is done.
+    /// Collects the times of the launches, once they are complete.
     pub(super) fn collect(&mut self) -> Outcome<()> {
         for (step, event) in std::mem::take(&mut self.launched) {
             event.wait()?;

@@ -11,14 +11,14 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a program moved between the host and its device since it was compiled, and what is moved of the arrays that it made.
+/// The transfers between the host and its device for a program since it was compiled, and for the arrays that it made.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Transfers {
-    /// Arrays that were uploaded when that was asked for.
+    /// Arrays that were uploaded on request.
     pub uploads: u64,
     /// Arrays that were known when the program was compiled: its first run uploads them, and no other.
     pub known: u64,
-    /// The bytes of both; none of arrays that are stored as one value for all elements, which the device writes itself.
+    /// The bytes of both. Arrays that are stored as one value for all elements count 0: the device writes them itself.
     pub uploaded_bytes: u64,
     /// Arrays that were downloaded.
     pub downloads: u64,
@@ -31,7 +31,7 @@ pub struct Transfers {
     pub waits: u64,
 }
 
-/// What is counted of a program.
+/// The counters of a program.
 #[derive(Default, Debug)]
 pub(super) struct Counters {
     uploads: AtomicU64,
@@ -68,7 +68,7 @@ fn count(counter: &AtomicU64, by: u64) {
     counter.fetch_add(by, Ordering::Relaxed);
 }
 
-/// The bytes of a value, as a device has it.
+/// The bytes of a value, in the device's representation.
 fn pattern(value: Value) -> SmallVec<[u8; 8]> {
     match value {
         Value::F32(x) => SmallVec::from_slice(&x.to_ne_bytes()),
@@ -90,13 +90,13 @@ impl Shared {
         queue.flush()
     }
 
-    /// Has a known array written to a place before what is launched next.
+    /// Writes a known array to a place before the next launch.
     pub(super) fn upload_known(&self, array: &Array, to: &Place) -> Outcome<()> {
         count(&self.counters.known, 1);
         if let Some(event) = self.write(&self.queue, array, to, None)? {
             to.memory.work().set_run(&event, true);
         }
-        // If the run that wants it is never launched, an upload may be what comes to its memory next.
+        // If the run that needs it is never launched, the next use of its memory may be an upload.
         self.queue.flush()
     }
 
@@ -130,10 +130,10 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// When those of one did not.
+    /// When the elements of an array failed to arrive.
     pub(super) fn forget_uploads(&self) -> Outcome<()> {
         let mut uploads = self.common.uploads();
-        // They arrive in their order, but for those that programs know.
+        // They arrive in order, except for arrays that programs know.
         while let Some((event, _)) = uploads.front() {
             let is_complete = event.is_complete();
             if matches!(is_complete, Ok(false)) {

@@ -1,4 +1,4 @@
-//! How matrix products are computed on devices: what there is to choose from, and what is chosen.
+//! The computation of matrix products on devices: the candidates, and the choice among them.
 
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
@@ -66,12 +66,12 @@ impl FromStr for ProductKernel {
     }
 }
 
-/// What is asked for of products.
+/// The user's wishes for products.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Products {
-    /// The kernel of all of them.
+    /// The kernel for all of them.
     pub(super) kernel: Option<ProductKernel>,
-    /// How many parts the summed axis is taken in.
+    /// The number of parts into which the summed axis is split.
     pub(super) parts: Option<usize>,
     /// Whether kernels of large products are measured.
     pub(super) is_measured: bool,
@@ -79,8 +79,8 @@ pub(super) struct Products {
     pub(super) measured: BTreeMap<String, ProductKernel>,
 }
 
-/// Products of the same kind have the same kernel: those of arrays of the same layout, with extents of the same magnitude,
-/// whatever is computed of their elements, or as these are loaded.
+/// The kind of a product, which determines its kernel: element type, layout of the arrays, and magnitudes of the extents,
+/// whatever is computed of the elements or while they are loaded.
 pub(super) fn kind(dtype: DType, product: &Product) -> String {
     let magnitude = |role: usize| (product.count(role).max(1) as f64).log2().round();
     let [batches, rows, summed, columns] = [BATCH, ROW, SUMMED, COLUMN].map(magnitude);
@@ -146,7 +146,7 @@ const GROUP_TILES: [Tile; 7] = [
     tile(16, 16, 32, 1, 1),
 ];
 
-/// Tiles of work items that compute alone, for elements of eight bytes: those of four have twice the columns.
+/// Tiles of work items that compute on their own, for elements of eight bytes. Tiles for four bytes have twice the columns.
 const ITEM_TILES: [Tile; 4] =
     [tile(64, 64, 128, 8, 16), tile(64, 64, 128, 4, 16), tile(32, 32, 128, 4, 16), tile(16, 16, 128, 4, 16)];
 
@@ -258,7 +258,7 @@ impl Products {
     }
 }
 
-/// The kernel that is taken where nothing was measured: that with the lowest estimate of time.
+/// The kernel where nothing was measured: the one with the lowest estimated time.
 fn usual(dtype: DType, sizes: Sizes, limits: &Limits) -> ProductKernel {
     if sizes.work() < FEW {
         return ProductKernel::Elements;

@@ -1,10 +1,10 @@
 //! OpenCL's functions with Rust's types.
 //!
-//! Whatever a driver answers is an `Ok` or an `Err`: drivers have numbers that no standard lists, and where a device is lost they
-//! may not even let go of what is theirs. That is why the functions of C are called here, and not those that `ocl` has above them:
-//! these end the program when they meet a number that they don't know.
+//! Whatever a driver answers becomes an `Ok` or an `Err`: drivers have error numbers that no standard lists, and when a device
+//! is lost they may even fail to release their objects. That is why the functions of C are called here, and not the wrappers of
+//! `ocl`, which abort the program when they meet an unknown number.
 
-/// Objects of drivers, which are let go of when they are dropped.
+/// Objects of drivers, which are released when dropped.
 macro_rules! objects {
     ($($(#[$comment:meta])* $name:ident, $word:literal, $release:ident;)+) => {$(
         $(#[$comment])*
@@ -12,7 +12,7 @@ macro_rules! objects {
         pub(in crate::engine::opencl) struct $name(std::ptr::NonNull<std::ffi::c_void>);
 
         impl $name {
-            /// What a function has made, if it has.
+            /// The object that a function has made, if it has.
             pub(in crate::engine::opencl::driver) fn made(raw: *mut std::ffi::c_void, status: ocl::ffi::cl_int) -> crate::engine::opencl::failure::Outcome<$name> {
                 $crate::engine::opencl::driver::done(status)?;
                 let Some(raw) = std::ptr::NonNull::new(raw) else {
@@ -32,7 +32,7 @@ macro_rules! objects {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // What a driver does not let go of stays there: nobody can do anything about it.
+                // If a driver does not release an object, it leaks: nothing can be done about it.
                 // SAFETY: it was made once, and is not used any more.
                 let _ = unsafe { ocl::ffi::$release(self.raw()) };
                 #[cfg(test)]
@@ -56,12 +56,12 @@ use ocl::ffi::{CL_SUCCESS, cl_int};
 use std::ffi::c_void;
 use std::ptr;
 
-/// What a function answered.
+/// The result of a function.
 fn done(status: cl_int) -> Outcome<()> {
     if status == CL_SUCCESS { Ok(()) } else { Err(Problem::of_status(status)) }
 }
 
-/// What a driver says of something, by a function that says how many bytes that takes, or writes them.
+/// Information from a driver, by a function that says how many bytes it takes, or writes them.
 fn bytes(ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> Outcome<Vec<u8>> {
     let mut size = 0;
     done(ask(0, ptr::null_mut(), &mut size))?;
@@ -102,7 +102,7 @@ pub(super) mod living {
         let _ = LIVING.try_with(|living| *living.borrow_mut().entry(kind).or_default() += by);
     }
 
-    /// Those of a kind.
+    /// The living objects of a kind.
     pub(in crate::engine::opencl) fn of(kind: &'static str) -> i64 {
         LIVING.with(|living| living.borrow().get(kind).copied().unwrap_or(0))
     }

@@ -1,4 +1,4 @@
-//! Platforms and devices, and what is made there: contexts, memory, programs and their kernels.
+//! Platforms and devices, and the objects made there: contexts, memory, programs and their kernels.
 
 use super::{bytes, done, number, text};
 use crate::engine::opencl::failure::{Outcome, Problem};
@@ -50,7 +50,7 @@ pub(in crate::engine::opencl) fn devices(platform: PlatformId) -> Outcome<Vec<De
 }
 
 impl PlatformId {
-    /// What it is called.
+    /// The platform's name.
     pub(in crate::engine::opencl) fn name(self) -> Outcome<String> {
         let name = bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
@@ -89,9 +89,9 @@ impl DeviceId {
 }
 
 objects! {
-    /// What memory, programs and queues of a device belong to.
+    /// The owner of a device's memory, programs and queues.
     Context, "context", clReleaseContext;
-    /// A program, which is to be built.
+    /// A program, before or after it is built.
     Built, "program", clReleaseProgram;
     /// The driver's part of memory.
     Stored, "memory", clReleaseMemObject;
@@ -191,7 +191,7 @@ impl Built {
         })
     }
 
-    /// What can be kept of a program that was built for one device; none where a driver keeps nothing.
+    /// The binary of a program that was built for one device; `None` if the driver has none.
     pub(in crate::engine::opencl) fn binary(&self) -> Outcome<Option<Vec<u8>>> {
         let sizes = bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
@@ -209,14 +209,14 @@ impl Built {
     }
 }
 
-/// What is passed to a kernel.
+/// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine::opencl) enum Argument<'a> {
     Memory(&'a Memory),
     Number(i64),
 }
 
-/// What a kernel was told last of an argument.
+/// The value that a kernel's argument was last set to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Told {
     Nothing,

@@ -1,4 +1,4 @@
-//! Queues of commands, and the events by which those of one wait for those of another.
+//! Queues of commands, and the events by which commands of one queue wait for another's.
 
 use super::{Context, DeviceId, Kernel, Memory, bytes, done, number};
 use crate::engine::opencl::failure::{Outcome, Problem};
@@ -12,7 +12,7 @@ use std::ptr;
 objects! {
     /// Commands in their order.
     Queue, "queue", clReleaseCommandQueue;
-    /// What tells of a command when it is complete.
+    /// Tells when a command is complete.
     Event, "event", clReleaseEvent;
 }
 
@@ -34,7 +34,7 @@ impl Event {
             let (to, none) = ((&raw mut status).cast(), ptr::null_mut());
             ocl::ffi::clGetEventInfo(self.raw(), CL_EVENT_COMMAND_EXECUTION_STATUS, size_of_val(&status), to, none)
         })?;
-        // What has failed has no status, but the number of the failure.
+        // A failed command has the number of the failure instead of a status.
         if status < 0 { Err(Problem::of_status(status)) } else { Ok(status == CL_COMPLETE) }
     }
 
@@ -119,19 +119,19 @@ impl Queue {
         Queue::made(raw, status)
     }
 
-    /// Has the driver begin with what was enqueued. Other queues may wait for its events then.
+    /// Makes the driver start the enqueued commands. Then other queues may wait for its events.
     pub(in crate::engine::opencl) fn flush(&self) -> Outcome<()> {
         // SAFETY: the queue is there.
         done(unsafe { ocl::ffi::clFlush(self.raw()) })
     }
 
-    /// Waits until all that was enqueued is complete.
+    /// Waits until all enqueued commands are complete.
     pub(in crate::engine::opencl) fn finish(&self) -> Outcome<()> {
         // SAFETY: the queue is there.
         done(unsafe { ocl::ffi::clFinish(self.raw()) })
     }
 
-    /// What is complete once all that was enqueued before is.
+    /// An event that completes once all earlier commands have.
     pub(in crate::engine::opencl) fn marker(&self) -> Outcome<Event> {
         with_event(&[], |count, start, event| {
             // SAFETY: there are so many events.
@@ -139,7 +139,7 @@ impl Queue {
         })
     }
 
-    /// Has what is enqueued later wait for these.
+    /// Makes later commands wait for these events.
     pub(in crate::engine::opencl) fn barrier(&self, after: &[&Event]) -> Outcome<()> {
         let after = addresses(after);
         let (count, start) = first(&after);

@@ -47,14 +47,14 @@ impl Writer {
         Ok(Inner::Actions(actions))
     }
 
-    /// Whether each row is to be sorted by one item.
+    /// Whether one item sorts each row.
     fn is_sorted_by_items(&self, scope: &Scope<'_>, sort: &Sort) -> bool {
         let is_short = sort.extent <= SHORT * self.limits.least_steps;
         let are_many = sort.rows() >= self.busy() && is_short;
         self.run_length(sort, scope.dtype(sort.array)).is_none() || !self.limits.is_serial && are_many
     }
 
-    /// Rows that are sorted by an item each.
+    /// Rows that are each sorted by one item.
     fn rows(&mut self, scope: &Scope<'_>, sort: &Sort) -> Action {
         let &Sort { array, result, extent, inner, .. } = sort;
         let operands = scope.operands(&[array], &[result]);

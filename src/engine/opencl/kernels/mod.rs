@@ -42,20 +42,20 @@ pub(super) struct Writer {
     alone: HashMap<String, String>,
     /// How many names of functions and known arrays beside kernels were given.
     functions: usize,
-    /// What the device can do.
+    /// The capabilities of the device.
     limits: Limits,
     /// How matrix products are computed.
     products: Products,
-    /// Whether some kernels have subgroups combine what items have.
+    /// Whether some kernels have subgroups combine the values of their items.
     has_subgroups: bool,
-    /// What arrays of the program are called, by the buffers of its outermost procedure.
+    /// The user's names of the program's arrays, by the buffers of its outermost procedure.
     called: BTreeMap<BufferId, String>,
 }
 
-/// The prefix of functions that stand beside kernels.
+/// The prefix of functions beside kernels.
 const PREFIX: &str = "deltaray";
 
-/// The line of a source whose kernels have subgroups combine what items have.
+/// The line of a source whose kernels have subgroups combine the values of their items.
 pub(super) const SUBGROUPS: &str = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable";
 
 impl Writer {
@@ -121,8 +121,8 @@ impl Writer {
         self.procedure(procedure, &[])
     }
 
-    /// A procedure's kernels, and those of all inside of it. Of the parameters that are `changed` each becomes the result at a
-    /// position, in whose place it is.
+    /// A procedure's kernels, and those of all procedures inside. Each `changed` parameter becomes the result at a position, in
+    /// the same memory.
     pub(super) fn procedure(&mut self, procedure: Procedure, changed: &[(usize, usize)]) -> Outcome<Code> {
         let procedure = self.with_prologues(self.with_epilogues(procedure)?)?;
         let mut plan = Plan::new(&procedure, changed);
@@ -194,7 +194,7 @@ impl Writer {
         name
     }
 
-    /// What elements of a type are called.
+    /// The name of an element type.
     fn element(&self, dtype: DType) -> &'static str {
         self.language.dtype(dtype)
     }
@@ -220,7 +220,7 @@ impl Writer {
         let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void {word}", grid.group);
         let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
         let launched = |kernel: usize| Action::Launch { kernel, grid, operands: operands.all.clone(), numbers };
-        // What the user calls arrays, by their names in the kernel.
+        // The user's names of arrays, by their names in the kernel.
         let called = |parameters: &[String]| -> Vec<String> {
             let called = operands.all.iter().zip(parameters).filter_map(|(operand, name)| match operand {
                 Operand::Buffer(id) => Some(format!("{name}: {}", commented(self.called.get(id)?))),
@@ -339,6 +339,7 @@ struct Operands {
     all: Vec<Operand>,
     /// The name of each buffer.
     names: BTreeMap<BufferId, String>,
-    /// Numbers that it takes behind the arrays, which differ from launch to launch: their names, and those of a launch.
+    /// Numbers that it takes after the arrays, and that differ from launch to launch: their names, and their values in one
+    /// launch.
     numbers: Vec<(&'static str, i64)>,
 }

@@ -1,11 +1,10 @@
-//! Nests as kernels: in parts, of which each reduces over the same loops, and each of them shared among work items as its
-//! extents and the device have it.
+//! Nests as kernels. A nest is split into parts that each reduce over the same loops, and each part is shared among work items
+//! as its extents and the device require.
 //!
-//! What a part writes has an item for each element. What it reduces has an item, or a group of them, for each result; where
-//! there are fewer results than the device has room for items, several, whose parts of the results a second kernel puts
-//! together. Where different items come to one element by known places, loops are changed so that they do not
-//! ([`super::windows`]); by computed ones they exchange it atomically, or, where that is not to be, one of them does all steps
-//! that could.
+//! A write has an item for each element. A reduction has an item, or a group of them, for each result. If there are fewer
+//! results than the device has room for items, it has several, and a second kernel combines their partial results. Where
+//! several items reach one element at known places, loops are changed so that they do not ([`super::windows`]). At computed
+//! places they exchange the element atomically, or, if atomics are not allowed, one of them does all steps that could reach it.
 
 use super::parts::{Manner, Part, first, parts, second, written_first};
 use super::{Scope, Writer};
@@ -25,13 +24,13 @@ use std::collections::HashSet;
 /// Work items of a group that shares a reduction, at most.
 const LANES: usize = 256;
 
-/// Items that each unit of a device is to be given, so that it can do something else while some of them wait for memory.
+/// Items that each unit of a device should get, so that it can do other work while some of them wait for memory.
 const BUSY: usize = 2048;
 
-/// The same of a unit that runs one item after the other.
+/// The same for a unit that runs its items in turn.
 const BUSY_IN_TURN: usize = 4;
 
-/// Steps that an item of such a unit takes at least.
+/// The least steps for an item of such a unit.
 const LONG: usize = 2048;
 
 /// Units from which on atomic exchanges, which each take several times as long as a sum, are worth it if items run in turn.
@@ -97,12 +96,12 @@ impl Writer {
         actions
     }
 
-    /// How many items a device is to be given at least.
+    /// The least number of items that keeps a device busy.
     pub(super) fn busy(&self) -> usize {
         self.limits.units * if self.limits.is_serial { BUSY_IN_TURN } else { BUSY }
     }
 
-    /// How reductions that come to one element at several positions do so.
+    /// How a reduction handles several positions that reach one element.
     fn manner(&self, nest: &Nest, dtype: DType) -> Manner {
         let limits = &self.limits;
         let (order, parallel) = parallel_first(nest);
@@ -288,8 +287,8 @@ fn shared(
     Grid { items, group }
 }
 
-/// How many items are a group, where they are on their own: on a device that runs them in turn there are to be groups for all of
-/// its units.
+/// The number of items in a group, where they are independent: a device that runs them in turn needs groups for all of its
+/// units.
 pub(super) fn group(items: usize, widest: usize, is_serial: bool) -> usize {
     let own = if is_serial { power_of_two_below(items / 16).min(64) } else { 128 };
     own.min(widest).max(1)

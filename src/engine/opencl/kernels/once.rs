@@ -1,4 +1,4 @@
-//! Kernels that do the same with other arrays, as those of layers of one size: they stand in the source, and are compiled, once.
+//! Kernels that do the same with other arrays, as for layers of one size: they are written and compiled once.
 
 use super::Operands;
 use crate::source::text::Text;
@@ -7,14 +7,14 @@ use std::collections::HashMap;
 /// A kernel that was written.
 pub(super) struct Written {
     pub(super) name: String,
-    /// What its arrays are called.
+    /// The names of its arrays.
     pub(super) parameters: Vec<String>,
 }
 
 /// Kernels by what they do.
 pub(super) type WrittenKernels = HashMap<String, Written>;
 
-/// The text of a kernel, whatever its arrays are called.
+/// The text of a kernel, independent of the names of its arrays.
 pub(super) fn anonymous(head: &str, text: &Text, operands: &Operands) -> String {
     let mut names: HashMap<String, String> = HashMap::new();
     for (number, (name, dtype, writes)) in operands.parameters.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Nests in parts that are a kernel each.
+//! Nests split into parts, each of which is a kernel.
 //!
-//! What a nest stores at one position of its loops may be wanted at the same time by items at others: a reduction has all loops
-//! in common that its place does not move along. So stores that reduce over the same loops are one part, and those that come to
-//! one buffer are several. What is only written goes with any of them; the parts after read it instead of computing it again.
+//! A value that a nest stores at one position of its loops may be needed at the same time by items at others: a reduction
+//! shares all loops that its place does not move along. So stores that reduce over the same loops form one part, and stores to
+//! one buffer form several. Plain writes join any of them; later parts read the written values instead of computing them again.
 
 use super::windows::{by_element, is_apart};
 use crate::algebra::Reduction;
@@ -63,7 +63,7 @@ pub(super) fn axes_of_guards(guards: &Guards) -> impl Iterator<Item = usize> {
     guards.iter().flat_map(|guard| axes(&guard.position))
 }
 
-/// What decides which part a store belongs to: the axes that it reduces over, and how.
+/// Determines the part of a store: the axes that it reduces over, and how.
 fn key(nest: &Nest, store: &Store, manner: Manner) -> (BTreeSet<usize>, Manner) {
     let mut moving: BTreeSet<usize> = axes(&store.at).chain(axes_of_guards(&store.guards)).collect();
     if let Some((index, ..)) = store.index {
@@ -75,8 +75,8 @@ fn key(nest: &Nest, store: &Store, manner: Manner) -> (BTreeSet<usize>, Manner) 
     ((0..nest.extents.len()).filter(|axis| !moving.contains(axis)).collect(), manner)
 }
 
-/// Has a reduction take nothing at positions where guards that go along other axes than its place do not hold, instead of storing
-/// nothing there. The other guards are those of its elements.
+/// Makes a reduction take a neutral value where guards along other axes than its place do not hold, instead of storing nothing
+/// there. The other guards are guards of its elements.
 fn with_guarded_reductions(nest: &mut Nest, count: impl Fn(BufferId) -> usize) {
     for at in 0..nest.stores.len() {
         let store = &nest.stores[at];
@@ -121,8 +121,8 @@ fn is_inside(store: &Store, extents: &[usize], count: usize) -> bool {
     first + computed.min(0) >= 0 && last + computed.max(0) < count as i128
 }
 
-/// The parts of a nest, that which writes first, each of so many arrays at most, which have `count` elements. What several
-/// positions come to is exchanged atomically where `manner` says so.
+/// The parts of a nest, the part that writes first, each with at most `bound` arrays; buffers have `count` elements. Elements
+/// that several positions reach are exchanged atomically where `manner` says so.
 pub(super) fn parts(
     nest: &Nest,
     bound: usize,
@@ -163,8 +163,8 @@ pub(super) fn parts(
             None => found.push((own, vec![store])),
         }
     }
-    // Where nothing is reduced, what is written has an item for each element. Else it goes along, but not where a few items go
-    // through everything, or where positions are sorted.
+    // If nothing is reduced, a write has an item for each element. Otherwise it joins a reduction, but not one where a few
+    // items go through everything, or where positions are sorted.
     for write in writes {
         let is_free = |((_, manner), stores): &&mut ((BTreeSet<usize>, Manner), Vec<Store>)| {
             !matches!(manner, Manner::InTurn | Manner::Sorted) && fits(stores, &write)
@@ -190,7 +190,7 @@ pub(super) fn parts(
         }
     }
     for (store, part) in overlapping {
-        // What was written is read, if the places of that are known too.
+        // Written values are read, if their places are also known.
         let mut part = by_element(&pruned(&nest, vec![store])).unwrap_or(part);
         with_guarded_reductions(&mut part, &count);
         let reduced = key(&part, &part.stores[0], Manner::Atomic).0.into_iter().collect();
@@ -199,7 +199,7 @@ pub(super) fn parts(
     parts
 }
 
-/// The buffers that values read, and those that they are made of do, for each value; of those beyond `bound` only that they are
+/// For each value, the buffers that it and its operands read. If there are more than `bound`, the set only shows that there are
 /// more.
 fn read(nest: &Nest, bound: usize) -> Vec<BTreeSet<BufferId>> {
     let mut all: Vec<BTreeSet<BufferId>> = Vec::with_capacity(nest.values.len());
@@ -231,8 +231,8 @@ fn arrays(nest: &Nest, read: &[BTreeSet<BufferId>], stores: &[&Store]) -> usize 
     all.len() + stores.iter().filter(|store| store.mode != Mode::Write).count()
 }
 
-/// A value that is to be in memory first, since a store needs more arrays than a kernel takes: that of most arrays which has few
-/// enough.
+/// A value to store in memory first, if some store needs more arrays than a kernel takes. Of the values that read fewer than
+/// `bound` arrays, this is the one that reads the most.
 pub(super) fn first(nest: &Nest, bound: usize) -> Option<ValueId> {
     let read = read(nest, bound);
     if nest.stores.iter().all(|store| arrays(nest, &read, &[store]) <= bound) {
@@ -258,7 +258,7 @@ pub(super) fn written_first(nest: &mut Nest, value: ValueId, buffer: BufferId) -
     first
 }
 
-/// Has what was written be read where it is wanted, if that is less than computing it again.
+/// Reads a written value back, if that costs less than computing it again.
 pub(super) fn read_again(nest: &mut Nest, store: &Store) {
     let (value, _) = &mut nest.values[store.value as usize];
     let is_computed = !matches!(value, Value::Constant(_) | Value::Position(_) | Value::Load { .. });

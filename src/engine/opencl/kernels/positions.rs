@@ -1,15 +1,15 @@
-//! What a part of a nest reads and stores, position by position, in debug builds: that it is there, and that no two items store to
-//! one element.
+//! Checks, in debug builds, the reads and stores of a part of a nest position by position: that the elements exist, and that no
+//! two items store to one element.
 
 use super::parts::{Manner, Part};
 use crate::kernel::{Affine, BufferId, Guards, Mode, Store, Value};
 use crate::shape::steps;
 use std::collections::HashMap;
 
-/// Parts of more positions are not looked at.
+/// Parts with more positions are not checked.
 const MOST: usize = 2000;
 
-/// What is wrong at some position of a part of few, whose arrays have `count` elements.
+/// The problem at some position of a small part, whose arrays have `count` elements.
 pub(super) fn problem(part: &Part, count: impl Fn(BufferId) -> usize) -> Option<String> {
     let extents = &part.nest.extents;
     if extents.contains(&0) || steps(extents.iter().copied()) > MOST {
@@ -57,7 +57,7 @@ fn is_item(store: &Store, part: &Part, position: &[i64], items: &mut HashMap<i64
     *items.entry(place).or_insert_with(|| item.clone()) == item
 }
 
-/// The value of a function at a position. Positions that are far away wrap as those of kernels do.
+/// The value of a function at a position. Distant positions wrap as in kernels.
 pub(super) fn place(at: &Affine, position: &[i64]) -> i64 {
     let terms = at.coefficients.iter().zip(position);
     terms.fold(at.offset, |sum, (coefficient, position)| sum.wrapping_add(coefficient.wrapping_mul(*position)))

@@ -1,4 +1,4 @@
-//! Loops whose step is elementwise as one kernel: a work item takes all steps of a place of what is carried.
+//! Loops with an elementwise step as one kernel: a work item takes all steps at one place of the carries.
 //!
 //! Carries are variables of the item's own; every input is read once, and every output written once, neighbouring items at
 //! neighbouring places.
@@ -29,7 +29,7 @@ pub(super) struct Sequence {
     pub(super) recurrence: Recurrence,
     pub(super) length: usize,
     pub(super) reverse: bool,
-    /// Places of what is carried.
+    /// Places of the carries.
     pub(super) places: usize,
     /// The first carries.
     pub(super) first: Vec<BufferId>,
@@ -51,9 +51,9 @@ pub(super) enum Inputs<'a> {
     Kept(&'a str),
 }
 
-/// What some values of a step are computed from.
+/// The values from which some values of a step are computed.
 pub(super) struct Needed {
-    /// Which instructions are.
+    /// Which instructions are needed.
     pub(super) steps: Vec<bool>,
     pub(super) inputs: BTreeSet<usize>,
     pub(super) captures: BTreeSet<usize>,
@@ -105,7 +105,7 @@ impl Sequence {
         }
     }
 
-    /// What these values are computed from.
+    /// The values from which these are computed.
     pub(super) fn needed(&self, results: &[Operand]) -> Needed {
         let mut needed = Needed {
             steps: vec![false; self.recurrence.steps.len()],
@@ -197,7 +197,7 @@ impl Writer {
         self.kernel("recurrence", &operands, sequence.places, text)
     }
 
-    /// Gives what is captured at an item's place names.
+    /// Names the captures at an item's place.
     pub(super) fn captures(&self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed) {
         for &capture in &needed.captures {
             let Argument { id, dtype, slice } = sequence.captures[capture];
@@ -244,7 +244,7 @@ impl Writer {
         }
     }
 
-    /// What a step computes of its inputs, under names.
+    /// Computes and names the values of a step that depend on its inputs.
     pub(super) fn values(
         &mut self,
         text: &mut Text,
@@ -257,7 +257,7 @@ impl Writer {
         self.instructions(text, sequence, needed);
     }
 
-    /// What a step computes of its inputs where these have names.
+    /// Computes the values of a step that depend on its inputs, where the inputs have names.
     pub(super) fn instructions(&mut self, text: &mut Text, sequence: &Sequence, needed: &Needed) {
         for (at, instruction) in sequence.recurrence.steps.iter().enumerate().filter(|&(at, _)| needed.steps[at]) {
             let texts: Vec<String> =
@@ -294,7 +294,7 @@ impl Writer {
     }
 }
 
-/// Writes what is carried behind the last step.
+/// Writes the carries after the last step.
 pub(super) fn last_carries(text: &mut Text, sequence: &Sequence, operands: &Operands) {
     for (carry, id) in sequence.last.iter().enumerate() {
         text.line(format!("{}[item] = carry{carry};", operands.names[id]));

@@ -1,10 +1,10 @@
-//! Reductions by computed places in an order that is the same in every run: positions are sorted by the places that they come to,
-//! which makes those of each element neighbours, a segment.
+//! Reductions at computed places in an order that is the same in every run: positions are sorted by the places that they reach,
+//! so that the positions of each element are neighbours, a segment.
 //!
-//! First each position writes the place that it comes to, and its value. Of the sorted places, each item combines the values of a
-//! few; segments that end in there are done, and what is left of the first and of the last one is one value each, which are again
-//! sorted by their places, until there are so few that the first item of each segment combines all of it. Axes along which the
-//! elements of a place are apart, as those of rows, are not sorted: the items at each of their positions do the same.
+//! First each position writes the place that it reaches, and its value. Each item combines the values of a few of the sorted
+//! places. Segments that end inside are done; the rest of the first and of the last segment is one value each. These are sorted
+//! by their places again, until they are so few that the first item of each segment combines all of it. Axes along which the
+//! elements of a place are distinct, such as those of rows, are not sorted: the items at each of their positions do the same.
 
 use super::parts::{Manner, Part, axes_of_guards, axes_of_values, pruned};
 use super::sort::{Sorted, position_type};
@@ -33,11 +33,11 @@ const LAST: usize = 256;
 #[derive(Clone, Copy)]
 struct Level {
     count: usize,
-    /// The place that each position comes to, and 1; 0 where nothing is stored.
+    /// The place that each position reaches, plus 1; 0 where nothing is stored.
     keys: BufferId,
-    /// The values, of each position those of all columns.
+    /// The values; for each position those of all columns.
     values: BufferId,
-    /// At which positions the values are, if not in the order of the places.
+    /// The positions of the values, if they are not in the order of the places.
     positions: Option<BufferId>,
 }
 
@@ -47,9 +47,9 @@ struct Target<'a> {
     op: Reduction,
     /// The type of the values.
     dtype: DType,
-    /// That of the places.
+    /// The element type of the places.
     key: DType,
-    /// Axes along which elements are apart, and their extents.
+    /// Axes along which elements are distinct, and their extents.
     columns: Vec<(usize, usize)>,
 }
 
@@ -141,7 +141,7 @@ impl Writer {
         text
     }
 
-    /// What combines a value with the element of a place, if it is one.
+    /// Combines a value with the element of a place, if that exists.
     fn store(&mut self, text: &mut Text, target: &Target<'_>, operands: &Operands, value: &str) {
         let element = format!("{}[key - 1 + away]", operands.names[&target.store.buffer]);
         let combined = self.combined(target, &element, value);
@@ -157,7 +157,7 @@ impl Writer {
         format!("{}[{position} * {} + column]", operands.names[&level.values], target.width())
     }
 
-    /// Combines the values of each chunk. What comes to the first and to the last place in it goes on to the next level.
+    /// Combines the values of each chunk. The values of its first and last place go on to the next level.
     fn chunks(&mut self, scope: &Scope<'_>, target: &Target<'_>, level: Level, next: Level) -> Action {
         let read: Vec<BufferId> = [level.keys, level.values].into_iter().chain(level.positions).collect();
         let operands = scope.operands(&read, &[target.store.buffer, next.keys, next.values]);
@@ -215,7 +215,7 @@ impl Writer {
     }
 }
 
-/// A part that writes the place of each position, and 1, which is 0 where nothing is stored.
+/// A part that writes the place of each position, plus 1, or 0 where nothing is stored.
 fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: BufferId) -> Part {
     let (mut nest, store, rank) = (nest.clone(), target.store, nest.extents.len());
     for axis in 0..rank {
@@ -252,7 +252,7 @@ fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: Buffe
     written(nest, Store { value: key, buffer: keys, at, guards: Guards::new(), index: None, mode: Mode::Write })
 }
 
-/// A part that writes the value of each position in each column, of which what is the same for the place is reduced.
+/// A part that writes the value of each position in each column. Values for the same place and column are reduced.
 fn terms(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], values: BufferId) -> Part {
     let mut at = Affine::constant(0, nest.extents.len());
     linear(&mut at, &target.columns, 1);

@@ -16,7 +16,7 @@ use crate::term::Steps;
 /// seconds.
 const MOST: usize = 1 << 24;
 
-/// The elements that all of a step's nests compute, if each is run once; or, of what is `repeated`, as often as is known.
+/// The elements that all of a step's nests compute, if each runs once; or, if `repeated`, counting known numbers of steps.
 fn elements(step: &Step, repeated: bool) -> usize {
     let inside = || step.inner().into_iter().map(|inner| elements_of(inner, repeated)).fold(0, usize::saturating_add);
     match step {

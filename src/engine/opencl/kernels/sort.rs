@@ -32,7 +32,7 @@ const LONG: usize = 2048;
 const SORTING: usize = 2;
 const MERGING: usize = 2;
 
-/// Where what is sorted goes.
+/// Where the sorted positions go.
 #[derive(Clone, Copy)]
 pub(super) struct Sorted {
     /// The positions within their rows.
@@ -92,7 +92,7 @@ impl Writer {
         (number > 1 && (rows * shared).div_ceil(self.limits.units) < alone).then_some(length)
     }
 
-    /// Sorts rows, of which there is one at least, which has an element, and which have a run length.
+    /// Sorts rows that have a run length. There must be at least one row, and it must have an element.
     pub(super) fn sorted(
         &mut self,
         scope: &mut Scope<'_>,
@@ -177,8 +177,8 @@ impl Writer {
         text.line(format!("if (is_there) keys[at] = {}[{}];", operands.names[&array], strided("place")));
         text.close();
         text.line("barrier(CLK_LOCAL_MEM_FENCE);");
-        // Each exchange has the smaller element go to the lower place, so that what is not there, behind the last element of a
-        // run, stays there. All items of a group go through all steps: none may miss a barrier.
+        // Each exchange moves the smaller element to the lower place, so missing elements after the end of a run stay there.
+        // All items of a group go through all steps: none may miss a barrier.
         text.open(format!("for (uint size = 2; size <= {length}; size *= 2)"));
         text.open("for (uint distance = size / 2; distance > 0; distance /= 2)");
         text.open(format!("for (uint pair = lane; pair < {}; pair += {lanes})", tile / 2));
@@ -246,7 +246,7 @@ impl Writer {
         self.kernel("sort", &operands, sort.rows() * number, text)
     }
 
-    /// Merges two runs of `width` elements at a time; the last merge brings what is sorted to where it is wanted.
+    /// Merges two runs of `width` elements at a time; the last merge writes to the final place.
     fn merge(
         &mut self,
         scope: &Scope<'_>,

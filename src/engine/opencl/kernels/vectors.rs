@@ -54,7 +54,7 @@ impl Writer {
         for store in &nest.stores {
             let is_row = store.at.coefficients[axis] == 1 && store.guards.is_empty() && store.index.is_none();
             let is_reduced = store.mode != Mode::Write;
-            // What is written is written once, and read by nobody.
+            // A written array is written by one store, and read by no value.
             if !(is_row || is_reduced) || !stored.insert(&operands.names[&store.buffer]) {
                 return 1;
             }

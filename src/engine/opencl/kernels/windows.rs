@@ -1,11 +1,11 @@
-//! Reductions whose places are known, but overlap, as the sums of gradients by windows: gone through by the elements that they
-//! come to, instead of by what comes to them, so that no element is wanted by two items at the same time.
+//! Reductions whose places are known but overlap, such as sums of gradients over windows. Loops run over the elements reached,
+//! instead of over the positions that reach them, so that no element is needed by two items at the same time.
 //!
-//! Where positions `i` and `k` come to the place `i + k`, the loop along `i` becomes one along the places `p`, and `i` is `p - k`,
-//! which guards keep within its extent; the loop along `k` is then one that is reduced over. Steps of several elements are the
-//! same after a loop is two: where positions come to `2 i + k`, `k` is `2 q + r`, and the place is `2 (i + q) + r`. Where they
-//! come to `2 i + 3 k`, both loops are two, `i` is `3 s + t`, and the place `6 (s + q) + 2 t + 3 r`: another one for all of these,
-//! since what the last two come to differs by what is no multiple of 6.
+//! Where positions `i` and `k` reach the place `i + k`, the loop along `i` becomes one along the places `p`, and `i` is `p -
+//! k`, which guards keep within its extent; the loop along `k` is then reduced over. Steps of several elements work the same
+//! after splitting a loop in two: where positions reach `2 i + k`, `k` is `2 q + r`, and the place is `2 (i + q) + r`. Where
+//! they reach `2 i + 3 k`, both loops are split, `i` is `3 s + t`, and the place `6 (s + q) + 2 t + 3 r`: all of these are
+//! distinct, since the differences by the last two are no multiples of 6.
 
 use crate::kernel::{Affine, Guard, Guards, Nest, Store, Value, ValueId};
 use crate::shape::{self, DType};
@@ -18,25 +18,25 @@ use std::ops::Range;
 /// more loops and guards exchanges are no slower.
 const MOST_CHANGES: usize = 12;
 
-/// What stands in the way of different places at all positions.
+/// An obstacle to distinct places at all positions.
 enum Overlap {
-    /// Two axes along which places move by as much.
+    /// Two axes along which places move by the same amount.
     Joint(usize, usize),
-    /// An axis along which places move beyond the next step of another one, which is so many of its own.
+    /// An axis along which places move beyond the next step of another axis, which is this multiple of its own step.
     Long(usize, usize),
 }
 
 /// A nest that is rewritten.
 struct Windows {
     nest: Nest,
-    /// What keeps the axes that are there no more within their extents.
+    /// Guards that keep removed axes within their extents.
     guards: Guards,
     /// Values whose places move along such axes.
     is_moved: Vec<bool>,
 }
 
-/// The same nest, which has one store that reduces, with a different place at all positions of the loops that the place moves
-/// along; `None` where there is no such nest.
+/// The same nest, with one store that reduces, and a distinct place at all positions of the loops that the place moves along;
+/// `None` where there is no such nest.
 pub(super) fn by_element(nest: &Nest) -> Option<Nest> {
     let [Store { index: None, .. }] = nest.stores[..] else { return None };
     let mut windows = Windows { nest: nest.clone(), guards: Guards::new(), is_moved: vec![false; nest.values.len()] };
@@ -77,17 +77,17 @@ struct Digit {
     axes: Vec<usize>,
 }
 
-/// What has places overlap, if they do: `None` if nothing is known to be done about it.
+/// The overlap of places, if there is one; `None` if no remedy is known.
 #[allow(clippy::option_option)] // Nothing to be done, and nothing that need be done.
 fn overlap(at: &Affine, guards: &Guards, extents: &[usize]) -> Option<Option<Overlap>> {
-    // Without guards places go further, and more may be found to overlap; but then each axis is by itself.
+    // Without guards places reach further, so more overlaps may be found; but then each axis stands by itself.
     overlap_within(at, guards, extents).or_else(|| overlap_within(at, &Guards::new(), extents))
 }
 
 #[allow(clippy::option_option)]
 fn overlap_within(at: &Affine, guards: &Guards, extents: &[usize]) -> Option<Option<Overlap>> {
     let mut digits: Vec<Digit> = Vec::new();
-    // What a guard keeps within an extent goes no further than that, whatever its axes do.
+    // A position under a guard reaches no further than the guard's extent, whatever its axes do.
     for Guard { position, extent } in guards {
         let axes: Vec<usize> = moving(position, extents).collect();
         let Some(step) = axes.first().and_then(|&axis| at.coefficients[axis].checked_div(position.coefficients[axis]))
@@ -139,7 +139,8 @@ fn overlap_of(mut digits: Vec<Digit>) -> Option<Option<Overlap>> {
     while let Some(known) = (0..digits.len()).find(|&digit| is_known(&digits, digit)) {
         digits.remove(known);
     }
-    // Of what is left two are found that come to the same places: the first one by itself beyond the next step of both.
+    // Finds two of the remaining digits that reach the same places: the first one alone reaches beyond the next common step of
+    // both.
     for (inner, digit) in digits.iter().enumerate() {
         for other in &digits[inner + 1..] {
             let common = common(digit.step, other.step);
@@ -152,8 +153,8 @@ fn overlap_of(mut digits: Vec<Digit>) -> Option<Option<Overlap>> {
     digits.is_empty().then_some(None)
 }
 
-/// Whether two positions that come to the same place are at the same position of a digit: since its step is longer than all others
-/// reach, or since what it comes to differs by what is no multiple of all other steps.
+/// Whether two positions that reach the same place agree in a digit: because its step exceeds the reach of all others, or
+/// because its differences are no multiples of a common step of the others.
 fn is_known(digits: &[Digit], digit: usize) -> bool {
     let Digit { step, extent, .. } = digits[digit];
     let others = || digits.iter().enumerate().filter(|(other, _)| *other != digit).map(|(_, other)| other);
@@ -265,7 +266,7 @@ impl Windows {
         (position.coefficients[axis] == 1 && first < end).then_some((axis, first..end))
     }
 
-    /// The nest, of which nothing is read, and nothing stored, where guards do not hold.
+    /// The nest, which reads and stores nothing where guards do not hold.
     fn finish(self) -> Nest {
         let Windows { nest, guards, is_moved } = self;
         let mut new = Nest { extents: nest.extents, values: Vec::new(), stores: nest.stores };
@@ -358,7 +359,7 @@ mod tests {
         };
         assert_eq!(stored(&found), stored(nest), "{nest:?}");
         check_parts(nest);
-        // Where nothing is stored, nothing is read that is not there.
+        // Where nothing is stored, no read may be outside.
         let Value::Load { at: from, guards, .. } = &found.values[found.stores[0].value as usize].0 else { panic!() };
         let count = nest.extents.iter().product::<usize>() as i64;
         let read = positions(&found.extents).into_iter().filter(|position| hold(guards, position));
@@ -471,7 +472,7 @@ mod tests {
         check(&nest(&[5, 5], affine(0, &[4, -1]), vec![guard(5, &[0, -1], 10)], Reduction::Sum), true);
     }
 
-    /// Whatever loops and guards there are, what is found comes to the same places, and there is an end to it.
+    /// Whatever the loops and guards are, the result reaches the same places, and the search terminates.
     #[test]
     fn windows_of_any_kind() {
         let mut random = 1u64;

@@ -1,4 +1,4 @@
-//! What waits for what, asked of the events: gates, which are opened by hand, keep queues from going on.
+//! The waiting between queues, observed through the events: gates, which are opened by hand, keep queues from going on.
 
 use super::*;
 use crate::derivative::{CompiledForDevice, OnDevice};
@@ -31,7 +31,7 @@ impl Drop for Gate {
     }
 }
 
-/// Whether something comes to an end while gates are closed. What doesn't would not in any time.
+/// Whether an action ends while gates are closed. If it doesn't in this time, it never would.
 fn ends<T: Send>(act: impl FnOnce() -> T + Send, gate: Gate) -> (Option<T>, Option<Gate>) {
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
@@ -52,7 +52,7 @@ fn is_there(array: &DeviceArray) -> bool {
     array.place.memory.work().written.as_ref().is_none_or(|written| written.is_complete().unwrap())
 }
 
-/// That elements are not there, nor come while others would have time to do it wrong.
+/// Checks that elements are absent, and stay so while other commands would have time to write them wrongly.
 fn stays_away(array: &DeviceArray) {
     for _ in 0..20 {
         assert!(!is_there(array));

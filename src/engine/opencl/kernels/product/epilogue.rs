@@ -1,4 +1,4 @@
-//! Elementwise work on products, done where their elements become known: what it alone reads is never in memory.
+//! Elementwise work on products, done as soon as their elements are known: arrays that only it reads are never in memory.
 
 use super::merging::{is_everywhere, origins, touched};
 use super::places;
@@ -14,28 +14,28 @@ use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use std::collections::HashSet;
 
-/// What an element's sum is called for its epilogue.
+/// The name of an element's sum in its epilogue.
 pub(super) const SUM: &str = "sum";
 
 /// Where the epilogue of a product is to be.
 struct Merge {
-    /// The step that it was.
+    /// The step that becomes the epilogue.
     nest: usize,
-    /// Whether the product moves to it, instead of it to the product.
+    /// Whether the product moves to the step, instead of the step to the product.
     moves_down: bool,
     epilogue: Epilogue,
-    /// What the nest reduces, which is left to it.
+    /// The nest's reductions, which stay with it.
     rest: Option<Nest>,
 }
 
 impl Writer {
-    /// The procedure whose products in tiles have what is computed of their elements as epilogues.
+    /// The procedure, with work on the elements of products in tiles moved into their epilogues.
     pub(in crate::engine::opencl::kernels) fn with_epilogues(&self, mut procedure: Procedure) -> Outcome<Procedure> {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {
             return Ok(procedure);
         }
         let unread = Plan::new(&procedure, &[]).unread;
-        // Of several products that one nest reads, the last has the others at hand.
+        // If one nest reads several products, the last product has the others at hand.
         for at in (0..procedure.steps.len()).rev() {
             let Step::Product(product) = &procedure.steps[at] else { continue };
             if self.tiling(&procedure, product)?.is_none() {
@@ -115,7 +115,7 @@ impl Writer {
         }
         let is_result = procedure.results.iter().any(|&id| procedure.origin(id) == result);
         let keeps_result = is_result || behind[between + 1..].iter().any(touches_result);
-        // Where the products have to be in memory all the same, nothing is saved by reading what is computed of them instead.
+        // If the products must be in memory anyway, nothing is saved by reading the results computed from them instead.
         if let Some(rest) = &rest
             && (keeps_result || origins(rest.read().collect()).contains(&result))
         {
@@ -124,7 +124,7 @@ impl Writer {
         Some(Merge { nest: at + 1 + between, moves_down, epilogue: Epilogue { nest, keeps_result }, rest })
     }
 
-    /// What is done with an element of a product: its position and its sum have names.
+    /// The work on an element of a product, whose position and sum have names.
     pub(super) fn epilogue(
         &mut self,
         scope: &Scope<'_>,
@@ -138,7 +138,7 @@ impl Writer {
     }
 }
 
-/// A nest in two: what it writes at known places; and what it does otherwise, if it does, which reads what the first writes.
+/// A nest split in two: its writes at known places, and the rest, if there is one, which reads what the first part writes.
 fn apart(nest: &Nest) -> (Nest, Option<Nest>) {
     let is_written = |store: &Store| store.mode == Mode::Write && store.index.is_none();
     let (writes, others): (Vec<Store>, Vec<Store>) = nest.stores.iter().cloned().partition(is_written);

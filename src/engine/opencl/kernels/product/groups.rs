@@ -9,19 +9,19 @@ use crate::source::text::Text;
 struct Side {
     /// Which one it is.
     side: usize,
-    /// What its tile is called.
+    /// The name of its tile.
     tile: &'static str,
-    /// Its lines in a tile, and in all.
+    /// The lines in a tile, and in total.
     lines: usize,
     all: usize,
-    /// What the first of them is called.
+    /// The name of the first line.
     first: &'static str,
     /// Whether neighbours are along the summed axis.
     is_along_summed: bool,
 }
 
 impl Tiled<'_> {
-    /// What a group does.
+    /// The text for a group.
     pub(super) fn groups(&self, text: &mut Text) {
         let Tiled { product, tile, element, index, .. } = self;
         let (down, across) = (tile.rows / tile.item_rows, tile.columns / tile.item_columns);

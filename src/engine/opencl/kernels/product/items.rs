@@ -22,7 +22,7 @@ struct Packed {
 }
 
 impl Tiled<'_> {
-    /// What a work item does.
+    /// The text for a work item.
     pub(super) fn items(&self, text: &mut Text) {
         let Tiled { product, tile, element, index, .. } = self;
         let [rows, _, columns] = product.sizes();

@@ -1,4 +1,4 @@
-//! What epilogues and prologues have in common: which steps may be done elsewhere, and elementwise work on an element of an
+//! The common part of epilogues and prologues: the steps that may be done elsewhere, and elementwise work on an element of an
 //! operand or of the result of a product.
 
 use super::places::Element;
@@ -13,18 +13,18 @@ pub(super) fn origins(procedure: &Procedure, ids: impl IntoIterator<Item = Buffe
     ids.into_iter().map(|id| procedure.origin(id)).collect()
 }
 
-/// What a step reads, and what it fills.
+/// The buffers that a step reads, and those that it fills.
 pub(super) fn touched(procedure: &Procedure, step: &Step) -> (BTreeSet<BufferId>, BTreeSet<BufferId>) {
     let (read, filled) = step.touched();
     (origins(procedure, read), origins(procedure, filled))
 }
 
-/// What steps fill.
+/// The buffers that steps fill.
 pub(super) fn filled(procedure: &Procedure, steps: &[Step]) -> BTreeSet<BufferId> {
     steps.iter().flat_map(|step| touched(procedure, step).1).collect()
 }
 
-/// Whether the positions of a nest are those of an array of so many elements, each one once, in any order of the axes.
+/// Whether the positions of a nest cover an array of so many elements, each once, with the axes in any order.
 pub(super) fn is_everywhere(at: &Affine, extents: &[usize], count: usize) -> bool {
     let mut axes: Vec<(i64, usize)> = at.coefficients.iter().copied().zip(extents.iter().copied()).collect();
     axes.sort_unstable();
@@ -35,7 +35,7 @@ pub(super) fn is_everywhere(at: &Affine, extents: &[usize], count: usize) -> boo
 }
 
 impl Writer {
-    /// What a nest does at an element of a product's operand or result, which goes by a name wherever the nest reads or writes
+    /// The work of a nest at an element of a product's operand or result, which has a name wherever the nest reads or writes
     /// it; `at` is its place at the nest's positions.
     pub(super) fn elementwise(
         &mut self,
@@ -49,7 +49,7 @@ impl Writer {
         order.sort_by_key(|&axis| std::cmp::Reverse(at.coefficients[axis]));
         let mut text = Text::default();
         text.declare("place", format!("const {index} place = {};", element.place()));
-        // What is computed of positions is so in long numbers.
+        // Values computed from positions use long integers.
         let has_positions = nest.values.iter().any(|(value, _)| matches!(value, Value::Position(_)));
         let counter = if has_positions { "long" } else { index };
         for (level, &axis) in order.iter().enumerate() {

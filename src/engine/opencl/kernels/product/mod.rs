@@ -24,34 +24,34 @@ struct Tiled<'a> {
     tile: Tile,
     /// In how many parts the summed axis is taken.
     parts: usize,
-    /// What elements are called.
+    /// The name of the element type.
     element: &'static str,
-    /// What positions are counted in.
+    /// The type that counts positions.
     index: &'static str,
     /// The left operand, and the right one.
     operands: [Loaded; 2],
-    /// The name of what is summed of parts.
+    /// The name of the array of partial sums.
     partial: Option<String>,
     ending: Ending,
 }
 
 /// How an operand's element for a line and a position of its tile is loaded.
 struct Loaded {
-    /// It, or what it is called once it is computed.
+    /// Its text, or its name once it is computed.
     element: String,
-    /// What computes it.
+    /// The text that computes it.
     prologue: Option<Text>,
 }
 
-/// What is done with the elements of a product.
+/// The use of the elements of a product.
 struct Ending {
     /// The name of the array that they are stored to.
     result: Option<String>,
-    /// What is computed of each of them.
+    /// The text that works on each of them.
     epilogue: Option<Text>,
 }
 
-/// How a product is taken apart.
+/// The tiling of a product.
 struct Tiling {
     kernel: ProductKernel,
     tile: Tile,
@@ -73,11 +73,11 @@ impl Writer {
             ProductKernel::Items(tile) => (tile, 1),
             ProductKernel::Elements => return Ok(None),
         };
-        // What is empty, or a sum of nothing, needs no tiles.
+        // An empty product, or a sum of nothing, needs no tiles.
         if batches * rows * columns == 0 || summed == 0 {
             return Ok(None);
         }
-        // Parts are of whole chunks, so that there may be fewer.
+        // Parts consist of whole chunks, so there may be fewer than asked for.
         let part = summed.div_ceil(parts).next_multiple_of(tile.summed);
         Ok(Some(Tiling { kernel, tile, group, parts: summed.div_ceil(part), part }))
     }
@@ -101,7 +101,7 @@ impl Writer {
         };
         let mut scope = Scope { procedure, scratch: Vec::new() };
         let partial = (parts > 1).then(|| scope.add(plan.memory(dtype, parts * count), dtype, parts * count));
-        // What the last kernel reads beside, and what it writes.
+        // The arrays that the last kernel reads in addition, and those that it writes.
         let others = nest.iter().flat_map(|nest| nest.read()).filter(|&id| id != product.result.buffer);
         let others: Vec<BufferId> = others.collect();
         let stored = nest.iter().flat_map(|nest| &nest.stores).map(|store| store.buffer);
@@ -146,8 +146,8 @@ impl Writer {
     }
 }
 
-/// The type that positions are counted in: the faster one, if no array, no part of the memory, no extent and nothing that is
-/// computed of positions is too large.
+/// The type that counts positions: the faster one, unless an array, a part of the memory, an extent or a value computed from
+/// positions is too large for it.
 fn index_type(procedure: &Procedure, product: &Product, count: usize) -> &'static str {
     let sizes = [&product.left, &product.right, &product.result].map(|operand| {
         let id = procedure.origin(operand.buffer);
@@ -204,7 +204,7 @@ impl Tiled<'_> {
                 text.line(format!("{place} = {element};"));
             }
             (Some(prologue), Some(condition)) => {
-                // Beyond the edges there is nothing that it could be computed of.
+                // Beyond the edges there are no operands to compute it from.
                 text.line(format!("{dtype} {element} = 0;"));
                 text.open(format!("if ({condition})"));
                 text.append(prologue.clone());

@@ -3,7 +3,7 @@
 use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
 use crate::source::product::sum_of;
 
-/// What an axis of a product adds to a place: a multiple of its position, which is below an extent.
+/// The term that an axis of a product adds to a place: a multiple of its position, which is below an extent.
 struct Term {
     stride: i64,
     extent: usize,
@@ -49,7 +49,7 @@ impl Element {
         let whole = stride.checked_mul(extent as i64)?;
         let offset = self.offset as i64;
         let own_offset = offset % whole / stride;
-        // What is below the stride, and how often the stride is in the rest: at least and at most.
+        // The remainder below the stride, and the quotient: each with its least and greatest value.
         let mut below = (offset % stride, offset % stride);
         let mut own = (own_offset, own_offset);
         let mut terms = Vec::new();
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(windows.position(10, 4).as_deref(), Some("batch"));
         let carrying = element(1, &[(1, 8, "line"), (1, 3, "position"), (10, 4, "batch")]);
         assert_eq!((carrying.position(1, 10), carrying.position(10, 5)), (None, None));
-        // What does not move along an axis is at its start.
+        // An element that does not move along an axis is at its start.
         assert_eq!(element(0, &[(1, 5, "line")]).position(5, 3).as_deref(), Some("0"));
     }
 }

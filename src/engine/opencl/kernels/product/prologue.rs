@@ -12,14 +12,14 @@ use crate::source::plan::Plan;
 use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What an element of an operand is called that a prologue computes.
+/// The name of an operand's element that a prologue computes.
 const VALUE: &str = "value";
 
-/// Products that compute an array as they load it, instead of the nest that did.
+/// Products that compute an array as they load it, in place of the nest that computed it.
 struct Merge {
-    /// What else the nest does, if it does.
+    /// The rest of the nest, if there is one.
     rest: Option<Nest>,
-    /// The products, and which steps they are.
+    /// The products, and the positions of their steps.
     products: Vec<(usize, Box<Product>)>,
 }
 
@@ -81,7 +81,7 @@ impl Writer {
         Ok(procedure)
     }
 
-    /// The products that an array of a nest can be a prologue of, if they alone read it, and have what it is computed of at hand.
+    /// The products for which an array of a nest can be a prologue: if they alone read it, and have its operands at hand.
     fn possible_prologue(
         &self,
         procedure: &Procedure,
@@ -155,7 +155,7 @@ fn readers<'p>(
     let others = uses.0.get(&array)?.iter().filter(|&&other| other != at);
     let product = |&other: &usize| {
         let Step::Product(product) = &procedure.steps[other] else { return None };
-        // What else the product does may not read it.
+        // The product's other work may not read the array.
         let nests = product.prologues.iter().flatten().chain(product.epilogue.iter().map(|epilogue| &epilogue.nest));
         let mut beside = nests.flat_map(Nest::read);
         let fills = touched(procedure, &procedure.steps[other]).1.contains(&array);
@@ -165,7 +165,7 @@ fn readers<'p>(
     (!found.is_empty()).then_some(found)
 }
 
-/// Products with a nest as their prologue, and what is left of it, if that is to be.
+/// Products with a nest as their prologue, and the rest of the nest, if that pays.
 fn merged(
     procedure: &Procedure,
     whole: &Nest,
@@ -185,7 +185,7 @@ fn merged(
     }
     let last = readers.last()?.at;
     let filled: BTreeSet<BufferId> = filled(procedure, &procedure.steps[at + 1..=last]);
-    // What the nest writes beside may be read instead of computed again.
+    // Other values that the nest writes may be read back instead of computed again.
     let mut reading = whole.clone();
     let also_written = others.iter().filter(|other| other.mode == Mode::Write);
     also_written.for_each(|other| read_again(&mut reading, other));

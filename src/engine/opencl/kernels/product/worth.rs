@@ -1,8 +1,8 @@
-//! What it is worth to compute operands of products where they are loaded.
+//! The gain of computing operands of products where they are loaded.
 //!
 //! A tile of an operand is loaded by as many groups as the result has tiles along the other operand's lines, and each of them
-//! computes it. Against that stands that the operand is neither written nor read. Both are counted in the bytes that could be
-//! moved to memory, or from there, meanwhile.
+//! computes it. In return the operand is neither written nor read. Both are counted in the bytes that could be moved to or from
+//! memory in the same time.
 
 use super::places;
 use crate::engine::opencl::kernels::parts::axes_of_values;
@@ -21,14 +21,14 @@ const OPERATIONS_IN_TURN: f64 = 1.0;
 /// a few times as fast as memory.
 const AGAIN: f64 = 0.25;
 
-/// How many times its bytes an element takes whose neighbours in memory are not neighbours in the operand: caches bring whole
-/// lines, of which other elements are used somewhat later, if the line is still there.
+/// The multiple of its bytes that an element costs whose neighbours in memory are not neighbours in the operand: caches load
+/// whole lines, whose other elements are used somewhat later, if the line is still there.
 const SCATTERED: f64 = 4.0;
 
-/// Simple operations of a division of positions by known numbers: a long product, and shifts.
+/// Simple operations in a division of positions by known numbers: a long product, and shifts.
 const DIVISION: f64 = 5.0;
 
-/// Bytes that could be moved while one kernel more is launched: on the fastest devices many more.
+/// Bytes that could be moved while one more kernel is launched; on the fastest devices many more.
 const LAUNCH: f64 = 65536.0;
 
 /// The arrays that a prologue reads may be so many times as large as the operand, at most: they are in memory for longer.
@@ -43,7 +43,7 @@ pub(super) struct Exchange<'a> {
     pub(super) array: BufferId,
     /// The nest as it was.
     pub(super) whole: &'a Nest,
-    /// What is left of it, if something is.
+    /// The rest of the nest, if there is one.
     pub(super) rest: Option<&'a Nest>,
     pub(super) prologue: &'a Nest,
     /// Whether the device's work items run one after the other.
@@ -51,13 +51,13 @@ pub(super) struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// What is gained by it, in bytes, with these products that have the prologue; `None` if nothing is.
+    /// The gain in bytes with these products, which have the prologue; `None` if there is none.
     pub(super) fn gain<'p>(&self, products: impl Iterator<Item = (&'p Product, Tile)>) -> Option<f64> {
         let Exchange { procedure, array, whole, rest, prologue, is_serial } = *self;
         let of_byte = if is_serial { OPERATIONS_IN_TURN } else { OPERATIONS };
         let elements = positions(prologue);
         let bytes = elements * procedure.buffers[array as usize].ty.dtype.bytes() as f64;
-        // Neighbours in the operand are those along this axis.
+        // The axis along which the operand has its neighbours.
         let along = |nest: &Nest| {
             let store = nest.stores.iter().find(|store| procedure.origin(store.buffer) == array);
             store.and_then(|store| store.at.coefficients.iter().position(|&coefficient| coefficient == 1))
@@ -66,7 +66,7 @@ impl Exchange<'_> {
             return None;
         }
         let read = self.read(prologue, along(prologue));
-        // What is left of the nest has its axes.
+        // The rest of the nest has its axes.
         let axis = along(whole);
         let work = |nest: &Nest| self.read(nest, axis) + positions(nest) * operations_of(nest) / of_byte;
         let mut before = work(whole) + bytes + if rest.is_none() { LAUNCH } else { 0.0 };
@@ -80,8 +80,8 @@ impl Exchange<'_> {
         (after < before).then_some(before - after)
     }
 
-    /// How often all tiles of a product load elements of the array, and the operations of the prologue meanwhile, of which one
-    /// is a load that there is without it too.
+    /// How many elements of the array all tiles of a product load, and the operations of the prologue for that. One of these is
+    /// a load that happens without the prologue too.
     fn loads(&self, product: &Product, tile: Tile) -> (f64, f64) {
         let (mut loads, mut operations) = (0.0, 0.0);
         for (side, operand) in [&product.left, &product.right].into_iter().enumerate() {

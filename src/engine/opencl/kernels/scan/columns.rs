@@ -12,12 +12,12 @@ use crate::source::text::Text;
 /// Work items of a group where they are on their own.
 const GROUP: usize = 128;
 
-/// Bytes of neighbouring places that a group reads of each step: as many as memory hands over at once. The wider a strip is,
-/// the fewer steps a tile has, of which as much is told whatever they are.
+/// Bytes of neighbouring places that a group reads of each step: as many as memory delivers at once. The wider a strip is, the
+/// fewer steps a tile has, and the cost of telling is the same for any number of steps.
 const STRIP: usize = 64;
 
 impl Writer {
-    /// Composes what an item has of its steps with the next one, or begins with that.
+    /// Composes an item's steps with the next one, or begins with that.
     fn compose_step(&mut self, text: &mut Text, parts: &Parts, is_first: &str) {
         let own = |value: usize| format!("own{value}");
         for (value, both) in self.composed(parts, &own, &|value| format!("element{value}")).into_iter().enumerate() {
@@ -69,7 +69,7 @@ impl Writer {
         text.tidy();
         actions.push(self.group_kernel("chunks", &operands, Grid { items, group }, text));
 
-        // What is carried into each chunk.
+        // The carries into each chunk.
         let operands = scope.operands(&[&sequence.first[..], &composed].concat(), &starts);
         let mut text = Text::default();
         self.declare_carries(&mut text, parts, &|carry| format!("{}[item]", operands.names[&sequence.first[carry]]));
@@ -146,7 +146,7 @@ impl Writer {
         self.declare_parts(&mut text, parts, "own");
         text.line(format!("const long start = first + lane / {across} * {steps};"));
 
-        // Each item composes its steps: those beyond are the last one again, which nothing is made of.
+        // Each item composes its steps. Steps beyond the end repeat the last one, and are not used.
         text.line("#pragma unroll");
         text.open(format!("for (uint row = 0; row < {steps}; row++)"));
         text.line(format!("const long number = min(start + row, {}L);", length - 1));
@@ -158,7 +158,7 @@ impl Writer {
         self.scan_lanes(&mut text, parts, lanes, across);
         self.look_back(&mut text, parts, sequence, &tiles, &operands);
 
-        // All steps, from what is carried into those of each item.
+        // All steps, from the carries into the steps of each item.
         if let Some(is_there) = tiles.is_there() {
             text.open(format!("if ({is_there})"));
         }

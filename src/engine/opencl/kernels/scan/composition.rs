@@ -1,20 +1,20 @@
-//! What steps do to a carry, as functions that are composed: of several steps in a row without the carry that comes into them.
+//! The effects of steps on a carry, as functions that are composed: several steps in a row, without knowing the carry into
+//! them.
 //!
-//! Sums and products are rounded in another order than one by one. Products of factors may be too large or too small in part
-//! where those of what is carried are not: one that is too large takes a carry of zero to zero, and one that is too small takes
-//! an infinite carry to infinity, so that they do no harm there. That a factor which was infinite itself takes a carry of zero
-//! to NaN is seen in its own step, but not in all later ones.
+//! Sums and products are rounded in another order than one by one. Products of factors may overflow or underflow in part where
+//! the carries do not: a factor that overflowed takes a carry of zero to zero, and one that underflowed takes an infinite carry
+//! to infinity, so they do no harm there. A factor that is itself infinite takes a carry of zero to NaN; this shows in its own
+//! step, but not in all later ones.
 
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Value};
 use crate::term::recurrence::{Elementwise, Instruction, Operand, Recurrence};
 use smallvec::{SmallVec, smallvec};
 
-/// What a step does to a carry, by values that no carry has part in.
+/// The effect of a step on a carry, by values that depend on no carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Composition {
-    /// It is combined with a value, by an operation in which neither the order nor the grouping of its operands matters but for
-    /// rounding.
+    /// It is combined with a value, by an operation that is associative and commutative apart from rounding.
     Combined { op: Binary, by: Operand },
     /// It is multiplied by one value, and another is added.
     Affine { factor: Operand, summand: Operand },
@@ -35,17 +35,17 @@ impl Composition {
     }
 }
 
-/// A value as `factor · carry + summand`; what is missing is 1 of a factor that is there, and 0 of a summand.
+/// A value as `factor · carry + summand`. A missing factor is 1, if the carry occurs; a missing summand is 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Form {
-    /// Whether the carry has part in the value.
+    /// Whether the value depends on the carry.
     has_carry: bool,
     factor: Option<Operand>,
     summand: Option<Operand>,
 }
 
-/// What a loop's steps do to each of its carries, all of which are to be composable; instructions that compute the values are
-/// added to the recurrence.
+/// The effects of a loop's steps on each of its carries, if all can be composed; instructions that compute the values are added
+/// to the recurrence.
 pub(super) fn compositions(recurrence: &mut Recurrence, dtypes: &[DType]) -> Option<Vec<Composition>> {
     let depends = recurrence.depends_on_carries();
     let mut found = Vec::new();
@@ -65,13 +65,13 @@ pub(super) fn compositions(recurrence: &mut Recurrence, dtypes: &[DType]) -> Opt
 fn is_free(depends: &[bool], operand: Operand) -> bool {
     match operand {
         Operand::Carry(_) => false,
-        // What was added depends on no carry.
+        // The added instructions depend on no carry.
         Operand::Step(step) => !depends.get(step).copied().unwrap_or(false),
         Operand::Input(_) | Operand::Capture(_) | Operand::Constant(_) => true,
     }
 }
 
-/// Whether it is one operation on the carry and a value.
+/// Whether the result is one operation on the carry and a value.
 fn combined(recurrence: &Recurrence, depends: &[bool], carry: usize) -> Option<Composition> {
     let Operand::Step(step) = recurrence.results[carry] else { return None };
     let instruction = &recurrence.steps[step];

@@ -1,21 +1,20 @@
-//! How the groups of a scan tell each other what is carried from tile to tile, so that one kernel is enough and every input is
-//! read from memory once: decoupled look-back, after Merrill and Garland.
+//! Decoupled look-back, after Merrill and Garland: the groups of a scan tell each other the carries from tile to tile, so that
+//! one kernel is enough and every input is read from memory once.
 //!
-//! A group takes the number of its tile from a counter, so that all tiles before it are of groups that have begun. It writes
-//! what its steps are, composed, and raises its tile's flag; looks back for the nearest tile of which it is known what is
-//! carried behind it; and applies to that what lies between. So it waits for groups that have begun alone, but it does wait:
-//! OpenCL does not promise that those go on, though graphics processors have them go on. For other devices there are the
-//! kernels that wait for nothing.
+//! A group takes the number of its tile from a counter, so that all earlier tiles belong to groups that have begun. It writes
+//! the composition of its steps, and raises its tile's flag; looks back for the nearest tile whose outgoing carries are known;
+//! and applies the steps in between to these. So it waits only for groups that have begun, but it does wait: OpenCL does not
+//! promise that those make progress, though graphics processors provide it. For other devices there are kernels that wait for
+//! nothing.
 //!
-//! All items of a group look at one flag each. About as many tiles are on their way as the device has room for, some hundreds,
-//! and what is known of the carries is as far behind as a message takes, so that a narrow window would be moved several times,
-//! and each time takes as long as such a message.
+//! The items of a group look at one flag each. As many tiles are under way as the device has room for, some hundreds, and the
+//! known carries lag by the time that a message takes. A narrow window would have to be moved several times, and each move
+//! would take as long as such a message.
 //!
-//! Numbers are the same in every run, wherever a group finds what is carried. Tiles are in spans. The tiles of a span are
-//! composed from left to right, and the carries are those before it with that applied, whichever group computes them; they are
-//! told behind spans alone. Tile by tile the carries would be as definite, but of all tiles of a place one would then have to
-//! be applied after the other; with spans, groups compose many of them at the same time, and a step of that sequence is there
-//! for several tiles.
+//! Numbers are the same in every run, wherever a group finds the carries. Tiles are grouped in spans. The tiles of a span are
+//! composed from left to right and applied to the carries before the span, whichever group computes this; carries are told only
+//! after spans. Telling them tile by tile would be as deterministic, but then all tiles of a place would have to be applied in
+//! sequence. With spans, groups compose many of them at the same time, and a step of that sequence covers several tiles.
 
 use super::{Parts, Writer};
 use crate::engine::opencl::code::{Action, Grid};
@@ -30,10 +29,10 @@ use crate::source::text::Text;
 /// Tiles of a span, at most.
 const SPAN: usize = 8;
 
-/// The tile of which nothing is known.
+/// A tile about which nothing is known.
 const NOWHERE: i64 = -2;
 
-/// The tiles of a scan, each of which has a group.
+/// The tiles of a scan, each with a group.
 pub(super) struct Tiles {
     /// Places of the scan.
     places: usize,
@@ -45,23 +44,23 @@ pub(super) struct Tiles {
     strips: usize,
     /// Tiles of a strip.
     number: usize,
-    /// What groups tell each other, if there are several tiles of a strip.
+    /// The messages between groups, if a strip has several tiles.
     told: Option<Told>,
 }
 
 /// Memory of the step's own in which groups tell each other something.
 struct Told {
-    /// A counter, which gives groups their tiles, and a flag for each tile: 1 where it is known what its steps are, composed, 2
-    /// where it is known too what is carried behind it.
+    /// A counter, which gives groups their tiles, and a flag for each tile: 1 once the composition of its steps is known, 2
+    /// once its outgoing carries are known too.
     flags: BufferId,
     /// The values of each tile's composition, at each place.
     composed: Vec<BufferId>,
-    /// What is carried behind each tile, at each place.
+    /// The outgoing carries of each tile, at each place.
     carried: Vec<BufferId>,
 }
 
 impl Tiles {
-    /// So many steps at each place in tiles of so many; `None` where there are more than flags count.
+    /// So many steps at each place in tiles of so many steps; `None` where there are more tiles than flags can count.
     pub(super) fn new(
         scope: &mut Scope<'_>,
         plan: &mut Plan<'_>,
@@ -130,13 +129,13 @@ impl Tiles {
 }
 
 impl Writer {
-    /// The kernel of all tiles, and what has to be done before it is launched.
+    /// The kernel of all tiles, and the actions before its launch.
     pub(super) fn at_once(&mut self, scope: &Scope<'_>, tiles: &Tiles, operands: &Operands, text: Text) -> Vec<Action> {
         let cleared = tiles.told.as_ref().map(|told| scope.fill(told.flags, Value::I32(0)));
         cleared.into_iter().chain([self.group_kernel("scan", operands, tiles.grid(), text)]).collect()
     }
 
-    /// What a kernel of tiles of so many steps begins with: which of the tiles is its group's.
+    /// The beginning of a kernel of tiles of so many steps: finds the tile of its group.
     pub(super) fn begin(&self, text: &mut Text, parts: &Parts, tiles: &Tiles, operands: &Operands, steps: usize) {
         for (carry, &dtype) in parts.dtypes.iter().enumerate() {
             text.line(format!("__local {} starts{carry}[{}];", self.element(dtype), tiles.across));
@@ -152,7 +151,7 @@ impl Writer {
                 text.line(format!("nearest = {NOWHERE};"));
                 text.close();
                 text.line("barrier(CLK_LOCAL_MEM_FENCE);");
-                // The tiles of all strips take turns, so that those of each have the longest time to tell what is carried.
+                // The tiles of all strips take turns, so that those of each strip have the most time to tell their carries.
                 text.line(format!("const int tile = ticket / {};", tiles.strips));
                 text.declare("strip", format!("const int strip = ticket % {};", tiles.strips));
             }
@@ -181,7 +180,7 @@ impl Writer {
         text.line(format!("{};", self.language.helper("fence", DType::I32, &[], &mut self.helpers)));
     }
 
-    /// Has `starts` in local memory hold what is carried into the tile, whose composition the items of the last row have as
+    /// Puts the carries into the tile in `starts` in local memory. The items of the last row have the tile's composition as
     /// `own`.
     pub(super) fn look_back(
         &mut self,
@@ -221,7 +220,7 @@ impl Writer {
         text.close();
         let window = self.go_forward(text, parts, tiles, &composed, &first_row);
 
-        // What is carried behind the tile is told before anything else is done.
+        // The outgoing carries of the tile are told before anything else is done.
         let span = tiles.span();
         let apart = span.saturating_mul(self.limits.spans_apart).min(tiles.number);
         text.line(format!("const bool tells = (tile + 1) % {apart} == 0 && tile < {};", tiles.number - 1));
@@ -244,9 +243,9 @@ impl Writer {
         text.line("barrier(CLK_LOCAL_MEM_FENCE);");
     }
 
-    /// Has items for which something holds write this for other groups, and then a flag be raised which says so.
+    /// Makes items for which something holds write values for other groups, and then raises a flag that says so.
     fn tell(&mut self, text: &mut Text, holds: &str, writes: impl Iterator<Item = String>, raised: &str) {
-        // What is written comes before the flag for each item, and the items before the one that raises it.
+        // The writes come before the flag for each item, and the other items before the one that raises it.
         text.open(holds);
         text.lines(writes);
         self.fence(text);
@@ -259,8 +258,8 @@ impl Writer {
         ids.iter().zip(dtypes).map(|(&id, &dtype)| self.shared_array(operands, id, dtype)).collect()
     }
 
-    /// Finds the nearest tile behind which it is known what is carried, under the name `found`, or -1 before the first one; of
-    /// all between it is known then what they are, composed.
+    /// Finds the nearest tile whose outgoing carries are known, under the name `found`, or -1 before the first one. The
+    /// compositions of all tiles in between are known then.
     fn find(&mut self, text: &mut Text, tiles: &Tiles, flags: &str) {
         text.line(format!("int found = {NOWHERE};"));
         text.open(format!("for (int end = tile; found == {NOWHERE}; end -= {})", tiles.lanes));

@@ -1,13 +1,13 @@
-//! Loops of many steps at few places, whose steps are composed without what is carried into them: a scan that is shared among
-//! work items.
+//! Loops of many steps at few places, whose steps can be composed without knowing the carries: a scan that is shared among work
+//! items.
 //!
-//! On graphics processors that is one kernel, whose groups tell each other what is carried: see [`lookback`]. Elsewhere it is
-//! three, as OpenCL does not promise that another group goes on while one waits for it. Steps are in chunks. A first kernel
-//! composes the steps of each chunk but the last; a second one goes through the chunks, and finds what is carried into each of
-//! them; a third one does all steps of all chunks.
+//! On graphics processors this is one kernel, whose groups tell each other the carries: see [`lookback`]. Elsewhere it is three
+//! kernels, as OpenCL does not promise that another group makes progress while one waits for it. Steps are divided into chunks.
+//! The first kernel composes the steps of each chunk but the last; the second goes through the chunks, and finds the carries
+//! into each of them; the third does all steps of all chunks.
 //!
-//! Where neighbouring items have neighbouring places, see [`columns`], a chunk of a place has an item. Where there are fewer
-//! places than that, a group: see [`tile`].
+//! If there are enough places for neighbouring items, an item takes a chunk at one place, see [`columns`]. Otherwise a group
+//! does: see [`tile`].
 
 mod columns;
 mod composition;
@@ -50,7 +50,7 @@ const KEPT: usize = 128;
 /// Steps of which an item keeps the inputs, at most.
 const KEPT_STEPS: usize = 16;
 
-/// What steps in a row do to what is carried: the values of their compositions, in the order of the carries.
+/// The effect of consecutive steps on the carries: the values of their compositions, in the order of the carries.
 struct Parts {
     compositions: Vec<Composition>,
     /// Their element types, in the order of the carries.
@@ -142,7 +142,7 @@ impl Writer {
         [all(&parts.values, places * (chunks - 1)), all(&parts.dtypes, places * chunks)]
     }
 
-    /// Steps of which an item keeps the inputs until it knows what is carried into them.
+    /// The steps whose inputs an item keeps until it knows the carries into them.
     fn kept_steps(&self, sequence: &Sequence, parts: &Parts) -> usize {
         let needed = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
         let bytes: usize = needed.inputs.iter().map(|&input| sequence.inputs[input].dtype.bytes()).sum();
@@ -191,7 +191,7 @@ impl Writer {
         elementwise(&self.language, Elementwise::Binary(op), (dtype, dtype), &[a, b], &mut self.helpers).text
     }
 
-    /// The factor of some steps and that of others behind them as that of all.
+    /// The combined factor of some steps and of later ones.
     fn factor(&mut self, dtype: DType, a: &str, b: &str) -> String {
         match dtype.is_float() {
             true => self.language.helper("factor", dtype, &[a, b], &mut self.helpers),
@@ -207,7 +207,7 @@ impl Writer {
         }
     }
 
-    /// The values of some steps and of others behind them as those of all: an expression for each.
+    /// The combined values of some steps and of later ones: an expression for each.
     fn composed(
         &mut self,
         parts: &Parts,
@@ -236,7 +236,7 @@ impl Writer {
         texts
     }
 
-    /// Has `carry` be what is carried behind some steps, whose composition is at a place of these arrays.
+    /// Makes `carry` the outgoing carries of some steps, whose composition is at a place of these arrays.
     fn apply(&mut self, text: &mut Text, parts: &Parts, arrays: &str, place: &str) {
         let steps = |value: usize| format!("{arrays}{value}[{place}]");
         for (carry, value) in self.applied(parts, &steps, &|carry| format!("carry{carry}")) {
@@ -244,7 +244,7 @@ impl Writer {
         }
     }
 
-    /// What is carried behind some steps: an expression for each carry that they change, which takes no other carry.
+    /// The outgoing carries of some steps: an expression for each carry that they change, which uses no other carry.
     fn applied(
         &mut self,
         parts: &Parts,

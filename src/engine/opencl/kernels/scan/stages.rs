@@ -37,7 +37,7 @@ pub(super) fn stages(sequence: &Sequence, next: BufferId) -> Option<(Vec<Sequenc
     let mut found = Vec::new();
     for (number, own) in stages.iter().enumerate() {
         let here: Vec<usize> = (carries..results.len()).filter(|&result| stage_of_result(result) == number).collect();
-        // What is carried into the steps, where later loops want that.
+        // The carries into the steps, where later loops need them.
         let is_wanted_later = |carry: &&usize| {
             (0..results.len()).any(|result| stage_of_result(result) > number && needs[result].contains(carry))
         };
@@ -55,8 +55,7 @@ pub(super) fn stages(sequence: &Sequence, next: BufferId) -> Option<(Vec<Sequenc
     Some((found, ids.into_iter().map(|(_, dtype)| dtype).collect()))
 }
 
-/// A loop of some carries and outputs, and of what is carried into its steps as further outputs. What earlier loops carry are
-/// arrays.
+/// A loop of some carries and outputs, with the carries into its steps as further outputs. Carries of earlier loops are arrays.
 fn part(
     sequence: &Sequence,
     own: &[usize],

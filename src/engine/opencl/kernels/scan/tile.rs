@@ -39,7 +39,7 @@ impl Tile {
         let mut steps = steps.min(length.div_ceil(lanes)).max(1);
         loop {
             let tile = Tile { lanes, steps, stride: steps | 1 };
-            // Items of a group have more local memory than that, but groups are to be side by side.
+            // The items of a group could use more local memory than that, but several groups should run side by side.
             if bytes * lanes * (tile.stride + 3) <= local * 3 / 4 || (lanes, steps) == (1, 1) {
                 return tile;
             }
@@ -116,7 +116,7 @@ impl Writer {
             text.tidy();
             actions.push(self.group_kernel("tiles", &operands, tile.grid(places * count), text));
 
-            // What is carried into each tile.
+            // The carries into each tile.
             let tile = Tile::new(parts, count, steps, &limits);
             let operands = scope.operands(&[&sequence.first[..], &composed].concat(), &starts);
             let mut text = self.head(parts, tile);
@@ -222,7 +222,8 @@ impl Writer {
         (start, inputs): (&dyn Fn(usize) -> String, Inputs<'_>),
     ) {
         let length = sequence.length;
-        // What is carried into the steps of each item, first: applied to that, theirs take less time than composed with others.
+        // The carries into the steps of each item come first: applying the item's steps to them takes less time than composing
+        // those with others.
         let changed = parts.all().enumerate().filter(|(_, (composition, ..))| *composition != Composition::Kept);
         let changed: Vec<(usize, DType)> = changed.map(|(carry, (_, dtype, _))| (carry, dtype)).collect();
         for &(carry, dtype) in &changed {
@@ -259,7 +260,7 @@ impl Writer {
         text.close();
     }
 
-    /// What kernels of tiles begin with.
+    /// The beginning of kernels of tiles.
     fn head(&self, parts: &Parts, tile: Tile) -> Text {
         let mut text = self.sums(parts, tile.lanes);
         for (value, &dtype) in parts.values.iter().enumerate() {
@@ -268,7 +269,7 @@ impl Writer {
         text
     }
 
-    /// What kernels begin with whose items, so many of each group, compose what they have.
+    /// The beginning of kernels whose items, so many in each group, compose their values.
     pub(super) fn sums(&self, parts: &Parts, lanes: usize) -> Text {
         let mut text = Text::default();
         for (value, &dtype) in parts.values.iter().enumerate() {
@@ -278,8 +279,8 @@ impl Writer {
         text
     }
 
-    /// Has local memory hold the values of the tile's steps from `first` on, of so many steps as there are: those beyond are
-    /// the last one again, which nothing is made of.
+    /// Fills local memory with the values of the tile's steps from `first` on. Steps beyond the last repeat the last one, and
+    /// are not used.
     fn fill(
         &mut self,
         text: &mut Text,
