@@ -1,11 +1,11 @@
-//! What programs are given, beside what they were compiled for.
+//! The arguments of programs, compared with the types that the programs were compiled for.
 
 use crate::concrete::Array;
 use crate::shape::Type;
 
-/// What has a type, wherever its elements are.
+/// A value with a type, wherever its elements are.
 pub(crate) trait Typed {
-    /// Whether it is of a type: this needs no memory.
+    /// Whether it has this type. This needs no memory.
     fn is_of(&self, ty: &Type) -> bool;
     /// Its type.
     fn own_type(&self) -> Type;
@@ -30,7 +30,7 @@ pub(crate) struct Mismatch {
     pub(crate) found: String,
 }
 
-/// The first of what is given that is not of its type.
+/// The first argument that does not have its type.
 pub(crate) fn mismatch<'a, T: Typed + 'a>(
     mut expected: impl Iterator<Item = &'a Type>,
     mut found: impl Iterator<Item = &'a T>,

@@ -1,4 +1,4 @@
-//! What programs need, beside what the machine has.
+//! The memory that programs need, compared with the memory of the machine.
 
 use crate::error::Error;
 use std::panic::Location;
@@ -8,7 +8,7 @@ use std::panic::Location;
 pub(crate) struct TooLarge {
     /// The bytes that are needed.
     pub(crate) bytes: u128,
-    /// Those that the machine has, where they are known.
+    /// The bytes that the machine has, if known.
     pub(crate) available: Option<u64>,
 }
 

@@ -15,9 +15,9 @@ use crate::error::Result;
 use crate::tensor::{Family, Outline};
 use crate::term::Program;
 
-/// What compiles staged functions, and how: [`Cpu`](cpu::Cpu), or `OpenCl` with the feature `opencl`.
+/// A compiler of staged functions, with its options: [`Cpu`](cpu::Cpu), or `OpenCl` with the feature `opencl`.
 pub trait Engine: Sized {
-    /// What a staged function from a tree of family `In` to one of family `Out` becomes.
+    /// A compiled function from a tree of family `In` to one of family `Out`.
     type Compiled<In: Family, Out: Family>;
 
     /// Compiles a program of a staged function, whose result has the structure of `output`.

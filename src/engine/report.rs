@@ -1,4 +1,4 @@
-//! What a compiled program consists of, and where its time goes.
+//! The parts of a compiled program, and where its time goes.
 
 use crate::algebra::Reduction;
 use crate::kernel::roots::own_cost;
@@ -10,11 +10,10 @@ use std::fmt;
 /// One kernel of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// What it is: the extents of a nest's loops and what it stores, the sizes of a product, or the name of an operation.
+    /// A description: the extents of a nest's loops and its stores, the sizes of a product, or the name of an operation.
     pub name: String,
-    /// How often it runs in one call: more than once in a loop. Of a loop whose steps a condition ends this says how often
-    /// it runs in one step, of a conditional how often it runs if it is on the side that is taken; steps that are run again
-    /// do not count.
+    /// How often it runs in one call: more than once in a loop. In a loop that ends by a condition, this counts the runs in one
+    /// step; in a conditional, the runs if its side is taken. Steps that are run again do not count.
     pub times: usize,
     /// Scalar operations of one call, all runs together; of products, additions and multiplications.
     pub operations: f64,
@@ -96,7 +95,7 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
     Some((name, operations, moved()))
 }
 
-/// A sum which is 0, and not -0 as those of iterators are, of nothing.
+/// A sum that is 0 if there are no numbers, and not -0 like the sums of iterators.
 pub(crate) fn total(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |total, number| total + number)
 }

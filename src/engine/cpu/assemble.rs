@@ -16,9 +16,9 @@ use crate::term::hash::TermMap;
 use smallvec::SmallVec;
 use std::collections::HashSet;
 
-/// Bytes of the registers of a tile, which leave room in the first-level cache for what is read and written.
+/// Bytes of the registers of a tile, which leave room in the first-level cache for operands and results.
 const REGISTERS: usize = 20 << 10;
-/// Bytes of memory that a tile may touch, and that each of its accesses counts for at most.
+/// Bytes of memory that a tile may touch, and the most that each of its accesses counts for.
 const CACHE: usize = 32 << 10;
 const TOUCHED: usize = 256;
 /// Stands for the place of a tile's register until the size of tiles is known.
@@ -43,10 +43,10 @@ struct Assembler<'a> {
     levels: Vec<usize>,
     /// Whether the vector axis moves each value.
     runs: Vec<bool>,
-    /// A run of elements one after the other, or a single element; none for what is not computed by itself.
+    /// A run of consecutive elements, or a single element; `None` for values that are not computed separately.
     places: Vec<Option<Slot>>,
     slots: Vec<Base>,
-    /// Bytes that slots of buffers move by, by loop.
+    /// Bytes by which slots of buffers move, by loop.
     moves: Vec<Vec<(Slot, isize)>>,
     code: Vec<Level>,
     constants: Vec<u64>,
@@ -191,7 +191,7 @@ impl Assembler<'_> {
         slot
     }
 
-    /// A register for what is computed at a level: for a tile or for a single element.
+    /// A register for a value at a level: for a tile or for a single element.
     fn register(&mut self, level: usize, is_run: bool) -> Slot {
         if !is_run {
             let slot = self.slot(Base::Register(self.single));
@@ -252,8 +252,8 @@ impl Assembler<'_> {
             };
             self.runs.push(own || value.operands().iter().any(|&id| self.runs[id as usize]));
         }
-        // What a store reads is kept until the end: stores come last. So is what a loop inside reads, whose steps all run
-        // after what is computed outside of it.
+        // The operand of a store is kept until the end: stores come last. So is an operand inside a loop that is computed
+        // outside: all steps of the loop run after its computation.
         self.last_use = (0..nest.values.len()).collect();
         for (at, (value, _)) in nest.values.iter().enumerate() {
             for operand in value.operands() {
@@ -427,8 +427,8 @@ impl Assembler<'_> {
         result
     }
 
-    /// Whether each instruction goes over memory of its own, and nothing stays in a cache for another one. The order of a sum of
-    /// floats is that of its tiles.
+    /// Whether each instruction goes over memory of its own, so that none profits from another's cache lines. A sum of floats
+    /// has the order of its tiles.
     fn is_one_pass(&self) -> bool {
         let (depth, nest) = (self.depth(), self.nest);
         let is_exact = |store: &Store| store.mode == Mode::Write || !nest.values[store.value as usize].1.is_float();

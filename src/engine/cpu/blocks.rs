@@ -35,7 +35,7 @@ pub(super) struct CompiledBlocks {
     pub(super) memory: usize,
 }
 
-/// What a thread needs to run blocks.
+/// The memory that a thread needs to run blocks.
 #[derive(Debug)]
 pub(super) struct Slot {
     worker: Worker,
@@ -104,7 +104,7 @@ impl CompiledBlocks {
         self.block.total_memory(1).saturating_add(self.rest.as_ref().map_or(0, |rest| rest.total_memory(1)))
     }
 
-    /// What each of so many threads needs.
+    /// The memory for each of so many threads.
     ///
     /// # Errors
     ///

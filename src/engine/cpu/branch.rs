@@ -1,4 +1,4 @@
-//! Conditionals: two machines, of which one runs.
+//! Conditionals: two machines, one of which runs.
 
 use super::code::Scratch;
 use super::loops::copy_apart;

@@ -1,9 +1,9 @@
-//! What a nest is run as: instructions on short runs of elements, between loops that move pointers.
+//! The code of a nest: instructions on short runs of elements, between loops that move pointers.
 //!
 //! One loop of a nest, its *vector axis*, is cut into tiles. An instruction works on one tile: it is a compiled loop over
-//! elements that stay in the first-level cache, so that its choice costs some nanoseconds for hundreds of elements. Other
-//! loops run outside of the vector axis, or inside, for each tile. Each value is computed at the innermost loop that it
-//! moves with, for a tile or, where it does not move with the vector axis, as a single element.
+//! elements that stay in the first-level cache, so that selecting it costs some nanoseconds per several hundred elements. Other
+//! loops run outside of the vector axis, or inside, for each tile. Each value is computed at the innermost loop that it moves
+//! with, for a tile or, where it does not move with the vector axis, as a single element.
 
 use super::elements::load;
 use super::pieces::{Broken, Pieces, Reduced};
@@ -132,7 +132,7 @@ pub(super) enum Instruction {
     Pieces(Box<Pieces>),
     /// Copies of rows that do not begin where the ones before them end.
     Broken(Box<Broken>),
-    /// Reductions of rows that follow each other, of which a tile has whole ones.
+    /// Reductions of consecutive rows; a tile has whole rows.
     Reduced(Box<Reduced>),
     /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`].
     Rowwise {
@@ -187,7 +187,7 @@ impl Axis {
     }
 }
 
-/// What runs at each step of a loop.
+/// The instructions at each step of a loop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Level {
     /// First, for single elements.
@@ -221,13 +221,13 @@ pub(super) struct Code {
     /// The most elements of a tile.
     pub(super) tile: usize,
     pub(super) slots: Vec<Base>,
-    /// What runs once, what runs at each step of the outermost loop, and so on.
+    /// The instructions that run once, those at each step of the outermost loop, and so on.
     pub(super) levels: Vec<Level>,
     /// Known numbers, eight bytes each.
     pub(super) constants: Vec<u64>,
     /// Bytes of registers.
     pub(super) registers: usize,
-    /// How it is cut for threads.
+    /// The way in which it is split among threads.
     pub(super) split: Split,
 }
 
@@ -335,7 +335,7 @@ impl Code {
             return 0..extent;
         }
         let (pointers, index) = self.start(bases, partial, scratch);
-        // SAFETY: as in `run`; what is done outside of all loops computes the bounds, and writes to no buffer.
+        // SAFETY: as in `run`; instructions outside of all loops compute the bounds, and write to no buffer.
         unsafe {
             self.execute(&self.levels[0].single, pointers, index, 1);
             self.axes[0].stretch(0..extent, pointers, index)
@@ -406,7 +406,7 @@ impl Code {
         }
     }
 
-    /// Those of these steps of a loop outside of tiles, or along them, at which the nest may change something.
+    /// Runs those of these steps of a loop, outside of tiles or along them, at which the nest may change something.
     unsafe fn enter(&self, axis: usize, pointers: &mut [*mut u8], index: &mut [i64], steps: Range<usize>) {
         // SAFETY: as the caller's.
         unsafe {

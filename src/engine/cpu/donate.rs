@@ -3,8 +3,8 @@
 use crate::kernel::{BufferId, Mode, Nest, Procedure, Source, Step, Value};
 use crate::shape::strides;
 
-/// For each parameter with a result at its position whether the result may have the parameter's memory: whether nothing
-/// is read there any more once something else has been written.
+/// For each parameter with a result at its position, whether the result may use the parameter's memory: whether nothing is read
+/// there once something else has been written.
 pub(super) fn in_place(procedure: &Procedure) -> Vec<bool> {
     let count = procedure.parameters.min(procedure.results.len());
     // The last step that reads a buffer, and the first that touches it.

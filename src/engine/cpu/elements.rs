@@ -6,8 +6,8 @@
 
 use std::mem::MaybeUninit;
 
-/// A loop that counts. At the first level of optimisation `for` calls a function of its range at every turn, and what is called is
-/// not unrolled.
+/// A counting loop. At the first level of optimisation `for` calls a function of its range at every iteration, and loops with
+/// calls are not unrolled.
 macro_rules! counted {
     ($at:pat_param in $from:tt..$to:expr => $body:block) => {
         counted!($at in $from..$to, 1 => $body)

@@ -12,14 +12,14 @@ use std::sync::atomic::AtomicBool;
 #[derive(Debug, Default)]
 pub(crate) struct CompiledAtFirstCall(OnceLock<Program>);
 
-// A run that panics leaves nothing that others see: each has memory of its own.
+// A run that panics leaves nothing visible to others: each run has memory of its own.
 impl std::panic::UnwindSafe for CompiledAtFirstCall {}
 impl std::panic::RefUnwindSafe for CompiledAtFirstCall {}
 
 impl CompiledAtFirstCall {
-    /// The kernels of a program, which is the same each time, for [`Cpu::default`].
+    /// The kernels of a program, which must be the same each time, for [`Cpu::default`].
     ///
-    /// Most programs that nobody compiles are called once: the first run leaves no memory behind, and all later ones do.
+    /// Most programs that nobody compiles are called once: the first run frees its memory, and all later ones keep it.
     ///
     /// # Errors
     ///

@@ -1,10 +1,9 @@
-//! Products of two matrices, blocked for caches and packed for vectors, in memory that the caller has.
+//! Products of two matrices, blocked for caches and packed for vectors, in memory of the caller.
 //!
-//! The scheme is that of GotoBLAS: a block of the right operand is packed into panels of as many columns as a kernel takes,
-//! then blocks of the left one into panels of rows, and a kernel multiplies a panel by a panel with all sums in registers.
-//! Rows and columns may be those of several axes together, such as the windows of a convolution, of which packing reads each
-//! where it is: there is no copy of all windows. Every element of the result is summed in one order, whatever the rows and
-//! columns that are asked for.
+//! This follows GotoBLAS: a block of the right operand is packed into panels with as many columns as a kernel takes, then
+//! blocks of the left one into panels of rows, and a kernel multiplies a panel by a panel with all sums in registers. Rows and
+//! columns may combine several axes, such as the windows of a convolution; packing reads each of these in place, so there is no
+//! copy of all windows. Every element of the result is summed in one order, whatever rows and columns are asked for.
 
 use super::elements::{counted, load, store};
 use super::places::{Matrix, Places, are_next, distance};
@@ -44,8 +43,7 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
 
 /// Elements that kernels multiply.
 pub(super) trait Element: Arithmetic {
-    /// Some rows and columns of `result = left · right`, or of the sum of that and what was there, where the left operand
-    /// has so many columns.
+    /// Some rows and columns of `result = left · right`, or of `result += left · right`; the left operand has `depth` columns.
     ///
     /// # Safety
     ///
@@ -63,8 +61,8 @@ pub(super) trait Element: Arithmetic {
 
 /// A product of a panel of `R` rows and one of `C` columns, with all sums in registers.
 trait Kernel<T, const R: usize, const C: usize> {
-    /// Writes the product to `R` rows of `C` elements each, or adds it to what is there. The left panel's rows have elements
-    /// at one distance; the right one's rows are so many elements apart.
+    /// Writes the product to `R` rows of `C` elements each, or adds it to them. Each panel comes with a distance in elements:
+    /// between a row's elements in the left one, between rows in the right one.
     ///
     /// # Safety
     ///
@@ -207,15 +205,15 @@ kernels!(f32, 8, Half32: 16, Wide32: 32);
 kernels!(i64, 4, BitsHalf64: 8);
 kernels!(i32, 8, BitsHalf32: 16);
 
-/// Whether the product of transposes takes less. `are_runs` says whether the elements of a column of the left operand are together,
-/// those of a row of the right one, and those of a column, and a row, of the result.
+/// Whether the product of transposes costs less. `are_runs` says whether elements are adjacent: in a column of the left
+/// operand, in a row of the right one, and in a column, and a row, of the result.
 #[inline(always)]
 fn is_swapped<const R: usize, const C: usize>([m, k, n]: [usize; 3], are_runs: [[bool; 2]; 2]) -> bool {
     let [[left, right], [by_column, by_row]] = are_runs;
     cycles::<R, C>([n, k, m], left, by_column) < cycles::<R, C>([m, k, n], right, by_row)
 }
 
-/// About the cycles of a product: of kernels, of packing, and of writes of other elements than those of a kernel's whole rows.
+/// The approximate cycles of a product: for kernels, for packing, and for writes of elements outside of whole kernel rows.
 #[inline(always)]
 fn cycles<const R: usize, const C: usize>([m, k, n]: [usize; 3], is_right_run: bool, is_result_run: bool) -> f64 {
     let (rows, columns, rest) = (m.next_multiple_of(R) as f64, (n - n % C) as f64, (n % C) as f64);
@@ -342,8 +340,8 @@ unsafe fn put<T: Element>(place: *mut T, sum: T, add: bool) {
     unsafe { store(place, if add { load(place).plus(sum) } else { sum }) };
 }
 
-/// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines, one after the other;
-/// those of missing lines are zeros.
+/// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines in turn. Missing lines are
+/// zeros.
 #[inline(always)]
 unsafe fn pack<T: Element, const W: usize>(
     (start, lines): (*mut T, Places<'_>),

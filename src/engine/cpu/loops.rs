@@ -91,7 +91,7 @@ impl CompiledLoop {
         })))
     }
 
-    /// Bytes of memory beside that of the step.
+    /// Bytes of memory in addition to the step's.
     pub(super) fn memory(&self) -> usize {
         let moving = self.carries.iter().zip(&self.in_place).filter(|(_, in_place)| !**in_place);
         moving.map(|(bytes, _)| bytes.next_multiple_of(64)).sum()
@@ -179,7 +179,7 @@ impl CompiledLoop {
             let (read, written) = pointers.split_at(arguments);
             // SAFETY: slices are inside of their arrays, and the carries that are read are not those that are written.
             unsafe { self.step.run(workspace, worker, read, written)? };
-            // What was written is read now.
+            // The step now reads the carries that were just written.
             pointers.copy_within(arguments..arguments + carries, 0);
             for &(position, bytes) in &self.slices {
                 let pointer = &mut pointers[position];

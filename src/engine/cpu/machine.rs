@@ -48,15 +48,15 @@ pub(super) struct Machine {
 /// The memory of one run.
 #[derive(Debug)]
 pub(super) struct Workspace {
-    /// That of buffers, which bases point into.
+    /// The memory of buffers, which bases point into.
     #[allow(dead_code, reason = "only its place is used")]
     memory: Vec<Line>,
-    /// Where buffers are: those of arguments and results are set in each run, if something reads them here.
+    /// Where buffers are. The bases of arguments and results are set in each run, if something reads them here.
     bases: Vec<*mut u8>,
     /// The tables of nests, and the registers that they were set for.
     table: Vec<*mut u8>,
     registers: *const Line,
-    /// What the steps have for themselves.
+    /// The steps' own memory.
     spaces: Vec<Space>,
     /// Partial results of the chunks of a nest, or the registers of a recurrence.
     partials: Vec<Line>,
@@ -97,7 +97,7 @@ impl Workspace {
 
 #[cfg(test)]
 impl Workspace {
-    /// What the first loop with sweeps did.
+    /// The counts of the first loop with sweeps.
     pub(super) fn counts(&self) -> Option<crate::term::schedule::Counts> {
         self.spaces.iter().find_map(|space| match space {
             Space::Sweeps(space) => Some(space.counts),
@@ -141,8 +141,8 @@ impl Machine {
         Machine::of(isa, procedure, cut, false)
     }
 
-    /// As [`Machine::new`], for a procedure that something runs step by step: where all of it is work on a few numbers, it is
-    /// one step.
+    /// As [`Machine::new`], for a procedure that is run step by step: if all of it is work on a few numbers, it becomes one
+    /// step.
     ///
     /// # Errors
     ///
@@ -244,13 +244,13 @@ impl Machine {
         })))
     }
 
-    /// The bytes of memory of the procedure, and of those of its steps, for so many threads.
+    /// The bytes of memory of the procedure and of its steps, for so many threads.
     pub(super) fn total_memory(&self, threads: usize) -> usize {
         let inner = self.steps.iter().map(|step| step.memory(threads));
         inner.fold(self.memory.saturating_add(self.partials), usize::saturating_add)
     }
 
-    /// The numbers of instructions of what is run by these, of loops and conditionals inside too.
+    /// The numbers of scalar instructions of these steps, including those inside of loops and conditionals.
     #[cfg(test)]
     pub(super) fn scalars(&self) -> Vec<usize> {
         let of = |step: &Compiled| match step {
@@ -267,7 +267,7 @@ impl Machine {
         self.steps.iter().filter(|step| matches!(step, Compiled::Sweeps(_))).count()
     }
 
-    /// How many instructions all nests and recurrences run, those of loops included and those of conditionals not counted.
+    /// How many instructions all nests and recurrences run, including those of loops but not those of conditionals.
     #[cfg(test)]
     pub(super) fn executions(&self) -> usize {
         let of = |step: &Compiled| match step {

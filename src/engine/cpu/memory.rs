@@ -86,7 +86,7 @@ struct Space {
 }
 
 impl Space {
-    /// The beginning of so many bytes: in the smallest hole that has them, or at the end.
+    /// Takes so many bytes: in the smallest hole that has room, or at the end. Gives their beginning.
     fn take(&mut self, bytes: usize) -> Option<usize> {
         if bytes == 0 {
             return Some(0);

@@ -100,7 +100,7 @@ impl From<OutOfMemory> for Problem {
     }
 }
 
-/// The procedures inside of steps, those of rests of blocks excepted, which are no larger.
+/// The procedures inside of steps. The rests of blocks are left out, since they are no larger than the blocks.
 fn inner(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
     procedure.steps.iter().flat_map(|step| match step {
         Step::Blocks(blocks) => smallvec![&blocks.procedure],
@@ -204,7 +204,7 @@ impl Program {
         self.in_place.get_or_init(|| donate::in_place(&self.procedure))
     }
 
-    /// Number of kernels, those of loops and of both sides of conditionals counted once.
+    /// Number of kernels; kernels of loops and of both sides of conditionals count once.
     pub fn kernels(&self) -> usize {
         self.procedure.kernels()
     }

@@ -21,11 +21,11 @@ pub(super) struct Layout {
     pub(super) extents: Vec<usize>,
     /// The position of the vector axis among them.
     pub(super) vector: usize,
-    /// The axis of the nest whose coefficients are those of each loop: the inner one of those that run together.
+    /// The axis of the nest whose coefficients each loop has: the inner one of axes that run together.
     axes: Vec<Option<usize>>,
-    /// How many elements are copied from each computed position, where these are no loop of their own.
+    /// How many elements are copied from each computed position, if these elements are no loop of their own.
     pub(super) row: usize,
-    /// Where the vector axis goes on from row to row.
+    /// Where the vector axis continues from row to row.
     pub(super) wrapped: Option<Wrapped>,
 }
 
@@ -98,23 +98,22 @@ impl Layout {
     }
 }
 
-/// What an instruction costs beside its elements, in simple operations on an element.
+/// The cost of an instruction without its elements, in simple operations on an element.
 const INSTRUCTION: f64 = 30.0;
-/// What transcendental functions cost.
+/// The cost of a transcendental function.
 const FUNCTION: f64 = 8.0;
-/// What an access costs for an element: next to each other, apart, and each on a cache line of which nothing else is used
-/// soon.
+/// The cost of an access per element: adjacent, apart, and each on a cache line that is not used again soon.
 const NEXT: f64 = 0.5;
 const APART: f64 = 3.0;
 const FAR: f64 = 8.0;
 /// Bytes of the first-level cache.
 const FIRST_CACHE: u64 = 48 << 10;
-/// What a combination with elements that lie apart costs.
+/// The cost of a combination with elements that lie apart.
 const SCATTERED: f64 = 8.0;
-/// The cost of an element of a run that is reduced, and of a pair of elements whose products are summed; and of the end of each.
+/// The cost of an element of a reduced run, and of a pair of elements whose products are summed; and of the end of each.
 const REDUCED: (f64, f64) = (1.0, 20.0);
 const PAIR: (f64, f64) = (1.5, 32.0);
-/// The same of runs that are combined into one.
+/// The same for runs that are combined into one.
 const COMBINED: (f64, f64) = (0.75, 8.0);
 const COMBINED_PAIR: (f64, f64) = (1.25, 8.0);
 /// Elements of a cache line.
@@ -227,16 +226,16 @@ impl Choice<'_> {
         loops
     }
 
-    /// The order in which instructions run along this axis, and those that go on with it; the others run outside, or inside of
-    /// tiles.
+    /// The order in which instructions run along this axis, and along the axes that continue it; the others run outside, or
+    /// inside of tiles.
     fn order(&self, vector: usize, is_inside: bool) -> Order {
         let mut rest = self.long.clone();
         let along = self.taken(vector, &mut rest, |_| true);
         if !is_inside || self.inner.contains(&vector) {
             return Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1, wrapped: None };
         }
-        // What stores do not move with runs innermost, so that a tile's sum is stored once; but where nothing is read twice, and
-        // the end of a tile's sum is little beside the tile, memory is gone through in its order.
+        // Axes that the stores do not move along run innermost, so that a tile's sum is stored once. But where nothing is read
+        // twice, and the end of a tile's sum is cheap relative to the tile, memory is traversed in order.
         let all = self.long.iter().fold(0, |bits, axis| bits | 1 << (axis % 64));
         let is_read_once = |(value, _): &(Value, _)| match value {
             Value::Load { at, .. } => axes_of(at) == all,
@@ -250,8 +249,8 @@ impl Choice<'_> {
         Order { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
     }
 
-    /// The best order in which instructions run along this axis, and what it costs. Threads that share the work share loops
-    /// outside of the tiles, or several tiles; where these are summed, each thread would have sums of its own.
+    /// The best order in which instructions run along this axis, and its cost. Threads that share the work share loops outside
+    /// of the tiles, or several tiles; if tiles are summed, each thread has sums of its own.
     fn best_along(&self, vector: usize, cut: bool) -> (Order, f64) {
         let inside = self.order(vector, true);
         let cost = self.cost(&inside);
@@ -302,9 +301,9 @@ impl Choice<'_> {
         }
     }
 
-    /// Whether the nest does nothing but reduce runs of elements, each or all of them column by column, or sum their products or
-    /// squares of differences: then one instruction is for all steps of the loop around that of the vector axis. What an element,
-    /// or pair, costs then, and the end of a run.
+    /// Whether the nest only reduces runs of elements, each run or all of them column by column, or only sums their products or
+    /// squared differences. Then one instruction covers all steps of the loop around the vector axis. Gives the cost of an
+    /// element, or pair, in that case, and of the end of a run.
     fn reduces_rows(&self, order: &Order) -> Option<(f64, f64)> {
         let [store] = &self.nest.stores[..] else { return None };
         let Mode::Reduce(op) = store.mode else { return None };
@@ -352,9 +351,9 @@ impl Choice<'_> {
         self.summed[id as usize] && self.nest.values[id as usize].1 != DType::Bool
     }
 
-    /// What a nest costs in an order, in simple operations on an element.
+    /// The cost of a nest in an order, in simple operations on an element.
     fn cost(&self, order: &Order) -> f64 {
-        // The rows of a tile that goes through several are counted where that order is made.
+        // Rows of a tile that goes through several are counted where that order is made.
         if order.wrapped.is_none()
             && let Some((each, end)) = self.reduces_rows(order)
         {
@@ -395,7 +394,7 @@ impl Choice<'_> {
                 // A single element for a whole run of an operation.
                 Value::Load { guards, .. } if guards.is_empty() && !is_vector(moved) && !is_stored(id) => 0.0,
                 Value::Load { at, guards, .. } if guards.is_empty() => {
-                    // What lies next to each other is read by those who use it.
+                    // Adjacent elements are read by the instructions that use them.
                     let each = access(at);
                     if each == NEXT { each * width * times(moved) } else { run(moved, each) }
                 }
@@ -436,9 +435,9 @@ fn is_function(op: Unary) -> bool {
     )
 }
 
-/// The best order of a nest of more than one position, and what it costs.
+/// The best order of a nest of more than one position, and its cost.
 fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
-    // What is too little for two chunks is for one thread.
+    // Work that is too little for two chunks is done by one thread.
     let cut = cut && chunks_worth(nest) > 1;
     let (memory, numbers) = functions(nest);
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] != 1).collect();
@@ -465,7 +464,7 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
     Some(best)
 }
 
-/// What a nest costs in its best order, in simple operations on an element. `cut` is as in [`layout`].
+/// The cost of a nest in its best order, in simple operations on an element. `cut` is as in [`layout`].
 pub(super) fn least_cost(nest: &Nest, cut: bool) -> f64 {
     best(nest, cut).map_or(0.0, |(_, cost)| cost)
 }

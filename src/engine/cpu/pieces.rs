@@ -10,13 +10,13 @@ use crate::shape::DType;
 /// Reads pieces of rows at computed positions, zeros where these are outside, or combines elements with such pieces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pieces {
-    /// The kernel that combines, of what is not read.
+    /// The kernel that combines the elements, unless they are only read.
     pub(super) combine: Option<Kernel>,
-    /// The elements of a tile, which are next to each other.
+    /// The adjacent elements of a tile.
     pub(super) elements: Slot,
-    /// The row at position 0, and the bytes from each to the next.
+    /// The row at position 0, and the distance between rows in bytes.
     pub(super) rows: (Slot, isize),
-    /// The position of the first row, and the bytes from each to the next.
+    /// The position of the first row, and the distance between positions in bytes.
     pub(super) index: (Slot, isize),
     pub(super) extent: i64,
     /// The elements of a row, and the bytes of one of them.
@@ -46,13 +46,13 @@ pub(super) struct Broken {
 /// same.
 pub(super) type BrokenKernel = unsafe fn(*mut u8, *mut u8, [isize; 2], usize, usize, usize);
 
-/// Combines the elements of a tile that goes through rows one after the other: those of each row to an element, or all rows
-/// to one.
+/// Combines the elements of a tile that goes through consecutive rows: the elements of each row into one element, or all rows
+/// into one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reduced {
     pub(super) run: RowsKernel,
     pub(super) tile: Slot,
-    /// The place of the first row's result, and the bytes from each to the next; none where it is the same row.
+    /// The place of the first row's result, and the distance between results in bytes; 0 if it is the same row.
     pub(super) result: (Slot, isize),
     /// The elements of a row, and its bytes.
     pub(super) row: usize,

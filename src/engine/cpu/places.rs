@@ -37,8 +37,8 @@ impl Places<'_> {
                 });
             }
             (&[.., rows, extent], &[.., across, stride]) => {
-                // Positions up to the end of the innermost axis go on by its stride, and ends of it by that of the next; what
-                // is further outside is found anew.
+                // Positions up to the end of the innermost axis advance by its stride, and ends of this axis by the next one's
+                // stride; positions further outside are computed anew.
                 let (mut along, mut row) = (first % extent, first / extent % rows);
                 let mut place = self.at(first);
                 let count = places.len();
@@ -71,7 +71,7 @@ impl Places<'_> {
         }
     }
 
-    /// Whether neighbours are next to each other, but for those at the ends of the innermost axis.
+    /// Whether neighbours are adjacent, except at the ends of the innermost axis.
     pub(super) fn is_run(&self) -> bool {
         self.strides.last().is_none_or(|&stride| stride == 1)
     }
@@ -85,8 +85,8 @@ pub(super) struct OwnPlaces {
 }
 
 impl OwnPlaces {
-    /// Axes where one goes on where the next ends are one: those of a product are the ones that some operand keeps apart,
-    /// and blocks cut them further.
+    /// Axes that continue one another are merged: the axes of a product are kept apart by some operand, and blocks cut them
+    /// further.
     pub(super) fn new(extents: &[usize], strides: &[isize]) -> OwnPlaces {
         let mut own = OwnPlaces { extents: SmallVec::new(), strides: SmallVec::new() };
         for (&extent, &stride) in extents.iter().zip(strides) {

@@ -11,14 +11,13 @@ use std::ops::Range;
 
 /// Multiplications that are worth a chunk.
 const WORK: usize = 1 << 19;
-/// Chunks at most; and for each thread, since those of many rows and columns pack operands less often.
+/// The most chunks, in total and per thread; chunks of many rows and columns pack operands less often.
 const CHUNKS: usize = 64;
 const THREAD_CHUNKS: usize = 4;
-/// Rows, or columns, of a chunk are a multiple of this, which kernels of matrix products like.
+/// Rows, or columns, of a chunk are a multiple of this number, which suits the kernels of matrix products.
 const LINES: usize = 32;
 
-/// A matrix, but for where it begins: the buffer and the offset of its first element, and the places of batches, rows and
-/// columns.
+/// A matrix without its beginning: the buffer and the offset of its first element, and the places of batches, rows and columns.
 #[derive(Debug)]
 struct Layout {
     buffer: BufferId,

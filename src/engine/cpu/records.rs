@@ -9,7 +9,7 @@ use crate::shape::{DType, Type};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     pub(super) offsets: Vec<usize>,
-    /// Those of the parts.
+    /// The sizes of the parts.
     pub(super) sizes: Vec<usize>,
     /// Bytes of the record.
     pub(super) bytes: usize,
@@ -40,12 +40,12 @@ pub(super) struct Records {
     lines: Vec<Line>,
 }
 
-/// Memory grows by this part of itself, but by no less than [`LEAST`] bytes, or what it has where that is less.
+/// Memory grows by this part of itself, but by at least [`LEAST`] bytes, or by its own size if that is less.
 const PART: usize = 8;
 const LEAST: usize = 64 << 20;
 
 impl Records {
-    /// Makes room for so many records of so many bytes; what is there stays, maybe elsewhere.
+    /// Makes room for so many records of so many bytes. The contents stay, maybe elsewhere.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(records.start(), start);
         assert!(records.reserve(usize::MAX / 64, 24).is_err());
         assert!(records.reserve(usize::MAX, usize::MAX).is_err());
-        // What is there is still there.
+        // The contents have not moved.
         records.reserve(999, 24).expect("there is room");
         assert_eq!(records.start(), start);
     }

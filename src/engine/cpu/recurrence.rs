@@ -1,9 +1,9 @@
 //! Loops whose step is a few operations on numbers, or on short rows of them, in blocks of steps.
 //!
-//! What does not depend on a carry is computed for a block at once, by the same kernels as nests; what carries depend on is
-//! computed number by number, by [instructions](super::scalars); what only outputs need of that, again for the block at once.
-//! A recurrence of one or two simple operations has a compiled loop of its own, bound by the latency of those operations. It is
-//! for rows too, whose places have nothing to do with each other.
+//! Values that do not depend on a carry are computed for a block at once, by the same kernels as in nests. Values on which
+//! carries depend are computed number by number, by [instructions](super::scalars); values that only outputs need are again
+//! computed for the block at once. A recurrence of one or two simple operations has a compiled loop of its own, bound by the
+//! latency of those operations. This loop serves rows too, whose places are independent.
 
 mod chain;
 
@@ -17,9 +17,9 @@ use crate::term::hash::TermMap;
 use crate::term::recurrence::{Elementwise, Operand, Recurrence};
 use smallvec::SmallVec;
 
-/// Numbers of a block, those of all places.
+/// Numbers of a block, over all places.
 const BLOCK: usize = 512;
-/// Places of a row at most. The kernels of longer rows have wider vectors, and their choice is little beside their elements.
+/// The most places of a row. Kernels of longer rows have wider vectors, and selecting them is cheap relative to their elements.
 const PLACES: usize = 64;
 
 /// Where an operand is found: at the beginning of a block, and whether it has an element for each step.
@@ -60,7 +60,7 @@ enum Sequential {
     Scalars(Scalars, Vec<(Number, Begin)>),
 }
 
-/// What a register of the sequential part holds when a block begins.
+/// The content of a register of the sequential part when a block begins.
 #[derive(Clone, Copy, Debug)]
 enum Begin {
     /// The number of its steps.
@@ -97,14 +97,14 @@ pub(super) struct CompiledRecurrence {
 enum Register {
     /// In memory of the recurrence.
     Memory,
-    /// In an output, of elements of so many bytes: what is put there is not copied.
+    /// In an output, whose elements have this size: values are computed there and not copied.
     Output(usize, usize),
     /// Nobody reads them.
     Unread,
 }
 
 impl CompiledRecurrence {
-    /// A loop as a recurrence of single numbers, or of rows that are one or two operations, if it is one.
+    /// A loop as a recurrence of single numbers, or of rows with one or two operations, if it is one.
     pub(super) fn new(isa: Instructions, repeated: &Loop) -> Option<CompiledRecurrence> {
         let scan = &repeated.scan;
         let recurrence = Recurrence::of(scan)?;
@@ -372,7 +372,7 @@ impl Compiler<'_> {
             Operand::Step(step) => depends[step] && leads[step],
             _ => false,
         };
-        // What else is read: before the steps if it is the same in all of them.
+        // Other reads: before the steps if the value is the same in all of them.
         let sequential = || (0..recurrence.steps.len()).filter(|&at| depends[at] && leads[at]);
         let operands = sequential().flat_map(|at| &recurrence.steps[at].operands);
         let mut others: TermMap<Operand, Number> = TermMap::default();

@@ -31,11 +31,11 @@ pub(super) struct State {
     in_place: Vec<bool>,
     /// The elements of arguments that are stored as one value, by position.
     spread: Vec<Vec<Line>>,
-    /// What takes turns with updated arrays that are read while results are written, by position.
+    /// The arrays that alternate with updated arrays that are read while results are written, by position.
     turns: Vec<Option<Array>>,
-    /// The one element of results that repeat it, by position.
+    /// The single element of each result that repeats it, by position.
     elements: Vec<u64>,
-    /// Where such results go, which have memory: their positions and places.
+    /// The places of such results that have memory, with their positions.
     repeated: Vec<(usize, *mut u8)>,
 }
 
@@ -80,7 +80,7 @@ unsafe impl Send for State {}
 
 #[cfg(test)]
 impl State {
-    /// What the loop that is the program did in the last run.
+    /// The counts of the program's loop in the last run.
     pub(super) fn counts(&self) -> crate::term::schedule::Counts {
         let (workspace, _) = self.own.as_ref().expect("a run");
         workspace.counts().expect("a loop with sweeps")
@@ -118,18 +118,18 @@ impl Problem {
 
 /// A run of a program that has not begun: its arguments and results are handed over in their order.
 ///
-/// Where the program has run before, it allocates nothing, but for operations that are left to plain arrays, and for what
-/// loops keep of more steps than ever before.
+/// Once the program has run, another run allocates nothing, except for operations that are left to plain arrays, and for loops
+/// that keep more steps than ever before.
 pub struct Run<'a> {
     program: &'a Program,
     state: State,
-    /// How many arrays are an argument and a result.
+    /// How many arrays are both an argument and a result.
     updated: usize,
     arrays: PhantomData<&'a mut Array>,
 }
 
 impl Program {
-    /// A run whose arguments and results are to be handed over.
+    /// A run whose arguments and results must now be handed over.
     pub fn begin(&self) -> Run<'_> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut state = idle.unwrap_or_default();
@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Checks what was handed over.
+    /// Checks the arrays that were handed over.
     fn check(&self, new: bool) -> Result<(), Problem> {
         let (program, state) = (self.program, &self.state);
         if let Some(problem) = mismatch(program.argument_types(), state.arguments.iter()) {
@@ -221,7 +221,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Checks that there is memory for what is missing.
+    /// Checks that there is memory for everything that is missing.
     fn check_memory(&self, new: bool) -> Result<(), Problem> {
         let (program, state) = (self.program, &self.state);
         let mut needed =
@@ -384,7 +384,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Puts results that were written elsewhere where they belong, and keeps what was there for the next run.
+    /// Moves results that were written elsewhere into their place, and keeps the old arrays for the next run.
     fn take_turns(&mut self) {
         for position in 0..self.updated {
             let State { results, turns, in_place, .. } = &mut self.state;

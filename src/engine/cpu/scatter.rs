@@ -134,7 +134,7 @@ unsafe fn read<T: Arithmetic>(
 /// Bytes of a row that are copied here; more are worth a call.
 const SHORT: usize = 256;
 
-/// Copies a row in pieces of one size, of which the last may go over the one before.
+/// Copies a row in pieces of one size; the last may overlap the one before.
 ///
 /// # Safety
 ///

@@ -70,7 +70,7 @@ const ALIGNED: usize = 64;
 
 /// Into how many chunks the work of a nest is worth to be cut.
 pub(super) fn chunks_worth(nest: &Nest) -> usize {
-    // What is added at a computed position is read there, and written.
+    // An addition at a computed position reads and writes there.
     let stored = |store: &Store| if store.index.is_some() { 2.0 * own_cost(&Op::Gather) } else { 1.0 };
     let values = nest.values.iter().map(|(value, _)| value.operation().map_or(1.0, |op| own_cost(&op).max(1.0)));
     let costs: f64 = values.chain(nest.stores.iter().map(stored)).sum();
@@ -102,9 +102,9 @@ impl Split {
             // Loops inside of the outermost one reach so far.
             let reach: i128 =
                 reaches[1..].iter().map(|&(extent, stride)| stride.unsigned_abs() as i128 * (extent as i128 - 1)).sum();
-            // A computed position is that of a row, in which the loops reach: other steps of an outermost loop that moves
-            // in the row are other elements of any row; else every chunk may write to every element, and so may those of a
-            // loop that goes on from row to row.
+            // A computed position selects a row, in which the loops move. If an outermost loop moves in the row, its steps are
+            // distinct elements of any row. Otherwise every chunk may write to every element, and so may the chunks of a loop
+            // that continues from row to row.
             let wraps = layout.vector == 0 && layout.wrapped.is_some() && store.index.is_some();
             if across == 0 || wraps {
                 combined.push((store, op));

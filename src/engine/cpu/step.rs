@@ -54,14 +54,14 @@ pub(super) struct Fill {
     pub(super) value: Value,
 }
 
-/// What a step has for itself in the memory of a run.
+/// A step's own memory in a run.
 #[derive(Debug)]
 pub(super) enum Space {
     Nothing,
     Loop(Box<LoopSpace>),
     Branch(Box<BranchSpace>),
     Sweeps(Box<SweepsSpace>),
-    /// Registers, and memory behind them.
+    /// Registers, followed by memory.
     Scalars(Vec<Line>),
     /// By thread.
     Blocks(Vec<Mutex<blocks::Slot>>),
@@ -176,7 +176,7 @@ impl Compiled {
         }
     }
 
-    /// Bytes of memory for so many threads, beside that of partial results.
+    /// Bytes of memory for so many threads, without partial results.
     pub(super) fn memory(&self, threads: usize) -> usize {
         let own = match self {
             Compiled::Loop(repeated) => repeated.memory(),
@@ -242,7 +242,8 @@ impl Compiled {
     }
 }
 
-/// The buffers that a nest combines into, with what they hold before, but for those that have elements already.
+/// The buffers that a nest combines into, with the values to fill them with first. Buffers that have elements already are left
+/// out.
 fn fills(nest: &Nest, procedure: &Procedure) -> Vec<Fill> {
     let mut fills: Vec<Fill> = Vec::new();
     for store in &nest.stores {

@@ -1,8 +1,8 @@
-//! Loops that are gone through several times, or end by a condition, in the order of [`schedule`].
+//! Loops that are swept several times, or end by a condition, in the order of [`schedule`].
 //!
-//! What a step keeps it writes into a record of the sweep's tape, where later sweeps read it. Carries take turns between
-//! two places, but for those that the step changes in place, and those that it keeps as they were before it: these are written where
-//! they will be kept. Captures, other first carries and slices are read and written where they are.
+//! A step writes the values that it keeps into a record of the sweep's tape, where later sweeps read them. Carries alternate
+//! between two places, except those that the step changes in place, and those that it keeps in their state before the step:
+//! these are written where they will be kept. Captures, other first carries and slices are read and written in place.
 
 use super::code::Scratch;
 use super::loops::copy_apart;
@@ -35,8 +35,8 @@ pub(super) struct CompiledSweeps {
     first: Option<Vec<BufferId>>,
 }
 
-/// One sweep. Its step's arguments are carries, slices of inputs, what it reads, and captures; the results are carries, what
-/// it keeps, and slices of outputs.
+/// One sweep. Its step's arguments are carries, slices of inputs, reads, and captures; the results are carries, kept values,
+/// and slices of outputs.
 #[derive(Debug)]
 struct CompiledSweep {
     step: Box<Machine>,
@@ -49,14 +49,14 @@ struct CompiledSweep {
     in_place: Vec<bool>,
     /// The buffers of inputs and outputs, by the positions of slices among the step's pointers, with the slices' bytes.
     slices: Vec<Slice>,
-    /// The positions of what is read, the sweeps that kept it, and where it is in their records.
+    /// The positions of the reads, the sweeps that kept them, and their places in those sweeps' records.
     reads: Vec<(usize, usize, usize)>,
-    /// Where what it keeps is in a record, and whether it is read. What is not is in one record for all steps, behind the
-    /// rest.
+    /// The place of each kept value in a record, and whether it is read. Unread values share one record for all steps, after
+    /// the others.
     keeps: Vec<(usize, bool)>,
     /// The kept values that are carries before the step: the positions of both.
     carried: Vec<(usize, usize)>,
-    /// Bytes of a record of what is read, and of one of everything.
+    /// Bytes of a record with the values that are read, and of one with all values.
     record: usize,
     all: usize,
 }
@@ -72,13 +72,13 @@ struct Slice {
 #[derive(Debug)]
 pub(super) struct SweepsSpace {
     condition: Option<StepSpace>,
-    /// What the condition results in.
+    /// The result of the condition.
     holds: Vec<Line>,
     sweeps: Vec<SweepSpace>,
-    /// Where buffers are while the first sweep is run ahead, what is left to do then, and the first step on the tapes.
+    /// Where buffers are while the first sweep runs ahead, the work left to do then, and the first step on the tapes.
     bases: Vec<*mut u8>,
     begun: Option<(Begun, usize)>,
-    /// What the last run did.
+    /// The counts of the last run.
     #[cfg_attr(not(test), allow(dead_code, reason = "tests compare it with that of plain arrays"))]
     pub(super) counts: Counts,
 }
@@ -109,15 +109,15 @@ impl StepSpace {
 #[derive(Debug)]
 struct SweepSpace {
     step: StepSpace,
-    /// The two places of the state, and which of them is written next.
+    /// The two places of the state, and which one is written next.
     turns: Vec<Line>,
     turn: usize,
     /// States.
     stored: Records,
     tape: Records,
-    /// How many steps have a record.
+    /// The number of steps with a record.
     kept: usize,
-    /// The record of what is not kept.
+    /// The record of values that are not kept.
     dropped: Vec<Line>,
 }
 
@@ -161,12 +161,12 @@ impl CompiledSweeps {
         })))
     }
 
-    /// The machines inside: that of the condition first.
+    /// The machines inside: the condition's first.
     pub(super) fn machines(&self) -> impl Iterator<Item = &Machine> {
         self.condition.iter().chain(self.sweeps.iter().map(|sweep| &sweep.step)).map(|machine| &**machine)
     }
 
-    /// Bytes of memory beside those of the machines, before anything is kept.
+    /// Bytes of memory in addition to the machines', before anything is kept.
     pub(super) fn memory(&self) -> usize {
         let sweeps = self.sweeps.iter().map(|sweep| sweep.state.bytes.saturating_mul(2).saturating_add(sweep.all));
         sweeps.fold(size_of::<Line>(), usize::saturating_add)
@@ -246,11 +246,11 @@ impl CompiledSweeps {
         Ok(())
     }
 
-    /// Runs the loop, or what is left of it.
+    /// Runs the loop, or the rest of it.
     ///
     /// # Errors
     ///
-    /// As [`Machine::run`], and when there is no memory for what is kept.
+    /// As [`Machine::run`], and when there is no memory for the kept values.
     ///
     /// # Safety
     ///
@@ -320,7 +320,7 @@ impl CompiledSweep {
         let first = step.arguments + sweep.carries + sweep.keeps;
         let read = arguments[inputs].iter().enumerate().map(|(k, &id)| slice(sweep.carries + k, id));
         let written = results[outputs].iter().enumerate().map(|(k, &id)| slice(first + k, id));
-        // What later sweeps read comes first.
+        // Values that later sweeps read come first.
         let mut order: Vec<usize> = (0..sweep.keeps).collect();
         let is_read = loops.read_later(at);
         order.sort_by_key(|&kept| !is_read[kept]);

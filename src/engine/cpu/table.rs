@@ -1,5 +1,5 @@
-//! The pointers of a nest that runs on one thread: they stay from run to run, but for those into arguments and results, so
-//! that a small nest in a loop costs little more than what it computes.
+//! The pointers of a nest that runs on one thread. They stay from run to run, except for pointers into arguments and results,
+//! so that a small nest in a loop costs little more than its computation.
 
 use super::code::{Base, Code, Scratch};
 use super::memory::Place;
@@ -10,9 +10,9 @@ use std::ops::Range;
 /// Which part of its machine's tables a nest has, and which of those pointers every run sets.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Those of the code's slots.
+    /// The pointers of the code's slots.
     slots: Range<usize>,
-    /// Those of the buffers that are filled first.
+    /// The pointers of the buffers that are filled first.
     fills: Range<usize>,
     arguments: Vec<Moving>,
     results: Vec<Moving>,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
-/// What is called for each chunk, with the number of the thread that calls it: 0 for the one that has the work done.
+/// The function that is called for each chunk, with the number of the calling thread: 0 for the one that hands out the work.
 type Task<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
 /// Some threads that wait for work.
@@ -72,7 +72,7 @@ impl Board {
         }
     }
 
-    /// What a helper does all its life.
+    /// The loop that a helper runs for all its life.
     fn help(&self, thread: usize) {
         let mut seen = 0;
         let mut notice = self.notice();

@@ -40,7 +40,7 @@ fn scatters_are_cut_where_the_result_is_small_beside_the_updates() {
     assert!(!is_cut(1 << 6, &[], 4));
 }
 
-/// Each pointer of a chunk says by itself which part of which sum it goes to: nothing is looked up for many sums.
+/// Each pointer of a chunk states which part of which sum it belongs to: many sums need no lookup.
 #[test]
 fn pointers_to_the_parts_of_sums_name_them() {
     let (length, sums) = (1 << 17, 40);
@@ -93,8 +93,8 @@ fn a_loop_of_no_steps_ends_with_what_it_begins_with() {
     assert_eq!(found, [first]);
 }
 
-/// Arrays that are too large for instructions on registers: what a loop carries, of which one array is an output as it was before
-/// the step, one twice, and one is both the other's next value and an output.
+/// Arrays that are too large for instructions on registers: the carries of a loop. One array is an output as it was before the
+/// step, one twice, and one is both the other's next value and an output.
 #[test]
 fn carries_that_are_outputs_are_those_before_each_step() {
     let n = 3000;
@@ -164,7 +164,7 @@ fn sines(checkpoints: Checkpoints) -> Sweeps {
     Sweeps { steps: Steps::While(Arc::new(condition.finish(&[holds]))), sweeps, reverse: false, checkpoints }
 }
 
-/// What a compiled loop results in, and what it did; of two runs.
+/// The results and counts of a compiled loop, in two runs.
 fn go(sweeps: &Sweeps, starts: &[Array]) -> [(Vec<Array>, Counts); 2] {
     let types: Vec<Type> = starts.iter().map(Array::ty).collect();
     let mut graph: Graph = Graph::new(&types, 0);
@@ -260,7 +260,7 @@ fn bytes_are_those_that_are_kept() {
     assert_eq!(again, (results, counts));
     let [(results, counts), _] = go(&sines(Checkpoints::Bytes(bytes - 1)), &starts);
     assert_eq!(results, expected);
-    // The steps up to the bound in vain, those that count them, those in advance, and those of which everything is kept.
+    // The steps up to the bound in vain, those that count the steps, those in advance, and those that keep everything.
     assert!(counts.steps > 3 * all.steps && counts.steps <= 4 * all.steps, "{} of {}", counts.steps, all.steps);
 }
 
@@ -282,7 +282,7 @@ fn contents(arrays: &[Array]) -> Vec<(Type, Vec<Value>)> {
     arrays.iter().map(of).collect()
 }
 
-/// How many instructions the program of one operation runs; results are those of plain arrays.
+/// How many instructions the program of one operation runs. Results must equal those of plain arrays.
 fn executions(op: Op, arguments: &[Array]) -> usize {
     let types: Vec<Type> = arguments.iter().map(Array::ty).collect();
     let mut graph: Graph = Graph::new(&types, 0);
@@ -312,7 +312,7 @@ fn rows_at_computed_positions_are_copied_whole() {
     assert!(executions(Op::Gather, &[some(DType::F64, &[30, 6]), some(DType::I64, &[0])]) <= 1);
 }
 
-/// How many instructions a program runs; results are those of plain arrays.
+/// How many instructions a program runs. Results must equal those of plain arrays.
 fn executions_of(body: &Body, arguments: &[Array]) -> usize {
     let program = Program::new(body, &Cpu::default().threads(1)).expect("there is memory");
     let found = program.run(arguments).expect("there is memory");
@@ -343,7 +343,7 @@ fn short_rows_at_computed_positions_are_read_and_added_to_whole() {
                 let product = graph.add(Op::Binary(Binary::Mul), &[found, 1]);
                 let count = executions_of(&graph.finish(&[product]), &arguments);
                 assert!(count <= 2 * elements.div_ceil(512) + 4, "{count} instructions for {dtype:?} {read:?}");
-                // Sums into rows, of what is read and of what is computed.
+                // Sums into rows, of values that are read and of values that are computed.
                 for is_computed in [false, true] {
                     let mut graph: Graph = Graph::new(&types, 0);
                     let updates = if is_computed { graph.add(Op::Unary(Unary::Neg), &[1]) } else { 1 };

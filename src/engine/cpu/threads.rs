@@ -16,13 +16,13 @@ const MOST: usize = 4;
 pub(super) enum Threads {
     /// The caller's alone.
     One,
-    /// Those that all of the process shares.
+    /// The threads that the whole process shares.
     Shared(&'static Team),
-    /// So many of the program's own.
+    /// The program's own threads.
     Own(Arc<Team>),
 }
 
-/// What one thread has for itself.
+/// One thread's own memory.
 #[derive(Debug)]
 pub(super) struct Own {
     pub(super) scratch: Scratch,
@@ -30,7 +30,7 @@ pub(super) struct Own {
     pub(super) packing: Vec<Line>,
 }
 
-/// What the thread that runs a program has, and those that help with large kernels.
+/// The memory of the thread that runs a program, and of those that help with large kernels.
 #[derive(Debug)]
 pub(super) struct Worker {
     threads: Threads,
@@ -81,7 +81,7 @@ impl Threads {
         }
     }
 
-    /// What a run of a machine needs: scratch and packing memory for every thread, if it has kernels for several.
+    /// The memory for a run of a machine: scratch and packing memory for every thread, if it has kernels for several.
     ///
     /// # Errors
     ///

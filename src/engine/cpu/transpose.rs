@@ -50,12 +50,12 @@ pub(super) fn transposed(procedure: &Procedure, cut: bool) -> Cow<'_, Procedure>
     Cow::Owned(other)
 }
 
-/// What a step costs if it is a nest, as its order is chosen by.
+/// The cost of a step if it is a nest, by the measure that chooses its order.
 fn cost(step: &Step, cut: bool) -> f64 {
     if let Step::Nest(nest) = step { least_cost(nest, cut) } else { 0.0 }
 }
 
-/// An array as a matrix whose rows are as many of the inner axes as have so many elements at most.
+/// An array as a matrix. Its rows combine as many of the inner axes as have at most so many elements.
 fn matrix_of(shape: &Shape, short: usize) -> Option<Matrix> {
     let (all, mut row) = (size(shape), 1);
     for &extent in shape.iter().rev() {
@@ -85,7 +85,7 @@ fn own_buffers(procedure: &Procedure) -> Vec<BufferId> {
     (0..own.len()).filter(|&id| own[id]).map(|id| id as BufferId).collect()
 }
 
-/// Those matrices all of whose accesses are affine in a row and a column.
+/// The matrices whose accesses are all affine in a row and a column.
 fn accessed_by_row(procedure: &Procedure, mut matrices: Matrices) -> Matrices {
     let mut check = |id: BufferId, at: Option<(&Affine, &Guards)>, extents: &[usize]| {
         let is_split = |&(_, row): &Matrix| at.is_some_and(|(at, guards)| split(at, row, guards, extents).is_some());

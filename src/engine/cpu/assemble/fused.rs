@@ -31,20 +31,20 @@ impl Assembler<'_> {
         (plain && level < self.depth() && self.step(&store.at) != 1).then_some(level)
     }
 
-    /// The innermost loop but for the vector axis.
+    /// The innermost loop apart from the vector axis.
     fn innermost(&self) -> Option<usize> {
         let last = self.depth() - 1;
         if self.layout.vector == last { last.checked_sub(1) } else { Some(last) }
     }
 
-    /// Where the innermost steps of a nest do nothing but sum along its vector axis, the loop around them becomes part of the
-    /// instruction: so its rows share what they read, and one choice of an instruction is enough for all of them. Of a loop
-    /// that threads share in so many chunks, the rows of a chunk are one instruction.
+    /// Where the innermost steps of a nest only sum along its vector axis, the loop around them becomes part of the
+    /// instruction: so its rows share their reads, and selecting one instruction is enough for all of them. If threads share a
+    /// loop in so many chunks, the rows of a chunk are one instruction.
     pub(super) fn join_rows(&mut self, chunks: usize) {
         let (depth, vector) = (self.depth(), self.layout.vector);
         let is_last = vector + 1 == depth;
-        // The loop of the rows, and what runs at each of its steps: at its own level, where it is inside of the tiles, and
-        // else at that of the vector axis.
+        // The loop of the rows, and the instructions at each of its steps: at its own level, if it is inside of the tiles, and
+        // otherwise at the vector axis's level.
         let Some(rows) = self.innermost() else { return };
         let count = self.layout.extents[rows];
         if u32::try_from(count).is_err() || (is_last && !self.code[rows + 1].is_empty()) {

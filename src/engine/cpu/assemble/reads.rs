@@ -135,8 +135,8 @@ impl Assembler<'_> {
         self.emit(level, true, Instruction::Broken(Box::new(broken)));
     }
 
-    /// An instruction for pieces of rows at computed positions: what it combines, the elements of the tile, and the rows with
-    /// the elements from each to the next.
+    /// An instruction for pieces of rows at computed positions: the combination, the elements of the tile, and the rows with
+    /// their distance in elements.
     pub(super) fn pieces(
         &mut self,
         Wrapped { row, axis, .. }: Wrapped,

@@ -1,4 +1,4 @@
-//! Stores: plain ones, those that combine with what is there, and those at computed positions.
+//! Stores: plain ones, those that combine with the element there, and those at computed positions.
 
 use super::fused::Fused;
 use super::{Assembler, OfRows, TILE_REGISTER};
@@ -199,7 +199,7 @@ impl Assembler<'_> {
             self.within(run, (result, width), [(result, width), (a.0, stride)], bounds);
             return;
         }
-        // The elements are brought together, combined, and put back; outside of the guards nothing is touched.
+        // The elements are gathered, combined, and put back; outside of the guards nothing is touched.
         let run = scatter(store.mode, dtype);
         let (zero, extent) = (self.constant(0), 1);
         if bounds.is_empty() {

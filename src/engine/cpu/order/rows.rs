@@ -81,9 +81,9 @@ impl Choice<'_> {
         Some((row, along, rest))
     }
 
-    /// The order in which instructions run along rows and go on with the next row where one ends, and what it costs. Rows at
-    /// computed positions, and those that do not begin where the ones before them end, are copied one by one; those that are
-    /// reduced, each to an element or all to one row, are computed tile by tile before that.
+    /// The order in which instructions run along rows and continue with the next row where one ends, and its cost. Rows at
+    /// computed positions, and rows that do not begin where the ones before end, are copied one by one. Rows that are reduced,
+    /// each to an element or all to one row, are computed tile by tile first.
     pub(super) fn wrapped_order(&self) -> Option<(Order, f64)> {
         let computed = self.computed();
         let is_position = self.positions(&computed)?;
@@ -131,8 +131,7 @@ impl Choice<'_> {
         });
         let is_whole = reductions > 0.0;
         let fits = match (is_whole, broken.is_empty()) {
-            // Where nothing is computed, an instruction that reduces all rows needs no tiles; and tiles do not end where limits
-            // do.
+            // If nothing is computed, an instruction that reduces all rows needs no tiles; and tiles do not end at limits.
             (true, _) => row.1 <= LONGEST && !is_sum && self.computes() && !has_limits(self.nest, &self.moved),
             // Longer rows are tiles by themselves.
             (false, false) => row.1 <= TILE && !is_sum,
@@ -177,7 +176,7 @@ impl Choice<'_> {
     fn broken_copies(&self, at: &Affine, (inner, row): Loop, axis: usize) -> f64 {
         let elements = self.elements();
         match at.coefficients[inner].unsigned_abs() {
-            // One row, again and again: what is there already is copied.
+            // One row repeated: the part already there is copied.
             1 if at.coefficients[axis] == 0 => elements * NEXT,
             0 | 1 => elements / row as f64 * PIECE_COPY + elements * NEXT,
             stride if stride < LINE => elements / row as f64 * PIECE_COPY + elements * APART,

@@ -10,7 +10,7 @@ use crate::shape::DType;
 /// downwards.
 pub(super) type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], [usize; 2], bool);
 
-/// What a link of a chain does to the state, as the operation table says.
+/// The effect of a link of a chain on the state, as in the operation table.
 trait Link {
     /// Whether the state stays as it is.
     const IS_NOTHING: bool = false;

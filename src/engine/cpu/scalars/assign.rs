@@ -5,8 +5,8 @@ use crate::term::hash::TermMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Instructions that always run together, and behind them those that run last, of which each reads what was there before any
-/// of them has run. What was moved there is still here, too, but is `gone`.
+/// Instructions that always run together, followed by those that run last. Each of the last ones reads the registers as they
+/// were before any of the last ones ran. An instruction that was moved to the end is still in its old place too, but is `gone`.
 struct Block {
     instructions: Vec<Instruction>,
     gone: Vec<bool>,
@@ -58,8 +58,8 @@ impl Block {
         self.readers.entry(to).or_default().extend(readers);
     }
 
-    /// Whether an instruction computes the same last, where no load may be, since what is written in between may be what it
-    /// reads.
+    /// Whether an instruction gives the same result when it runs last. A load may not run last, since a write in between may
+    /// change the element that it reads.
     fn may_be_last(&self, at: usize) -> bool {
         let Instruction { op, .. } = self.instructions[at];
         let changes = |read: &Register| self.writers.get(read).is_some_and(|&writer| writer > at);
@@ -83,8 +83,9 @@ fn copy(to: Register, from: Register) -> Instruction {
     Instruction { op: Op::Move, result: to, operands: [from, 0, 0], number: 0 }
 }
 
-/// The instructions of a block with what has the first register of each pair hold what the second holds, all at once. Where it
-/// can, what computes the second writes the first: nothing behind reads that, or it is computed last.
+/// The instructions of a block, extended so that the first register of each pair gets the value of the second, all at once.
+/// Where possible, the instruction that computes the second writes the first directly: nothing after it reads the first, or it
+/// is computed last.
 pub(super) fn assigned(
     block: Vec<Instruction>,
     pairs: &[(Register, Register)],
@@ -118,9 +119,9 @@ pub(super) fn assigned(
     Some(instructions)
 }
 
-/// Adds instructions in an order in which none writes what a later one reads: one whose result none of the others reads comes
-/// next. Where there is none, they go round in circles: the first computes into a register of its own, of which its result
-/// becomes a copy.
+/// Adds instructions in an order in which none overwrites a register that a later one reads: an instruction whose result none
+/// of the others reads comes next. If there is none, they form cycles: the first one computes into a register of its own, and
+/// its result becomes a copy of that.
 fn in_order(
     mut rest: Vec<Instruction>,
     instructions: &mut Vec<Instruction>,

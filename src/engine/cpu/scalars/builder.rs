@@ -22,7 +22,7 @@ pub(super) const KERNEL: f64 = 8.0;
 /// The bytes that are copied in a nanosecond, about.
 pub(super) const COPIED: f64 = 16.0;
 
-/// What an instruction does with what, but for those with effects.
+/// The operation and operands of an instruction without effects.
 type Key = (Op, [Register; 3], i32);
 
 /// A place in the instructions to go on at.
@@ -36,7 +36,7 @@ pub(in crate::engine::cpu) struct Head {
     first: Label,
 }
 
-/// Instructions under construction. What would be too much for them is `None` throughout.
+/// Instructions under construction. Methods give `None` where a limit of the instructions would be exceeded.
 pub(in crate::engine::cpu) struct Builder {
     isa: Instructions,
     code: Code,
@@ -46,13 +46,13 @@ pub(in crate::engine::cpu) struct Builder {
     by_place: TermMap<Indexed, i32>,
     registers: usize,
     labels: i32,
-    /// What is known where the next instruction is written, by scope.
+    /// The values known where the next instruction is written, by scope.
     known: Vec<TermMap<Key, Register>>,
-    /// What the negative of a register is in.
+    /// The register that holds the negative of a register.
     negated: TermMap<Register, Register>,
-    /// The first instruction that always runs together with the next one that is written.
+    /// The first instruction that always runs together with the next one to be written.
     block: usize,
-    /// Nanoseconds, about, of what is written, of one step of the loops around.
+    /// The approximate nanoseconds of the instructions written so far, for one step of the enclosing loops.
     pub(super) cost: f64,
 }
 
@@ -249,7 +249,7 @@ impl Builder {
         }
     }
 
-    /// The element at so many bytes from a pointer, where nothing is written any more before this scope ends if it is `fixed`.
+    /// The element at an offset in bytes from a pointer. `fixed` says that nothing is written there before this scope ends.
     pub(in crate::engine::cpu) fn load(
         &mut self,
         dtype: DType,
@@ -362,12 +362,12 @@ impl Builder {
         Some(result)
     }
 
-    /// Begins what does not always run, or more than once.
+    /// Begins a scope that does not always run, or runs more than once.
     pub(in crate::engine::cpu) fn open(&mut self) {
         self.known.push(TermMap::default());
     }
 
-    /// Ends what [`Builder::open`] began: what was computed there is not known behind it.
+    /// Ends the scope that [`Builder::open`] began: values computed there are unknown after it.
     pub(in crate::engine::cpu) fn close(&mut self) {
         self.known.pop();
     }
@@ -449,7 +449,7 @@ impl Builder {
         Some(())
     }
 
-    /// The instructions, how many registers they have, and those that hold known bytes.
+    /// The instructions, the number of their registers, and the registers that hold known bytes.
     pub(in crate::engine::cpu) fn finish(mut self) -> Option<(Code, usize, Vec<(Register, u64)>)> {
         self.push(Op::End, 0, [0; 3], 0)?;
         let Builder { mut code, registers, constants, .. } = self;

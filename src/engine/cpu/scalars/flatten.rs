@@ -1,6 +1,6 @@
 //! From small steps of a procedure to instructions: nests and products are written out position by position, or left to kernels
-//! where those are faster; loops and conditionals become jumps. Elements of small buffers are in registers, unless they are read or
-//! written at computed positions, step by step or by kernels. What a loop changes in place stays in its memory.
+//! where those are faster; loops and conditionals become jumps. Elements of small buffers are in registers, unless they are
+//! read or written at computed positions, step by step or by kernels. Carries that a loop changes in place stay in memory.
 
 mod embed;
 mod loops;
@@ -58,7 +58,7 @@ impl<'a> Frame<'a> {
         Frame { procedure, places: TermMap::default(), results }
     }
 
-    /// Whether steps write to a buffer again, so that what is read there is not known later.
+    /// Whether steps write to a buffer again, so that values read there may change later.
     fn is_changing(&self, id: BufferId) -> bool {
         self.procedure.changing.contains(&self.procedure.origin(id))
     }
@@ -112,7 +112,7 @@ pub(super) fn flatten(
         }
     }
     for step in steps {
-        // What no step fills is outside.
+        // Buffers that no step fills are outside.
         for id in step.touched().0 {
             let id = procedure.origin(id);
             if !frame.places.contains_key(&id) && flattener.constant(&mut frame, id).is_none() {
@@ -273,7 +273,7 @@ impl Flattener {
         Some(())
     }
 
-    /// The steps of a procedure, whose parameters have these places, with what is known of buffers then.
+    /// The steps of a procedure whose parameters have these places, with the facts about buffers at that point.
     fn procedure<'a>(
         &mut self,
         procedure: &'a Procedure,
@@ -288,7 +288,7 @@ impl Flattener {
         Some(frame)
     }
 
-    /// What was written since costs so many times as much.
+    /// Multiplies the cost of everything written since a point.
     fn times(&mut self, (cost, kernels): (f64, f64), times: f64) {
         self.builder.cost = cost + (self.builder.cost - cost) * times;
         self.kernels = kernels + (self.kernels - kernels) * times;

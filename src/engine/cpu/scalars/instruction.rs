@@ -14,7 +14,7 @@ use crate::shape::DType;
 /// Position of a register, which begins with the bytes of an element, or is a pointer or a count.
 pub(in crate::engine::cpu) type Register = u16;
 
-/// An instruction: what it does, the register of its result, those of up to three operands, and a number.
+/// An instruction: the operation, the register of its result, the registers of up to three operands, and a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Instruction {
     pub(super) op: Op,
@@ -34,7 +34,7 @@ pub(in crate::engine::cpu) struct Indexed {
     pub(super) width: usize,
 }
 
-/// What instructions refer to.
+/// The instructions, and the tables that they refer to.
 #[derive(Clone, Debug, Default)]
 pub(in crate::engine::cpu) struct Code {
     pub(super) instructions: Vec<Instruction>,
@@ -54,7 +54,7 @@ macro_rules! operations {
         left { $($left:ident = $lfirst:ident $lsecond:ident $lt:ident, $lf:ident $ls:ident;)* }
         right { $($right:ident = $rfirst:ident $rsecond:ident $rt:ident, $rf:ident $rs:ident;)* }
     ) => {
-        /// What an instruction does.
+        /// The operation of an instruction.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub(super) enum Op {
             $(#[doc = "A row of the operation table, on one element."] $unary,)*

@@ -1,10 +1,10 @@
 //! Loops and conditionals over a few numbers: straight-line code on registers, with jumps.
 //!
-//! A kernel takes some nanoseconds to choose and to call, whatever the number of its elements; so does each run of a
-//! procedure. Where all that a loop does at a step is some operations on single numbers, or on arrays of a few, that is more
-//! than what is computed. Such steps are written out as [instructions](instruction) on single elements, which take about a
-//! nanosecond each: whole loops, inner ones too, or the procedures of steps that others run one by one. [`flatten`] writes
-//! them. Nests along rows stay kernels, which instructions [call](embedded).
+//! A kernel takes some nanoseconds to select and call, whatever the number of its elements; so does each run of a procedure. If
+//! a step of a loop is only a few operations on single numbers, or on arrays of a few, that is more than the computation
+//! itself. Such steps are written out as [instructions](instruction) on single elements, which take about a nanosecond each:
+//! whole loops, inner ones too, or the procedures of steps that others run one by one. [`flatten`] writes them. Nests along
+//! rows stay kernels, which instructions [call](embedded).
 
 mod assign;
 mod builder;
@@ -47,14 +47,14 @@ impl Scalars {
         flatten::flatten(isa, procedure, steps, stored)
     }
 
-    /// What a builder wrote, with pointers in these registers that are set before each run.
+    /// The instructions of a builder, with pointers in these registers that are set before each run.
     pub(super) fn written(isa: Instructions, builder: Builder) -> Option<Scalars> {
         let (code, registers, constants) = builder.finish()?;
         let (outside, inside) = (Vec::new(), Vec::new());
         Some(Scalars { isa, code, registers, constants, outside, inside, memory: 0, begun: None })
     }
 
-    /// The buffers of the procedure around that are read or filled.
+    /// The buffers of the enclosing procedure that are read or filled.
     pub(super) fn touched(&self) -> impl Iterator<Item = BufferId> {
         self.outside.iter().map(|&(_, id)| id)
     }
@@ -64,7 +64,7 @@ impl Scalars {
         self.registers * size_of::<u64>() + self.memory
     }
 
-    /// Registers and memory, in which what does not change is set.
+    /// Registers and memory, with the constant part set.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Scalars {
         Ok(space)
     }
 
-    /// Sets what does not change.
+    /// Sets the constant part.
     ///
     /// # Safety
     ///

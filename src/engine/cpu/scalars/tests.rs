@@ -27,7 +27,7 @@ fn samples(dtype: DType) -> Vec<u64> {
     }
 }
 
-/// Runs what is written of three operands, which are in memory, and stored there.
+/// Runs the instructions written for three operands, which are in memory, and stored there.
 fn run(
     isa: Instructions,
     of: DType,
@@ -191,7 +191,7 @@ fn steps_take_a_few_instructions() {
         instructions(&stage(|x: &(Matrix<_, f64>, V<_>)| affine(x), &(m.clone(), v.clone())).unwrap()),
         instructions(&stage(|x: &S<_>| nested(x), &s).unwrap()),
     ];
-    // Those of a step, reads and writes of what is carried, and the end.
+    // The instructions of a step, reads and writes of the carry, and the end.
     assert_eq!(found, [[7], [19], [9], [12], [33], [12]]);
 
     // Gradients: a loop forwards and one back, for each loop.
@@ -214,7 +214,7 @@ fn chain<A: Algebra>(x: &V<A>) -> S<A> {
     fold(x.clone(), &iota(x.len() - 1), step).sum()
 }
 
-/// A triangular solve, of which the product is along a row.
+/// A triangular solve with a product along a row.
 fn solve<A: Algebra>((l, b): &(Matrix<A, f64>, V<A>)) -> V<A> {
     fold(zeros(b.len()), &iota(b.len()), |y: V<A>, i| {
         let next = (b.at(&i) - l.at(&i).dot(&y)) / l.at((&i, &i));
@@ -260,7 +260,7 @@ impl Random {
     }
 }
 
-/// Random steps, in which everything is exact, so that the interpreter finds the same bits, but for the signs of zeros.
+/// Random steps whose arithmetic is exact, so that the interpreter finds the same bits, up to the signs of zeros.
 struct Writer<'a> {
     random: &'a mut Random,
     graph: Graph,

@@ -24,7 +24,7 @@ fn counts(instructions: &[Instruction], registers: usize) -> (Vec<u32>, Vec<u32>
 /// Removes instructions whose results nothing reads.
 pub(super) fn remove_unread(instructions: &mut Vec<Instruction>, registers: usize) {
     let (mut reads, _) = counts(instructions, registers);
-    // Operands come before, but for what is carried: that is read where the loop begins.
+    // Operands come before their use, except for carries: those are read where the loop begins.
     let mut remains = vec![true; instructions.len()];
     for (at, instruction) in instructions.iter().enumerate().rev() {
         if instruction.has_result() && reads[usize::from(instruction.result)] == 0 {

@@ -1,4 +1,4 @@
-//! Nests in parts: that most work is done without guards, and that the values are the same.
+//! Nests in parts: most work is done without guards, and the values are the same.
 
 use crate::concrete::{Array, Concrete};
 use crate::engine::cpu::code::ELEMENTS;
@@ -26,8 +26,8 @@ fn is_guarded(nest: &Nest) -> bool {
     })
 }
 
-/// Checks that the parts of nests make up the nests, and that results are those of plain arrays, bit by bit. The elements of nests
-/// with guards, before and after.
+/// Checks that the parts of nests make up the nests, and that results equal those of plain arrays, bit by bit. Gives the number
+/// of elements of nests with guards, before and after.
 fn guarded_elements(body: &Body) -> (usize, usize) {
     let procedure = lower_in_place(body);
     let (mut before, mut after) = (0, 0);

@@ -1,4 +1,4 @@
-//! Short rows: how many instructions run for them, and that results are those of plain arrays, bit for bit.
+//! Short rows: the number of instructions that run for them, and results that equal those of plain arrays, bit for bit.
 
 use super::{DTYPES, contents, executions_of, some};
 use crate::affine::AffineMap;
@@ -51,7 +51,7 @@ fn rows_that_begin_elsewhere_are_read_tile_by_tile() {
                     count <= most(rows * columns),
                     "{count} instructions for {dtype:?} {rows} × {columns}: {map:?}"
                 );
-                // What is computed with them in the same nest, and in place.
+                // Values computed with them in the same nest, and in place.
                 let x = some(dtype, &[rows, columns]);
                 let mut graph: Graph = Graph::new(&[source.ty(), x.ty()], 0);
                 let view = graph.add(Op::View(map.clone()), &[0]);
@@ -127,7 +127,7 @@ fn recurrences_of_rows_are_those_of_plain_arrays() {
     for dtype in [DType::F32, DType::F64, DType::I64] {
         for [length, width] in [[300, 3], [60, 20]] {
             for reverse in [false, true] {
-                // The state before the step, one in between, and what is computed of both and of nothing but the input.
+                // The state before the step, one in between, and values computed of both and of only the input.
                 let step = |graph: &mut Graph| {
                     let twice = graph.add(Op::Binary(Binary::Add), &[1, 1]);
                     let least = graph.add(Op::Binary(Binary::Min), &[0, twice]);

@@ -27,7 +27,7 @@ fn sums<A: Algebra>(a: &M<A>, choose: impl Fn(&Scalar<A, i64>, &Scalar<A, i64>) 
     })
 }
 
-/// How many elements instructions go over where a function runs as kernels; its results are those of plain arrays.
+/// How many elements instructions go over when a function runs as kernels. Its results must equal those of plain arrays.
 macro_rules! elements {
     ($f:expr, $at:expr) => {{
         let (at, expected) = ($at, $f(&$at));

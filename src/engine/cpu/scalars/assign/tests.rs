@@ -1,10 +1,10 @@
-//! What is assigned all at once is what the registers held before.
+//! Simultaneous assignments get the values that the registers held before.
 
 use super::*;
 use crate::operation::Binary;
 use crate::shape::DType;
 
-/// What registers hold after instructions: any numbers that tell operations and operands apart.
+/// The contents of registers after instructions: any numbers that tell operations and operands apart.
 fn run(instructions: &[Instruction], registers: &mut [u64]) {
     for instruction in instructions {
         let mixed =

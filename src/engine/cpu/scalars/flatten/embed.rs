@@ -12,7 +12,7 @@ use crate::shape::Value;
 
 /// Nanoseconds of a nest that is reported by itself, and may be shared by threads.
 const HEAVY: f64 = 4000.0;
-/// Nanoseconds for what a nest takes among instructions, beside its kernels and what it is passed.
+/// Nanoseconds that a nest takes among instructions, without its kernels and passed arguments.
 const EMBEDDED: f64 = 8.0;
 
 /// A nest that instructions run.
@@ -43,7 +43,8 @@ impl Flattener {
         EMBEDDED + (count as f64) / 3.0 + moved.map(|id| frame.ty(id).size() as f64).sum::<f64>()
     }
 
-    /// A nest of which kernels, which take about so many nanoseconds, do the work. What it writes is in memory from here on.
+    /// A nest whose work is done by kernels, which take about `cost` nanoseconds. The arrays that it writes are in memory from
+    /// here on.
     pub(super) fn embed(&mut self, frame: &mut Frame<'_>, nest: &Nest, cost: f64, continues: bool) -> Option<()> {
         (cost <= HEAVY).then_some(())?;
         let mut fills: Vec<(BufferId, Value)> = Vec::new();

@@ -139,7 +139,7 @@ impl Flattener {
         Some(())
     }
 
-    /// The registers of carries, each with that of its next value.
+    /// The registers of carries, each with the register of its next value.
     fn carried(
         &mut self,
         frame: &mut Frame<'_>,

@@ -277,8 +277,8 @@ impl Writer {
         text.close();
     }
 
-    /// Goes from the tile that was found to the group's own: then `ends` has what is carried behind the last whole span up to
-    /// it, `starts` what is carried into that span, and the half of `sums` from `other` on the tiles of the last window, each
+    /// Goes from the tile that was found to the group's own. Afterwards `ends` has the carries after the last whole span before
+    /// it, `starts` the carries into that span, and the half of `sums` from `other` on the tiles of the last window, each
     /// composed with those before it in its span. States how many tiles a window has.
     fn go_forward(
         &mut self,
