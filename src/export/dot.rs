@@ -49,13 +49,13 @@ pub fn dot(program: impl Into<Program>) -> String {
     graph.text
 }
 
-/// What the parameters and results of a body are.
+/// The roles of a body's parameters and results.
 struct Roles {
     parameters: Vec<String>,
     results: Vec<String>,
 }
 
-/// So many things of a kind.
+/// A count with the name of the things counted.
 fn numbered(kind: &str, count: usize) -> impl Iterator<Item = String> {
     (0..count).map(move |at| format!("{kind} {at}"))
 }
@@ -157,7 +157,7 @@ fn elements(array: &Array) -> String {
     }
 }
 
-/// What an operation is called, with what it does beside its operands.
+/// The name of an operation, with its attributes.
 fn description(op: &Op) -> String {
     let name = print::name(op);
     match op {
@@ -173,7 +173,7 @@ fn description(op: &Op) -> String {
     }
 }
 
-/// What an operand is to an operation, where operands are not alike.
+/// The role of an operand in an operation whose operands differ in role.
 fn operand(op: &Op, position: usize, operands: usize) -> Option<String> {
     let indexed = |first: &str| match position {
         0 => first.to_string(),

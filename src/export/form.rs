@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub(super) trait Form: Extension {
     /// Whether it has `build`, an array given element by element.
     const HAS_BUILD: bool;
-    /// A `build`, if the form has it.
+    /// A `build`, in the form that has it.
     fn build(extents: Shape, body: Arc<Body<Self>>) -> Option<Op<Self>>;
 }
 

@@ -1,4 +1,4 @@
-//! What a program that is read may be: what hostile input could make large is bounded by how long the input is.
+//! Limits on programs that are read: anything that hostile input could make large is bounded by the length of the input.
 
 use crate::affine::AffineMap;
 use crate::shape::Type;
@@ -27,7 +27,7 @@ impl Limits {
         Limits { left: ALLOWANCE.saturating_add(bytes.saturating_mul(FOR_EACH_BYTE)) }
     }
 
-    /// Takes from what is allowed.
+    /// Charges numbers against the allowance.
     fn charge(&mut self, numbers: usize) -> Result<(), String> {
         match self.left.checked_sub(numbers) {
             Some(left) => {
@@ -73,16 +73,16 @@ impl Limits {
         })
     }
 
-    /// Takes the coefficients of a map from what is allowed, before there is one.
+    /// Charges the coefficients of a map against the allowance, before the map is made.
     pub(super) fn coefficients(&mut self, rows: usize, columns: usize) -> Result<(), String> {
         self.charge(rows.saturating_mul(columns.saturating_add(1)).saturating_add(columns))
     }
 
-    /// The types of an operation's outputs, given those of its operands.
+    /// The types of an operation's outputs, from the types of its operands.
     ///
     /// # Errors
     ///
-    /// When the operands don't fit, which the message says with the operation's name.
+    /// When the operands don't fit; the message begins with the operation's name.
     pub(super) fn outputs<X: Extension>(&mut self, op: &Op<X>, operands: &[&[Type]]) -> Result<Types, String> {
         let named = |problem: String| format!("{}: {problem}", print::name(op));
         self.numbers(op, operands).map_err(named)?;
@@ -94,7 +94,7 @@ impl Limits {
         Ok(types)
     }
 
-    /// Checks what types say nothing of.
+    /// Checks numbers that types don't cover.
     fn numbers<X: Extension>(&self, op: &Op<X>, operands: &[&[Type]]) -> Result<(), String> {
         let too_many = |what: &str| Err(format!("there are not so many {what}"));
         match op {

@@ -1,7 +1,8 @@
 //! Exported programs: as text, as source in other languages, as data, as pictures.
 //!
-//! What is exported is a [`Program`]: a bulk program with the names of its parameters and results. Every exporter takes what
-//! becomes one: a staged function, also a derivative of one, `export::rust(&step)?`, or a `Program` that was read back.
+//! The exported unit is a [`Program`]: a bulk program with the names of its parameters and results. Every exporter takes
+//! anything that converts into one: a staged function, also a derivative of one, `export::rust(&step)?`, or a `Program` that
+//! was read back.
 
 mod dot;
 mod form;

@@ -77,13 +77,13 @@ struct Filled<'a> {
     procedure: &'a Procedure,
     /// The lines of the steps.
     steps: &'a [usize],
-    /// Those of the parameters.
+    /// The buffers of the parameters.
     parameters: &'a [usize],
 }
 
 impl Filled<'_> {
-    /// For each node the lines of the steps that fill its buffer. What has none is computed where it is needed: there the
-    /// lines are those of the nodes that it is an operand of.
+    /// For each node the lines of the steps that fill its buffer. A node without a buffer is computed where it is needed: its
+    /// lines are those of its users.
     fn lines(&self, body: &Body, buffer: impl Fn(NodeId) -> Option<BufferId>) -> Vec<Vec<usize>> {
         let mut filling: HashMap<BufferId, Vec<usize>> = HashMap::new();
         for (step, &line) in self.procedure.steps.iter().zip(self.steps) {
@@ -121,8 +121,7 @@ impl Writer {
         self.lines.push(Line::plain(Kind::Heading, depth, vec![Piece::Text(text)]));
     }
 
-    /// The steps of a procedure that runs so many times; results in their lines. The depth of this recursion is that of nested
-    /// bodies.
+    /// The steps of a procedure that runs so many times. Gives their lines. The recursion is as deep as bodies are nested.
     fn procedure(&mut self, procedure: &Procedure, depth: usize, times: f64) -> Vec<usize> {
         procedure.steps.iter().map(|step| self.step(procedure, step, depth, times)).collect()
     }

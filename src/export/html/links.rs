@@ -16,11 +16,11 @@ const LINKED: usize = 6;
 /// No more candidates are looked at for a line.
 const CANDIDATES: usize = 48;
 
-/// What is known of a line's node.
+/// Facts about a line's node.
 struct Known {
-    /// What it computes at the point, if it was run.
+    /// Its value at the point, if it was run.
     value: Option<Fingerprint>,
-    /// How it is computed from the parameters; of nodes of bodies nothing.
+    /// How it is computed from the parameters; `None` for nodes of bodies.
     structure: Option<u64>,
     /// The word of its operation.
     word: String,
@@ -30,7 +30,7 @@ struct Known {
     source: Option<usize>,
 }
 
-/// What is known of the lines of a stage; of those that are no nodes nothing.
+/// Facts about the lines of a stage; `None` for lines that are no nodes.
 pub(super) struct Seen {
     lines: Vec<Option<Known>>,
     /// Whether values are known.
@@ -38,13 +38,13 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// What is known of the lines of a program at a point.
+    /// The facts about the lines of a program at a point.
     pub(super) fn of(body: &Body<Build>, listing: &[Line], inputs: &Option<Vec<Array>>) -> Seen {
         let values = inputs.as_ref().and_then(|inputs| observe(body, listing, inputs));
         let has_values = values.is_some();
         let structures = structures(body);
         let mut values = values.unwrap_or_default().into_iter();
-        // The operation of an output stands before it, in the same body.
+        // The operation of an output comes before it, in the same body.
         let mut operations: HashMap<(Option<usize>, *const Body<Build>, NodeId), usize> = HashMap::new();
         let mut known = |(at, line): (usize, &Line)| {
             let value = values.next().flatten();
@@ -83,7 +83,7 @@ fn structures(body: &Body<Build>) -> Vec<u64> {
     hashes
 }
 
-/// The lines of a stage, to be found by what is known of them.
+/// An index of the lines of a stage by the facts about them.
 struct Index<'a> {
     seen: &'a Seen,
     /// Lines by type, in the order of their keys.

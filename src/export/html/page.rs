@@ -13,7 +13,7 @@ const OPEN: usize = 80;
 /// So many lines are a list: browsers put lists off that are not in view.
 const GROUP: usize = 64;
 
-/// A text in which nothing is markup.
+/// A text with its markup escaped.
 fn escaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for character in text.chars() {
@@ -41,7 +41,7 @@ fn unbroken(text: &str) -> String {
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The stage's letters: those of a line are followed by its number.
+/// The letter of a stage; the names of its lines are this letter and a number.
 fn letters(stage: usize) -> char {
     char::from(b'a' + (stage % 26) as u8)
 }
@@ -69,7 +69,7 @@ fn number(count: f64) -> String {
     }
 }
 
-/// What a stage has in all, in two lines.
+/// The totals of a stage, in two lines.
 fn totals(stage: &Stage) -> String {
     let nodes = stage.nodes.map(|nodes| counted(nodes as f64, "node"));
     let kernels = stage.kernels.map(|kernels| counted(kernels as f64, "kernel"));

@@ -10,16 +10,16 @@ use std::collections::HashMap;
 /// Bodies of loops and builds are shown in programs of no more nodes than this.
 const UNFOLDED: usize = 20_000;
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// A node of the program.
     Node,
-    /// A node of a body: what it costs is that of one run, and a part of what the operation around it costs.
+    /// A node of a body. Its cost is for one run, and a part of the cost of the enclosing operation.
     Inner,
     /// A Delta.
     Delta,
-    /// A buffer that is given.
+    /// A given buffer.
     Buffer,
     /// A kernel.
     Kernel,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
     InnerKernel,
     /// The results.
     Result,
-    /// What belongs to the line before.
+    /// A heading for the line before.
     Heading,
 }
 
@@ -37,14 +37,14 @@ pub(super) struct Line {
     pub(super) kind: Kind,
     pub(super) depth: usize,
     pub(super) name: String,
-    /// The types of what it results in.
+    /// The types of its results.
     pub(super) types: String,
     pub(super) pieces: Vec<Piece>,
     /// The lines of operands that are constants.
     pub(super) constants: Vec<usize>,
     /// Operations on floats.
     pub(super) operations: Option<f64>,
-    /// Of a node those of its results; of a kernel those that it reads and writes.
+    /// For a node, the bytes of its results; for a kernel, the bytes that it reads and writes.
     pub(super) bytes: Option<f64>,
     /// More text.
     pub(super) detail: String,
@@ -76,9 +76,9 @@ pub(super) struct Stage {
     pub(super) title: &'static str,
     pub(super) about: &'static str,
     pub(super) lines: Vec<Line>,
-    /// Nodes, those of bodies included.
+    /// Nodes, including those of bodies.
     pub(super) nodes: Option<usize>,
-    /// Kernels, those of loops counted once.
+    /// Kernels; those of loops count once.
     pub(super) kernels: Option<usize>,
     /// Operations on floats.
     pub(super) operations: f64,
@@ -86,7 +86,7 @@ pub(super) struct Stage {
     pub(super) bytes: f64,
 }
 
-/// A program as a stage, under the names of another one, and what is known of its lines at a point.
+/// A program as a stage, under the names of another one, and the facts about its lines at a point.
 pub(super) fn program(
     title: &'static str,
     about: &'static str,
@@ -110,7 +110,7 @@ pub(super) fn program(
         let types: Vec<String> = node.types.iter().map(|ty| ty.to_string()).collect();
         let types = if types.len() == 1 { types.concat() } else { format!("({})", types.join(", ")) };
         let bytes = node.types.iter().map(|ty| ty.size() as f64 * ty.dtype.bytes() as f64).sum();
-        // An output is a part of what was counted before.
+        // An output is a part of a value that was counted before.
         let bytes = if matches!(node.op, Op::Output(_)) { 0.0 } else { bytes };
         lines.push(Line {
             name: listed.name.clone(),
@@ -130,13 +130,13 @@ pub(super) fn program(
     (stage, seen)
 }
 
-/// Adds the Delta of the first result, given as text, to the stage that computes what it refers to: `values` results, and
-/// then `a0`, `a1`, ..
+/// Adds the Delta of the first result, given as text, to the stage that computes its operands: `values` results, and then `a0`,
+/// `a1`, ..
 pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: usize, parameters: &[String]) {
     let heading = "The Delta of the first result:".to_string();
     stage.lines.push(Line::plain(Kind::Heading, 0, vec![Piece::Text(heading)]));
     let first = stage.lines.len();
-    // The lines of nodes outside of bodies are in the order of the nodes.
+    // Lines of nodes outside of bodies are in the order of the nodes.
     let nodes: Vec<usize> = (0..first).filter(|&at| stage.lines[at].kind == Kind::Node).collect();
     let array = |number: usize| Some(nodes[*body.results.get(values + number)? as usize]);
     let mut names: HashMap<&str, usize> = HashMap::new();
@@ -168,7 +168,7 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
     }
 }
 
-/// A text in words of letters, digits and what joins them, and what is between them.
+/// Splits a text into words of letters, digits and the characters that join them, and the text between the words.
 fn words(text: &str) -> Vec<&str> {
     let is_part = |character: char| character.is_alphanumeric() || character == '_' || character == '.';
     let mut words = Vec::new();

@@ -1,4 +1,4 @@
-//! What a page shows: a program, and which gradient of it.
+//! The content of a page: a program, and the choice of its gradient.
 
 use super::kernels;
 use super::links::{Seen, link};
@@ -30,7 +30,7 @@ impl Stages {
         Stages { active: Some(active.min(self.source.body.arity())), ..self }
     }
 
-    /// What the page is called.
+    /// The title of the page.
     pub(super) fn title(&self) -> String {
         if self.source.name.is_empty() { "program".into() } else { self.source.name.clone() }
     }
@@ -100,7 +100,7 @@ impl Stages {
         Ok(stages)
     }
 
-    /// What the results of a stage are called.
+    /// The names of a stage's results.
     fn result_names(&self, stage: usize, stages: usize, results: usize, parameters: &[String]) -> Vec<String> {
         let values = self.source.body.results.len();
         let mut names: Vec<String> =
@@ -118,11 +118,11 @@ impl Stages {
     }
 }
 
-/// What is said of a stage.
+/// The text about a stage.
 struct Written {
     title: &'static str,
     about: &'static str,
-    /// The Delta as text, and how many results are before what it refers to.
+    /// The Delta as text, and the number of results before its operands.
     delta: Option<(String, usize)>,
 }
 

@@ -12,13 +12,13 @@ fn shown(stages: impl Into<Stages>) -> Vec<Stage> {
     stages.into().shown(Location::caller()).expect("a page")
 }
 
-/// The names of the lines that those of a name are linked to.
+/// The names of the lines that the lines of this name are linked to.
 fn linked<'a>(stages: &'a [Stage], stage: usize, name: &str) -> Vec<&'a str> {
     let lines = stages[stage].lines.iter().filter(|line| line.name == name);
     lines.flat_map(|line| &line.links).map(|&to| &stages[stage + 1].lines[to].name[..]).collect()
 }
 
-/// What the stages are called.
+/// The titles of the stages.
 fn titles(stages: &[Stage]) -> Vec<&str> {
     stages.iter().map(|stage| stage.title).collect()
 }
@@ -46,7 +46,7 @@ fn nodes_are_linked_by_what_they_compute() -> crate::Result<()> {
     assert_eq!(linked(&stages, 5, "p0"), ["b0"]);
     // `3 - i` has an operand that is written as a number.
     assert_eq!(stages[0].lines[4].constants, [3]);
-    // What the Delta refers to is where it is computed.
+    // The Delta's operands are lines of the stage that computes them.
     let delta: Vec<String> = stages[3]
         .lines
         .iter()

@@ -1,4 +1,4 @@
-//! What the nodes of a stage compute at a point, in short: nodes of different stages that compute the same are told by it.
+//! The values of the nodes of a stage at a point, in short form: nodes of different stages are matched by them.
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -59,7 +59,7 @@ fn array(ty: &Type, random: &mut Random) -> Array {
     }
 }
 
-/// What is kept of a node's elements: two weighted sums of them, whose weights go by position.
+/// The digest of a node's elements: two sums, weighted by position.
 #[derive(Clone, Debug)]
 pub(super) struct Fingerprint {
     pub(super) ty: Type,
@@ -82,7 +82,7 @@ impl Fingerprint {
             Value::I64(x) => x as f64,
             value => value.to_f64(),
         };
-        // Of what is no number it counts where it is.
+        // NaN and infinities count by position.
         let number = match number.is_finite() {
             true => number,
             false if number.is_nan() => 3.0e9,
@@ -108,7 +108,7 @@ impl Fingerprint {
         relative * self.magnitude
     }
 
-    /// Whether the values may be equal but for rounding.
+    /// Whether the values may be equal up to rounding.
     pub(super) fn is_close(&self, other: &Fingerprint) -> bool {
         let tolerance = self.tolerance().max(other.tolerance());
         let close = |at: usize| (self.sums[at] - other.sums[at]).abs() <= tolerance;
@@ -125,7 +125,7 @@ impl Fingerprint {
     }
 }
 
-/// The elements and operations of so many runs of a body. The depth of this recursion is that of nested bodies.
+/// The elements and operations of so many runs of a body. The recursion is as deep as bodies are nested.
 fn work(body: &Body<Build>, times: u128) -> u128 {
     let mut total: u128 = 0;
     for node in &body.nodes {
@@ -168,8 +168,9 @@ struct Frame {
 /// The frames that a value differs in, a bit for each.
 type Varying = u64;
 
-/// What the nodes of a program compute at a point, by line: of those in the bodies of `build`s and loops, for all elements
-/// and steps that they depend on, with an axis for each, as vectorising makes it. None where that would take too long.
+/// The values of the nodes of a program at a point, by line. Nodes in the bodies of `build`s and loops have a value for all
+/// elements and steps that they depend on, with an axis for each, as vectorising makes it. `None` where that would take too
+/// long.
 pub(super) fn observe(body: &Body<Build>, lines: &[Line], inputs: &[Array]) -> Option<Vec<Option<Fingerprint>>> {
     if work(body, 1).saturating_add(body.cost().float_operations) > WORK {
         return None;
@@ -195,7 +196,7 @@ struct Observer {
 }
 
 impl Observer {
-    /// Runs a body; results in the values of its results. The depth of this recursion is that of nested bodies.
+    /// Runs a body, and gives its results. The recursion is as deep as bodies are nested.
     fn body(
         &mut self,
         owner: Option<usize>,
@@ -336,8 +337,8 @@ fn inner(varying: &[Varying], args: &[NodeId]) -> Vec<Varying> {
     args.iter().map(|&arg| varying[arg as usize]).collect()
 }
 
-/// Stands for what a loop results in that may not end: it follows from what is given to it, and is the same whatever the
-/// loop is made of.
+/// Stands in for the results of a loop that may not end: they follow from the loop's operands, and are the same however the
+/// loop is built.
 fn invented(operands: &[Array], types: &[Type]) -> Vec<Array> {
     let mut seed = 11u64;
     for operand in operands {

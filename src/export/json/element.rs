@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 /// Integers up to here are numbers of JSON in every language.
 const EXACT: u64 = 1 << 53;
 
-/// A number where JSON has it, else a string.
+/// A number where JSON can express it, else a string.
 pub(super) fn to_json(value: Value) -> Json {
     let special = match value {
         Value::F32(x) if x.is_nan() && x.to_bits() != f32::NAN.to_bits() => Some(format!("NaN#{:08x}", x.to_bits())),
@@ -20,7 +20,7 @@ pub(super) fn to_json(value: Value) -> Json {
     };
     match (special, value) {
         (Some(text), _) => Json::from(text),
-        // The number that the element is, of which there is one.
+        // The exact number that the element is.
         (None, Value::F32(x)) => Json::from(f64::from(x)),
         (None, Value::F64(x)) => Json::from(x),
         (None, Value::I32(x)) => Json::from(x),

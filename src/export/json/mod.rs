@@ -51,9 +51,8 @@ pub fn json_source(program: impl Into<Program<Build>>) -> String {
 ///
 /// # Errors
 ///
-/// [`Error::Parse`] where the text is no JSON or lacks fields of the schema, [`Error::Schema`] where the document is of
-/// another format or version, or where what it says does not fit together. JSON may be nested 128 deep, which are more
-/// than 20 bodies in each other.
+/// [`Error::Parse`] where the text is no JSON or lacks fields of the schema, [`Error::Schema`] where the document has another
+/// format or version, or is inconsistent. JSON may be nested 128 deep, which allows more than 20 nested bodies.
 pub fn from_json(text: &str) -> Result<Program> {
     read::<Never>(text)
 }

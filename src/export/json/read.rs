@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What does not fit, and the way there from the outside.
+/// A mismatch, and the path to it from the outside.
 struct Problem {
     text: String,
     path: String,
@@ -28,7 +28,7 @@ fn problem<T>(text: impl Into<String>) -> Read<T> {
     Err(Problem { text: text.into(), path: String::new() })
 }
 
-/// What is read in a part of a document: its problems are found by the way to that part.
+/// A value read in a part of a document: its problems get the part's path.
 trait Within<T> {
     fn within(self, part: &str) -> Read<T>;
 }
@@ -104,7 +104,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A body. The depth of this recursion is that of nested bodies, which that of the JSON bounds.
+    /// A body. The recursion is as deep as bodies are nested, which the JSON parser bounds.
     fn body<X: Form>(&mut self, body: schema::Body) -> Read<Body<X>> {
         let mut types = self.types(&body.parameters).within("parameters")?;
         let parameters = types.len();

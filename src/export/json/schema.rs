@@ -5,11 +5,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What every document of the format says of itself.
+/// The identification of every document of the format.
 pub(super) const FORMAT: &str = "deltaray program";
 pub(super) const VERSION: u64 = 1;
 
-/// What is read first, whatever else there is.
+/// The part that is read first, whatever else there is.
 #[derive(Deserialize)]
 pub(super) struct Header {
     pub(super) format: String,

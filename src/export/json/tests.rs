@@ -1,4 +1,4 @@
-//! What reading JSON does beyond the programs of the corpus: documents that are no programs, and elements of all kinds.
+//! Reading JSON beyond the programs of the corpus: documents that are no programs, and elements of all kinds.
 
 use super::{from_json, from_json_source, json};
 use crate::concrete::{Array, Scalar};

@@ -59,7 +59,7 @@ struct Constants {
 }
 
 impl Constants {
-    /// A body. The depth of this recursion is that of nested bodies.
+    /// A body. The recursion is as deep as bodies are nested.
     fn body<X: Extension>(&mut self, body: &Body<X>) -> schema::Body {
         let types = |positions: Range<usize>| positions.map(|at| ty(body.parameter_type(at))).collect();
         schema::Body {

@@ -15,7 +15,7 @@ use crate::sparse::Pattern;
 
 /// A program as source of C99: a header and a file.
 ///
-/// Functions are those that CasADi's generated code has, `NAME` being the program's name:
+/// The functions have the interface of CasADi's generated code; `NAME` is the program's name:
 ///
 /// - `int NAME(const double **arg, double **res, long long int *iw, double *w, int mem)` computes the results from the
 ///   arguments: 0, or 1 where a loop had more steps than there is memory to go back over. `w` and `iw` are memory of its own;
@@ -23,7 +23,7 @@ use crate::sparse::Pattern;
 ///   not wanted. `mem` is ignored.
 /// - `NAME_n_in()`, `NAME_n_out()`: how many arguments and results there are; `NAME_name_in(i)`, `NAME_name_out(i)`: their
 ///   names; `NAME_type_in(i)`, `NAME_type_out(i)`: their element types and shapes, as deltaray prints them.
-/// - `NAME_sparsity_in(i)`, `NAME_sparsity_out(i)`: CasADi's description of a matrix, dense but for
+/// - `NAME_sparsity_in(i)`, `NAME_sparsity_out(i)`: CasADi's description of a matrix, dense except with
 ///   [`CSource::with_sparsity`]. CasADi counts by columns, and arrays are row-major, so a matrix of m rows and n columns is
 ///   described as its transpose; arrays of higher rank are matrices whose rows are all axes but the last.
 /// - `NAME_work(&sz_arg, &sz_res, &sz_iw, &sz_w)`: the lengths of `arg`, `res`, `iw` and `w`.
@@ -32,9 +32,9 @@ use crate::sparse::Pattern;
 pub struct CSource {
     /// The name of the function, from which those of the files are made.
     pub name: String,
-    /// What stands in `name.h`.
+    /// The text of `name.h`.
     pub header: String,
-    /// What stands in `name.c`, which includes that.
+    /// The text of `name.c`, which includes the header.
     pub source: String,
 }
 
@@ -109,7 +109,7 @@ impl CSource {
         }
         source.open(&interface.arrays);
         let mut all: Vec<String> = names.arguments.iter().chain(&names.results).cloned().collect();
-        // Memory of floats is taken from `w`, that of other types from `iw`.
+        // Memory for floats is taken from `w`, for other types from `iw`.
         let (mut floats, mut integers) = (0, 0);
         for (dtype, count) in run.scratch() {
             let (from, start) = if dtype.is_float() { ("w", &mut floats) } else { ("iw", &mut integers) };

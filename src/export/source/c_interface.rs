@@ -1,4 +1,4 @@
-//! The interface of C files: that of the functions that CasADi writes.
+//! The interface of C files: the same as that of CasADi's functions.
 
 use super::file_names::FileNames;
 use crate::shape::{DType, Type};
@@ -8,7 +8,7 @@ use crate::source::text::Text;
 use crate::sparse::Pattern;
 use crate::term::Body;
 
-/// The heads of a file's functions, and what is said of them.
+/// The heads of a file's functions, and the comments about them.
 pub(super) struct CInterface<'p> {
     name: &'p str,
     arguments: Vec<(&'p String, &'p Type)>,
@@ -68,7 +68,7 @@ impl<'p> CInterface<'p> {
         CInterface { name, arguments, results, all_double, arrays, general, queries }
     }
 
-    /// What stands in the header.
+    /// The content of the header.
     pub(super) fn header(&self) -> Text {
         let mut header = Text::default();
         let name = self.name;
@@ -122,7 +122,7 @@ impl<'p> CInterface<'p> {
         patterns: &[(usize, &Pattern)],
         mut behind: [usize; 2],
     ) {
-        // Results that are not wanted are written to memory behind that of the function.
+        // Unwanted results are written to memory after the function's own.
         source.open(&self.general);
         source.lines(["(void)arg;", "(void)res;", "(void)mem;"]);
         let mut passed: Vec<String> = (0..self.arguments.len()).map(|at| format!("arg[{at}]")).collect();

@@ -28,7 +28,7 @@ fn is_made(name: &str, function: &str) -> bool {
 }
 
 impl FileNames {
-    /// The nearest names to those of a program that mean nothing else.
+    /// The nearest names to those of a program that have no other meaning.
     pub(super) fn new(program: &Program, words: &Words, fallback: &str) -> FileNames {
         let name = if program.name.is_empty() { fallback } else { &program.name };
         let function = Identifiers::without(words.anywhere.iter().chain(&words.functions)).choose(name);

@@ -28,16 +28,16 @@ pub fn rust(program: impl Into<Program>) -> Result<String> {
     RustOptions::default().export(program)
 }
 
-/// A program as source of C99: a function that is called as those of CasADi are, in one `.c` and one `.h` file.
+/// A program as source of C99: a function with CasADi's calling convention, in one `.c` and one `.h` file.
 ///
 /// # Errors
 ///
-/// When the program has an operation that the language can't express, which is named.
+/// When the program has an operation that the language can't express; the error names it.
 pub fn c(program: impl Into<Program>) -> Result<CSource> {
     CSource::new(&program.into(), &[])
 }
 
-/// The bytes of all arrays and all memory of a function are fewer than this: so sums of sizes are numbers of C.
+/// All arrays and all memory of a function have fewer bytes than this, so that sums of sizes fit the integers of C.
 const MOST_BYTES: u128 = 1 << 59;
 
 /// Checks that the arrays of a program, and the memory that it takes, can be counted.

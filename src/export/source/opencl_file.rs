@@ -20,7 +20,7 @@ use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A program as source of OpenCL C 1.2, and a launch plan: what a host program needs to run it.
+/// A program as source of OpenCL C 1.2, and a launch plan with everything that a host program needs to run it.
 ///
 /// The plan is JSON:
 ///
@@ -41,7 +41,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct OpenClSource {
     /// The kernels, for one build of a program.
     pub kernels: String,
-    /// What the host does, as JSON.
+    /// The host's actions, as JSON.
     pub plan: String,
 }
 

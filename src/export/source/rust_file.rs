@@ -13,18 +13,17 @@ use crate::source::text::Text;
 
 /// How programs are written in Rust: for the standard library, unless said otherwise.
 ///
-/// What is written is a function `name` over slices, constants with the lengths of the memory that it needs beside, and a
-/// module `name_parts` with what these need. Results come behind the parameters, and memory at the end: `scratch` of `f64`
-/// always, of length 0 where none is needed (or `scratch_f32`, of a program whose floats are all `f32`), and then that of
-/// other element types where it is needed:
+/// The output is a function `name` over slices, with constants for the lengths of its memory, and a module `name_parts` with
+/// helpers. Results follow the parameters, and memory comes last: `scratch` of `f64` always, of length 0 where none is needed
+/// (or `scratch_f32`, if all floats of the program are `f32`), and then memory of other element types where it is needed:
 ///
 /// ```text
 /// pub const LOSS_GRAD_SCRATCH: usize = 12;
 /// pub fn loss_grad(x: &[f64], out_value: &mut [f64], out_gradient: &mut [f64], scratch: &mut [f64])
 /// ```
 ///
-/// Arrays are row-major. A slice that is too short is a panic, of one that is too long the rest is ignored. It compiles
-/// with Rust 1.85 and later, has no `unsafe`, and allocates nothing.
+/// Arrays are row-major. A slice that is too short causes a panic; the rest of one that is too long is ignored. The code
+/// compiles with Rust 1.85 and later, has no `unsafe`, and allocates nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RustOptions {
     without_std: bool,

@@ -1,6 +1,6 @@
 //! Words that mean something else where programs are written as Rust, C, or OpenCL C.
 
-/// Words of Rust, some names that every program knows, and those of crates.
+/// Words of Rust, some names that every program knows, and names of crates.
 const RUST: &str = "
     as async await box break const continue crate dyn else enum extern false fn for gen if impl in let loop match
     mod move mut pub ref return self static struct super trait true try type union unsafe use where while yield
@@ -45,7 +45,7 @@ const MATHEMATICS: &str = "
     fmax fmin fma exp10 pow10 sincos
 ";
 
-/// Headers, of which programs would hide some, where files are looked for beside them.
+/// Headers. Programs could hide some of them, where the compiler looks for files beside them.
 const FILES: &str = "
     assert complex ctype errno fenv float inttypes limits locale math setjmp signal stdarg stdbool stddef stdint
     stdio stdlib string tgmath time wchar wctype unistd
@@ -82,13 +82,13 @@ const MORE_MATHEMATICS: &str = "
     totalorder canonicalize fromfp ufromfp fadd fsub fmul fdiv fsqrt ffma dadd dsub dmul ddiv dsqrt dfma
 ";
 
-/// Words that mean something in OpenCL C beside those of C, and functions of its own with names that programs may have.
+/// Words that mean something in OpenCL C in addition to those of C, and built-in functions with names that programs may have.
 const OPENCL: &str = "
     kernel global local constant half uchar ushort uint ulong item distance length normalize cross dot mix step
     sign select mad max min clamp degrees radians
 ";
 
-/// Names that arrays can not have, and those that functions can not have beside.
+/// Names that arrays can't have, and further names that functions can't have.
 pub(super) struct Words {
     pub(super) anywhere: Vec<String>,
     pub(super) functions: Vec<String>,

@@ -32,8 +32,8 @@ struct Added {
     positions: Positions,
 }
 
-/// Sums and differences that add what is zero but at some positions: only these positions of the target change. Beside them the
-/// nodes that are made for that alone.
+/// Sums and differences whose addend is zero except at some positions: only these positions of the target change. Also the
+/// nodes that are made for these alone.
 fn added(body: &Body) -> (HashMap<NodeId, Added>, HashSet<NodeId>) {
     let uses = body.use_counts();
     let is_alone = |id: NodeId| uses[id as usize] == 1;
@@ -66,7 +66,7 @@ fn added(body: &Body) -> (HashMap<NodeId, Added>, HashSet<NodeId>) {
     (sums, parts)
 }
 
-/// The result axis of each axis of a node's operand, of which the node is a view that permutes the axes.
+/// The result axis of each axis of a node's operand; the node is a view that permutes the axes.
 fn permutation(body: &Body, id: NodeId) -> Axes {
     match &body.node(id).op {
         Op::View(map) => map.permutation().expect("it permutes the axes"),
@@ -170,7 +170,7 @@ fn operation(writer: &mut Writer, op: &Op, operands: &[&Handle], differ: bool) -
     Ok(vec![one])
 }
 
-/// A sum of products: labels of both operands are batches where the result has them, and summed where not.
+/// A sum of products. Labels of both operands are batches if the result has them, and summed otherwise.
 fn contract(writer: &mut Writer, contraction: &Contraction, a: &Handle, b: &Handle) -> Handle {
     let Contraction { left, right, result } = contraction;
     let at = |labels: &[Label], label: Label| labels.iter().position(|&other| other == label);

@@ -261,8 +261,8 @@ impl Writer {
         self.define(ty, &text)
     }
 
-    /// The products of two operands, summed: over pairs of axes that run together in the result or not. The result has the
-    /// first ones, and then those of each operand that are in no pair.
+    /// The summed products of two operands, over pairs of axes. The result keeps the batch pairs first, and then the axes of
+    /// each operand that are in no pair.
     pub(super) fn dot(&mut self, operands: [&Handle; 2], batch: [&[usize]; 2], summed: [&[usize]; 2]) -> Handle {
         let free = |side: usize| {
             let axes = 0..operands[side].ty.rank();
@@ -282,7 +282,7 @@ impl Writer {
         self.define(ty, &text)
     }
 
-    /// Reads at positions, which are a row of indices each. Those outside are moved inside.
+    /// Reads at positions, each given as a row of indices. Positions outside are moved inside.
     pub(super) fn gather(&mut self, a: &Handle, indices: &Handle, indexing: &Indexing) -> Handle {
         let mut shape: Shape = indices.ty.shape[..indexing.positions].into();
         let is_whole = |&axis: &usize| !indexing.indexed.contains(&axis);
@@ -305,7 +305,7 @@ impl Writer {
         self.define(ty, &text)
     }
 
-    /// Adds at positions, which are a row of indices each; of booleans, or. Those outside are ignored.
+    /// Adds at positions, each given as a row of indices; for booleans, or. Positions outside are ignored.
     pub(super) fn scatter(
         &mut self,
         target: &Handle,
@@ -345,8 +345,8 @@ impl Writer {
         self.region(|writer| inside(writer, &parameters))
     }
 
-    /// Sorts arrays of one shape together, along an axis, keeping the order of what is equal. The order is one of two elements
-    /// of each: those of the first array, those of the second, and so on.
+    /// Sorts arrays of one shape together, along an axis, keeping the order of equal elements. The order compares two elements
+    /// of each array: first those of the first array, then those of the second, and so on.
     pub(super) fn sort(
         &mut self,
         arrays: &[&Handle],

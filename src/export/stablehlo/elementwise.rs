@@ -1,4 +1,4 @@
-//! Elementwise operations: most are one of StableHLO, some are composed, so that edge cases are those of this library.
+//! Elementwise operations: most are a single one of StableHLO, some are composed, so that edge cases follow this library.
 
 use super::writer::{Handle, Writer};
 use crate::operation::{Binary, Comparison, Unary};
@@ -100,7 +100,8 @@ fn widened(
     writer.convert(&result, dtype)
 }
 
-/// The derivative of this order of the digamma function. What the dialect leaves open at 0 and at the infinities is stated.
+/// The derivative of this order of the digamma function. Values that the dialect leaves open, at 0 and at the infinities, are
+/// set explicitly.
 fn polygamma(writer: &mut Writer, x: &Handle, order: u32) -> Handle {
     let zero = writer.number(x, 0.0);
     if order == 0 {
@@ -191,7 +192,7 @@ pub(super) fn binary(writer: &mut Writer, op: Binary, a: &Handle, b: &Handle) ->
     writer.elementwise(plain, &[a, b])
 }
 
-/// The same numbers, of which no zero has a sign. The sum with 0 would say so too, but compilers take it for the number itself.
+/// The same numbers with zeros made positive. Adding 0 would do it too, but compilers remove the addition.
 fn unsigned(writer: &mut Writer, a: &Handle) -> Handle {
     let zero = writer.number(a, 0.0);
     let is_zero = writer.compare(Comparison::Equal, a, &zero);
@@ -240,7 +241,7 @@ fn division(writer: &mut Writer, op: Binary, a: &Handle, b: &Handle) -> Handle {
     }
 }
 
-/// Bits moved by a number of places that may be negative or more than there are.
+/// Bits shifted by a number of places that may be negative or exceed the width.
 fn shift(writer: &mut Writer, op: Binary, a: &Handle, places: &Handle) -> Handle {
     let width = 8 * a.ty.dtype.bytes() as i64;
     let zero = writer.number(a, 0.0);
@@ -291,7 +292,8 @@ fn logaddexp(writer: &mut Writer, a: &Handle, b: &Handle) -> Handle {
     writer.elementwise("add", &[&high, &rest])
 }
 
-/// Conversion of the element type. What StableHLO leaves open, floats that are no such integers, is stated.
+/// Conversion of the element type. Conversions that StableHLO leaves open, of floats outside the integers' range, are set
+/// explicitly.
 pub(super) fn cast(writer: &mut Writer, a: &Handle, dtype: DType) -> Handle {
     match (a.ty.dtype, dtype) {
         (from, to) if from == to => a.clone(),

@@ -73,8 +73,8 @@ pub(super) fn scatter(writer: &mut Writer, updates: &Handle, indices: &[&Handle]
     scatter_add(writer, &zeros, &axes, updates, indices)
 }
 
-/// A target, to which updates are added at positions, of which there are some arrays; those outside are ignored. These are the
-/// target's axes in the order of those arrays, and of the updates' axes then.
+/// Adds updates to a target at positions, given by some arrays; positions outside are ignored. `axes` are the target's axes in
+/// the order of those arrays, followed by the axes of the updates.
 pub(super) fn scatter_add(
     writer: &mut Writer,
     target: &Handle,
@@ -95,7 +95,7 @@ pub(super) fn scatter_add(
     writer.scatter(target, &rows, &updates, &indexing, adding)
 }
 
-/// What a scatter does that adds to elements.
+/// The body of a scatter that adds to elements.
 pub(super) fn adding(writer: &mut Writer, operands: &[Handle]) -> Handle {
     let operation = if operands[0].ty.dtype == DType::Bool { "or" } else { "add" };
     writer.elementwise(operation, &[&operands[0], &operands[1]])

@@ -1,4 +1,4 @@
-//! Loops and conditionals. Their bodies are regions, which use what is outside by its name.
+//! Loops and conditionals. Their bodies are regions, which refer to outside values by name.
 
 use super::body::body;
 use super::writer::{Handle, Writer};
@@ -53,9 +53,9 @@ pub(super) struct Pass<'a> {
     pub(super) count: usize,
     /// Whether the first is the last slice.
     pub(super) reverse: bool,
-    /// What is read slice by slice.
+    /// The arrays that are read slice by slice.
     pub(super) slices: &'a [Handle],
-    /// The types of what is written slice by slice.
+    /// The types of the slices that are written.
     pub(super) written: &'a [Type],
 }
 

@@ -14,17 +14,17 @@ use crate::export::Program;
 use crate::export::names::Identifiers;
 use writer::{Handle, Writer, list, tensor};
 
-/// What can not be said of an operation.
+/// The error for an operation that can't be expressed.
 fn problem(operation: &str, problem: impl Into<String>) -> Error {
     Error::Export { target: "StableHLO", operation: operation.into(), problem: problem.into() }
 }
 
 /// The program as a StableHLO module: the text of one function, `@main`.
 ///
-/// The function takes the program's parameters, in their order and by their names, and returns its results, whose names stand
-/// in a comment. Types are those of the program, with `i1` for booleans. What it means is what the program means: reads
-/// outside are 0, integers are divided and casts saturate as here. A few functions, as the error function, are operations of
-/// the dialect CHLO, which the StableHLO project defines too, and which its consumers expand.
+/// The function takes the program's parameters, in their order and by their names, and returns its results, whose names are in
+/// a comment. Types are those of the program, with `i1` for booleans. The meaning is the program's: reads outside are 0, and
+/// integer division and saturating casts work as here. A few functions, as the error function, are operations of the dialect
+/// CHLO, which the StableHLO project defines too, and which its consumers expand.
 ///
 /// ```
 /// use deltaray::prelude::*;

@@ -1,8 +1,8 @@
-//! Loops that are gone through several times.
+//! Loops with several sweeps.
 //!
-//! Where the number of steps is known there is a tape: an array of what is kept, a slice for each step. Where it is not, no
-//! array could hold what is kept. So what a later sweep reads of a step, the earlier ones compute again, from a snapshot of
-//! what they carried before an earlier step. There is room for so many snapshots; when it is full, every second one is
+//! If the number of steps is known there is a tape: an array of the kept values, with a slice for each step. If not, no array
+//! could hold them. Then the values that a later sweep reads of a step are recomputed by the earlier ones, from a snapshot of
+//! their carries before an earlier step. The number of snapshots is limited; when the limit is reached, every second one is
 //! dropped, and from there on half as many are taken.
 
 use super::body::body;
@@ -50,12 +50,12 @@ impl Counted<'_> {
         for (at, (sweep, start)) in self.sweeps.sweeps.iter().zip(starts).enumerate() {
             let reads: Vec<Handle> = sweep.reads.iter().filter_map(|&(from, kept)| tapes[from][kept].clone()).collect();
             let kept = self.sweeps.read_later(at);
-            // What nobody reads of what the body keeps is not written.
+            // Kept values without a reader are not written.
             let is_written = |position: &usize| kept.get(*position - sweep.carries).copied().unwrap_or(true);
             let positions: Vec<usize> = (sweep.carries..sweep.body.results.len()).filter(is_written).collect();
             let ty = |&position: &usize| sweep.body.node(sweep.body.results[position]).ty().clone();
             let written: Vec<Type> = positions.iter().map(ty).collect();
-            // Tapes are as long as the loop and read by the number of a step: so they may be written as its slices are.
+            // Tapes are as long as the loop and read by the number of a step, so they may be written like its slices.
             let reverse = self.sweeps.reverse != (at % 2 == 1);
             let slices = [&inputs[at][..], &reads].concat();
             let pass = Pass { count: self.count, reverse, slices: &slices, written: &written };
@@ -95,9 +95,9 @@ fn room(checkpoints: Checkpoints, starts: &[Vec<Handle>]) -> usize {
     }
 }
 
-/// What a sweep carried before every so many steps.
+/// The carries of a sweep before every so many steps.
 struct Snapshots {
-    /// How many, as a rank-0 `i64`.
+    /// The distance in steps, as a rank-0 `i64`.
     distance: Handle,
     /// The carries, stacked.
     states: Vec<Handle>,
@@ -171,7 +171,7 @@ impl Open<'_> {
         Snapshots { distance: writer.position(1), states: types.iter().map(|ty| writer.zeros(ty)).collect() }
     }
 
-    /// The snapshots with that of a state before this step, if there is to be one.
+    /// The snapshots, with the state before this step added if it is due.
     fn taken(
         &self,
         writer: &mut Writer,
@@ -218,7 +218,7 @@ impl Open<'_> {
         if sweep.is_multiple_of(2) { number.clone() } else { mirrored(writer, number, count) }
     }
 
-    /// All steps of a sweep: what it carries last, and its snapshots, if later sweeps read what it keeps.
+    /// All steps of a sweep: its last carries, and its snapshots, if later sweeps read its kept values.
     fn whole(
         &self,
         writer: &mut Writer,
@@ -240,7 +240,7 @@ impl Open<'_> {
         })
     }
 
-    /// What a sweep carries after a step.
+    /// The carries of a sweep after a step.
     fn next(
         &self,
         writer: &mut Writer,
@@ -257,7 +257,7 @@ impl Open<'_> {
         Ok(values)
     }
 
-    /// What the sweeps before one keep of a step, as far as the sweep needs it.
+    /// The values that earlier sweeps keep of a step, as far as this sweep needs them.
     fn kept(
         &self,
         writer: &mut Writer,

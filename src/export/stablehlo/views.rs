@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::operation::Comparison;
 use crate::shape::{Axes, DType, Shape, Type, size, strides};
 
-/// What a result axis reads along a source axis: positions `start + step · j` of the source for `j` from `before` to before
+/// The read of a result axis along a source axis: positions `start + step · j` of the source for `j` from `before` to before
 /// `extent − after`, and nothing elsewhere.
 #[derive(Clone, Copy)]
 struct Line {
@@ -135,7 +135,7 @@ pub(super) fn view(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<H
     Ok(writer.broadcast(&turned, map.result(), &columns))
 }
 
-/// The distance of positions, of which there is none between fewer than two.
+/// The distance between positions; 1 if there is only one position.
 fn step_within(line: &Line) -> usize {
     if line.low == line.high { 1 } else { line.step }
 }

@@ -52,8 +52,8 @@ pub(super) fn tensor(ty: &Type) -> String {
     text + element(ty.dtype) + ">"
 }
 
-/// A float as a literal: in decimals, of which the shortest that read back as the number always have a point here, or, where
-/// there are none, its bits.
+/// A float as a literal: the shortest decimals that read back as the number, which always have a point here, or the bits of an
+/// infinity or NaN.
 fn float(x: f64, bits: String) -> String {
     if !x.is_finite() {
         return bits;
@@ -118,7 +118,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// What was written.
+    /// The written text.
     pub(super) fn finish(self) -> String {
         self.text
     }
@@ -132,7 +132,7 @@ impl Writer {
         self.text.push('\n');
     }
 
-    /// What is written inside, further to the right.
+    /// Writes `inside` indented.
     pub(super) fn indented<T>(&mut self, inside: impl FnOnce(&mut Writer) -> T) -> T {
         self.indentation += 1;
         let result = inside(self);

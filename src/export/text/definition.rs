@@ -202,7 +202,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let mut captures = Captures::default();
         let mut bodies = Vec::new();
         if count.is_none() {
-            // Its parameters are the first sweep's carries, of which nothing is known yet.
+            // Its parameters are the first sweep's carries, whose types are not known yet.
             self.word("while")?;
             let parameters = self.lambda()?;
             let mut open = self.body(parameters, captures, false, Reader::block_or_line)?;

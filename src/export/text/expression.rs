@@ -14,9 +14,9 @@ use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// What an expression is, before it is an operand: what stands around it may have a say.
+/// An expression before it becomes an operand: its context may still affect it.
 pub(super) enum Term<'t> {
-    /// A bare literal, which has the shape and perhaps the element type of what stands beside it.
+    /// A bare literal, which takes the shape and perhaps the element type of the operand beside it.
     Literal(Literal<'t>),
     /// A node of the body.
     Node(NodeId),
@@ -65,7 +65,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.list(")", Reader::operand)
     }
 
-    /// An elementwise operation, of which some operands have one element type.
+    /// An elementwise operation; the operands in `alike` have one element type.
     fn elementwise(&mut self, op: Op<X>, terms: Vec<Term<'t>>, alike: Range<usize>, place: usize) -> Read<Term<'t>> {
         let mut nodes: SmallVec<[Option<NodeId>; 3]> = SmallVec::new();
         let mut literals: SmallVec<[Option<Literal<'t>>; 3]> = SmallVec::new();
@@ -297,7 +297,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.views_of(term)
     }
 
-    /// A term as views of a node, of which there may be none yet.
+    /// A term as views of a node, possibly without any views.
     fn views_of(&mut self, term: Term<'t>) -> Read<(NodeId, Vec<AffineMap>)> {
         match term {
             Term::Views(node, maps) => Ok((node, maps)),

@@ -40,11 +40,11 @@ pub(super) struct Frame<'t, X> {
     captures: Captures,
     /// For nodes of the frame around, the node here, and the position among the captures.
     captured: HashMap<NodeId, (NodeId, usize)>,
-    /// Whether nothing of the frames around this one can be referred to.
+    /// Whether references to outer frames are forbidden.
     closed: bool,
-    /// Which let, in the order of the text, gives a node its name.
+    /// The let, numbered in the order of the text, that names each node.
     lets: HashMap<NodeId, usize>,
-    /// How many lets there are.
+    /// The number of lets.
     count: usize,
     /// Constants whose elements are all equal, which are written anew wherever they are used.
     constants: HashMap<Array, NodeId>,
@@ -123,7 +123,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(Open { frame, results })
     }
 
-    /// What a body and its siblings refer to, for the next of them.
+    /// The captures of a body and its siblings, for the next sibling.
     pub(super) fn captures(open: &mut Open<'t, X>) -> Captures {
         std::mem::take(&mut open.frame.captures)
     }
@@ -159,7 +159,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(())
     }
 
-    /// Notes that a let gives these nodes their names, the first of which is what it defines.
+    /// Notes that a let names these nodes; it defines the first of them.
     pub(super) fn note_let(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
         let frame = self.top();
         let number = frame.count;
@@ -199,7 +199,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(node)
     }
 
-    /// Adds an operation to the innermost body. What does not fit is reported at a place of the text.
+    /// Adds an operation to the innermost body. A mismatch is reported at a place of the text.
     pub(super) fn add(&mut self, op: Op<X>, args: &[NodeId], place: usize) -> Read<NodeId> {
         let frame = self.frames.last().expect("bodies are read in frames");
         let types = {
@@ -261,8 +261,8 @@ impl<X: Form> Frame<'_, X> {
 
     /// The order of the nodes that are neither parameters nor captures.
     ///
-    /// A program prints by a walk over its arena, in which a let whose name is used once is written when its user is come
-    /// to, which may stand in a later line: that is why such a user stands directly behind its last let.
+    /// A program prints by a walk over its arena. A let whose name is used once is written when the walk reaches its user,
+    /// which may stand in a later line: that is why such a user comes directly after its last let.
     fn order(&self, results: &[NodeId]) -> Vec<usize> {
         let count = self.nodes.len();
         let is_parameter = |at: usize| matches!(self.nodes[at].op, Op::Parameter(_));

@@ -6,7 +6,7 @@ use crate::concrete::{Array, Data, Scalar};
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::print::DTYPES;
 
-/// A number as it is spelled; its element type may be that of what stands beside it.
+/// A number as it is spelled; it may take its element type from the operand beside it.
 #[derive(Clone, Copy)]
 pub(super) struct Literal<'t> {
     /// Digits, `inf`, `NaN`, `true` or `false`, without the sign and the ending.
@@ -35,7 +35,8 @@ impl Literal<'_> {
         self.dtype().is_integer()
     }
 
-    /// Its value as an element of a type: that of its ending, or else the given one, or else that of its spelling.
+    /// Its value as an element of a type: the type of its ending, or else the given one, or else the one that its spelling
+    /// implies.
     pub(super) fn value(&self, dtype: Option<DType>) -> Read<Value> {
         let dtype = self.ending.or(dtype).unwrap_or(self.dtype());
         let spelled = match self.negative {
@@ -60,7 +61,7 @@ impl Literal<'_> {
     }
 }
 
-/// A float, which is infinite only where that is how it is spelled; what is spelled as an integer is one too.
+/// A float. It is infinite only if spelled so; an integer spelling is accepted too.
 fn float<T: Scalar + std::str::FromStr>(spelled: &str) -> Option<T> {
     let is_named = spelled.ends_with("inf") || spelled.ends_with("NaN");
     spelled.parse().ok().filter(|x: &T| is_named || x.into_value().to_f64().is_finite())
@@ -119,7 +120,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let (mut shape, mut elements) = (Shape::new(), Vec::new());
         // How many parts the lists that are open have so far.
         let mut open: Vec<usize> = Vec::new();
-        // Whether the depth of elements is known: that of the first.
+        // Whether the depth of elements is known: the first element determines it.
         let mut is_known = false;
         loop {
             if self.is_symbol("[") || self.token().kind == Kind::At {
@@ -190,7 +191,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 }
 
-/// The array of elements of one type, of which there is one at least.
+/// The array of elements of one type; there is at least one.
 fn array(shape: &[usize], elements: &[Value]) -> Array {
     fn collected<T: Scalar>(shape: &[usize], elements: &[Value]) -> Array {
         debug_assert_eq!(elements.len(), size(shape));

@@ -18,11 +18,10 @@ use crate::export::Program;
 use crate::term::{Build, Extension, Never};
 use reader::Form;
 
-/// The bulk program as text that [`parse`] reads back: what `Display` prints, but with the elements of large
-/// constants below it.
+/// The bulk program as text that [`parse`] reads back: the output of `Display`, followed by the elements of large constants.
 ///
-/// What is read back computes the same, bit for bit, under the same names, and prints as the same text. Names are those of
-/// the printed program: what the language has no letters for is `_`, and parameters without a name have the printer's.
+/// The program read back computes the same, bit for bit, under the same names, and prints as the same text. Names are those of
+/// the printed program: characters that the language lacks become `_`, and parameters without a name get the printer's.
 ///
 /// ```
 /// use deltaray::export;
@@ -80,9 +79,9 @@ fn written<X: Extension>(program: Program<X>) -> String {
 ///
 /// # Errors
 ///
-/// Whatever the text has that the language has not, operands and types that don't fit, and what is out of bounds: brackets or
-/// bodies that are nested more than 64 deep, types that no memory could hold, and, of arrays of hundreds of axes, more than
-/// is in proportion to the text. A text that contains `build` is one for [`parse_source`].
+/// Anything outside the language, operands and types that don't fit, and exceeded limits: brackets or bodies that are nested
+/// more than 64 deep, types that no memory could hold, and arrays of hundreds of axes beyond a limit in proportion to the text.
+/// A text that contains `build` is one for [`parse_source`].
 pub fn parse(text: &str) -> Result<Program> {
     read::<Never>(text)
 }

@@ -1,4 +1,4 @@
-//! The state of reading: where in the text, in which bodies, and what is known there.
+//! The state of reading: the position in the text, the open bodies, and the names known there.
 
 use super::frame::Frame;
 use super::tokens::{Kind, Problem, Token};
@@ -11,7 +11,7 @@ use crate::term::print::{DTYPES, is_keyword};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A result, or what is wrong with the text and where.
+/// A result, or a problem of the text with its position.
 pub(super) type Read<T> = Result<T, Problem>;
 
 /// A text that is being read, token by token.
@@ -110,7 +110,7 @@ impl<'t, X: Form> Reader<'t, X> {
         found
     }
 
-    /// That something else was expected than what is next.
+    /// The error that something else was expected than the next token.
     pub(super) fn expected<T>(&self, what: &str) -> Read<T> {
         let token = self.token();
         let found = match token.kind {
@@ -139,7 +139,7 @@ impl<'t, X: Form> Reader<'t, X> {
         if self.token().kind == kind { Ok(self.next()) } else { self.expected(what) }
     }
 
-    /// A `[` directly behind what was read.
+    /// A `[` directly after the last token.
     pub(super) fn bracket(&mut self) -> Read<()> {
         match self.accept_kind(Kind::At) {
             true => Ok(()),
@@ -186,7 +186,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(if negative { -number } else { number })
     }
 
-    /// That something is wrong with the next token.
+    /// An error at the next token.
     pub(super) fn fail<T>(&self, problem: impl Into<String>) -> Read<T> {
         Err(Problem::new(problem, self.place()))
     }

@@ -1,4 +1,4 @@
-//! What reading does beyond the programs of the corpus: hand-written texts, wrong ones, and those that are out of bounds.
+//! Reading beyond the programs of the corpus: hand-written texts, wrong ones, and those that exceed limits.
 
 use crate::affine::AffineMap;
 use crate::algebra::Reduction;
@@ -235,7 +235,7 @@ fn names_of_many_axes_are_no_words() {
     let results = map_at(&mut graph);
     let nodes = (0..2).map(|at| graph.node(at).clone()).collect();
     let body = Body::of(1, 0, nodes, results);
-    // Such an array would be too large: what is read is the map alone.
+    // Such an array would be too large: only the map is read.
     let written = text(Program::new("f", body));
     assert!(["i31, i_32,", "i33", "+ i_32", "+ i_64"].iter().all(|part| written.contains(part)), "{written}");
     assert!(problem(&written).contains("too large for any memory"));
@@ -278,7 +278,7 @@ fn captures_of_a_program_stay_captures() {
 
 #[test]
 fn lets_with_lines_of_their_own_stay_where_they_are() {
-    // What is used once, but in a later line.
+    // A name that is used once, but in a later line.
     let text = "\
 program f(x: f64[3]) -> f64[3]:
     let m1: f64[3] = build [3] λ[i].

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::export::limits::NESTING;
 use std::ops::Range;
 
-/// What is wrong with a text, at a byte of it.
+/// A problem of a text, at a byte of it.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) text: String,
@@ -25,12 +25,12 @@ impl Problem {
     }
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// A name or a word of the language.
     Word,
-    /// Digits, with what belongs to them.
+    /// Digits, with the characters that belong to them.
     Number,
     /// `"ij,jk->ik"`, with the quotes.
     Labels,
@@ -213,13 +213,13 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
     Ok(tokens)
 }
 
-/// What the first character of a line says by where it stands.
+/// The tokens that follow from the column of the first character in a line.
 fn layout(tokens: &mut Vec<Token>, indents: &mut Vec<usize>, text: &str, at: usize) -> Result<(), Problem> {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let indent = at - start;
     let token = |kind| Token::new(kind, at, at);
     if indent > indents[indents.len() - 1] {
-        // The bodies of a loop that is gone through several times stand deeper by two.
+        // The bodies of a loop with several sweeps are indented by two.
         if indents.len() > 2 * NESTING {
             return Err(Problem::new(format!("bodies are nested more than {NESTING} deep"), at));
         }

@@ -78,7 +78,7 @@ pub(super) fn is_view(word: &str) -> bool {
     matches!(word, "transpose" | "reverse" | "slice" | "pad" | "replicate" | "stretch" | "diagonal" | "view")
 }
 
-/// What is said of a view before its source is known.
+/// The attributes of a view before its source is known.
 pub(super) enum Head {
     Transpose(SmallVec<[usize; 4]>),
     Reverse(SmallVec<[usize; 4]>),
