@@ -14,9 +14,9 @@ pub(crate) use solve::Equation;
 /// Replication, transposition, slices with steps, reversal, diagonals, padding and every affine gather are of this form;
 /// composing views is multiplying matrices. `matrix` has a row for each source axis and a column for each result axis.
 ///
-/// Positions are exact: along each source axis all sums of some of the terms of a position are numbers of 64 bits, since the
-/// positions are those of the axis, or at most [`AffineMap::REACH`] from its first one. There is no map that reads further
-/// beyond its source, but for those that read nothing inside, of which one position outside says all.
+/// Positions are exact: along each source axis, all sums of some of the terms of a position fit in 64 bits, since positions lie
+/// on the axis, or at most [`AffineMap::REACH`] from its first one. No map reads further beyond its source, except for maps
+/// that read nothing inside, for which one position outside is representative.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct AffineMap(Arc<Parts>);
 
@@ -75,7 +75,7 @@ impl Parts {
             .is_some_and(|reach| reach <= AffineMap::REACH as i128)
     }
 
-    /// Whether nothing is read inside of the source, as one of its axes tells alone.
+    /// Whether nothing is read inside of the source, as far as single axes tell.
     fn reads_nothing(&self) -> bool {
         let is_outside = |row: usize| {
             let (low, high) = self.range(row);
@@ -401,9 +401,9 @@ impl AffineMap {
         AffineMap::new(shape, &result, &matrix, &offsets)
     }
 
-    /// The read of the positions of the result that can lie inside, and the padding that makes it this read. Of each result
-    /// axis they are those that no source axis which moves with that axis alone leaves; where several result axes take a
-    /// source axis outside together, the first map does so too. `None` where nothing is inside.
+    /// The read of the result positions that can lie inside, and the padding that turns it into this read. For each result axis
+    /// these are the positions that no source axis moving with this axis alone leaves; where several result axes together take
+    /// a source axis outside, the first map does so too. `None` where nothing is inside.
     pub(crate) fn padded(&self) -> Option<(AffineMap, AffineMap)> {
         let whole = || (self.clone(), AffineMap::identity(&self.0.result));
         if self.0.inside {

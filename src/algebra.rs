@@ -1,8 +1,8 @@
-//! The type class of arrays: what an instance must be able to do.
+//! The type class of arrays: the operations of an instance.
 //!
-//! An array of an [`Algebra`] is untyped: element type and shape are values. What users hold is
-//! [`Tensor`](crate::tensor::Tensor), which adds element type and rank as types, checks shapes, and broadcasts; so an
-//! instance may rely on operands that fit (the shape rules are in [`crate::term::infer`]).
+//! An array of an [`Algebra`] is untyped: element type and shape are values. Users hold a [`Tensor`](crate::tensor::Tensor),
+//! which adds element type and rank as types, checks shapes, and broadcasts; so an instance may rely on operands that fit (the
+//! shape rules are in [`crate::term::infer`]).
 
 use crate::affine::AffineMap;
 use crate::concrete;
@@ -15,7 +15,7 @@ use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a reduction over axes computes.
+/// The operation of a reduction over axes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reduction {
     /// The sum; of booleans, whether any is true. Empty: 0.
@@ -38,7 +38,7 @@ impl Reduction {
         }
     }
 
-    /// What it is called.
+    /// The printed name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Reduction::Sum => "sum",
@@ -276,7 +276,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     fn reshape(a: Self::Array, shape: &[usize]) -> Self::Array {
         Self::bind(&Op::Reshape(Shape::from_slice(shape)), smallvec![a])
     }
-    /// Arrays one after the other along an axis; at least one part, equal shapes but for that axis.
+    /// Concatenates arrays along an axis: at least one part, with equal extents along the other axes.
     #[track_caller]
     fn concatenate(axis: usize, parts: Vec<Self::Array>) -> Self::Array {
         Self::bind(&Op::Concatenate(axis), parts.into())
@@ -415,12 +415,12 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         tangents: Vec<Option<Self::Array>>,
     ) -> (Vec<Self::Array>, Vec<Option<Self::Array>>);
 
-    /// Runs `f` once on fresh variables of the given types, in a new scope, and closes the result: a body whose parameters
-    /// are those variables and then the captures, which are returned beside it. Staged algebras only: `None` is what an
-    /// algebra says that runs functions for every element and step.
+    /// Runs `f` once on fresh variables of the given types, in a new scope, and closes the result: a body whose parameters are
+    /// those variables and then the captures, which are returned beside it. For staged algebras only: an algebra that runs
+    /// functions for every element and step returns `None`.
     ///
-    /// What does not depend on the variables is a capture, and computed once; but where it is `lazy`, as in the sides of a
-    /// conditional, all that the function makes belongs to the body.
+    /// Nodes that do not depend on the variables are captures, and computed once. With `lazy`, as for the sides of a
+    /// conditional, all nodes that the function makes belong to the body.
     fn trace_body(
         _parameters: &[Type],
         _lazy: bool,
@@ -453,14 +453,14 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         interpret_source::<Self>(&body, captures)
     }
 
-    /// The values of a function at a point, of which nothing is kept but the point: a reverse derivative runs the function
-    /// again. Eager algebras only; a staged one has [`Sweeps`] for it.
+    /// The values of a function at a point. Only the point is kept: a reverse derivative runs the function again. For eager
+    /// algebras only; a staged one has [`Sweeps`] for it.
     fn recompute(f: &Function<Self>, at: Vec<Self::Array>) -> Vec<Self::Array> {
         f(at)
     }
 
-    /// Marks the derivative of an array as one of a chosen branch: see the guide on semantics. Identity on
-    /// values, and everywhere but on dual arrays.
+    /// Marks the derivative of an array as one of a chosen branch: see the guide on semantics. The identity on values, and in
+    /// every algebra but that of dual arrays.
     #[track_caller]
     fn mark(a: Self::Array) -> Self::Array {
         Self::bind(&Op::Mark, smallvec![a])
@@ -487,8 +487,8 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         Some(Self::known(condition)?.element(0) == Value::Bool(true))
     }
 
-    /// What happens when operands do not fit: eager algebras panic with the error's text at the caller's line; staged ones
-    /// record the error, and return a placeholder of the given type.
+    /// Handles operands that do not fit: eager algebras panic with the error's text at the caller's line; staged ones record
+    /// the error, and return a placeholder of the given type.
     #[track_caller]
     fn fail(error: Error, _placeholder: Type) -> Self::Array {
         panic!("{error}")

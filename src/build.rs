@@ -1,8 +1,8 @@
-//! Gradients when a crate is compiled: what build scripts call.
+//! Gradients when a crate is compiled: functions for build scripts.
 //!
-//! A crate whose build script stages a function, differentiates it and writes its source has the gradient as plain Rust
-//! over slices, and nothing of this library. In `Cargo.toml` the library stands under `[build-dependencies]` alone; the
-//! crate `examples/aot` is such a one.
+//! A crate whose build script stages a function, differentiates it and writes its source has the gradient as plain Rust over
+//! slices, and nothing of this library. In `Cargo.toml` the library is listed under `[build-dependencies]` only; the crate
+//! `examples/aot` is an example.
 //!
 //! ```no_run
 //! // build.rs
@@ -28,8 +28,8 @@ use crate::error::{Error, Result};
 use crate::export::{Program, RustOptions};
 use std::path::{Path, PathBuf};
 
-/// Writes a program as source of Rust to `name.rs` in the folder that Cargo has for what build scripts write: the function
-/// is called `name`. See [`RustOptions`] for what stands in the file.
+/// Writes a program as source of Rust to `name.rs` in the folder that Cargo provides for build scripts; the function is called
+/// `name`. See [`RustOptions`] for the content of the file.
 ///
 /// # Errors
 ///

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::panic::Location;
 
-/// What can go wrong with an array program, its inputs or the machine.
+/// A failure of an array program, its inputs or the machine.
 ///
-/// `Debug` prints the sentence that `Display` does, since that is what a `main` shows which returns an error.
+/// `Debug` prints the same sentence as `Display`, since a `main` that returns an error shows that.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,14 +13,14 @@ pub enum Error {
     Operands {
         /// The operation, by the name users know.
         operation: String,
-        /// What does not fit, with the shapes.
+        /// The mismatch, with the shapes.
         problem: String,
         /// The user's line, `file:line:column`.
         place: String,
     },
     /// A value that exists only inside a `build`, loop or derivative was used outside of it.
     Scope {
-        /// What was used where.
+        /// The value, and where it was used.
         problem: String,
         /// The user's line, `file:line:column`.
         place: String,
@@ -49,11 +49,11 @@ pub enum Error {
     },
     /// A program needs more memory than the machine has, and was not begun.
     TooLarge {
-        /// What was to be done: `compile`, or `call`.
+        /// The action: `compile`, or `call`.
         operation: String,
-        /// The bytes that are needed, beside those of arrays that are there; at least so many.
+        /// The bytes that are needed in addition to those of existing arrays; a lower bound.
         bytes: u128,
-        /// The bytes that the machine has, where it says so.
+        /// The bytes that the machine has, if known.
         available: Option<u64>,
         /// The user's line, `file:line:column`.
         place: String,
@@ -71,7 +71,7 @@ pub enum Error {
     },
     /// A text is no program, or no JSON: what [`parse`](crate::export::parse) finds.
     Parse {
-        /// What was expected and what was found, or what does not fit.
+        /// The expectation and the text found, or the mismatch.
         problem: String,
         /// The line, from 1.
         line: usize,
@@ -80,21 +80,21 @@ pub enum Error {
     },
     /// A document is JSON, but no program.
     Schema {
-        /// What does not fit.
+        /// The mismatch.
         problem: String,
         /// The fields and positions that lead to it, as `body.nodes[3]`.
         path: String,
     },
-    /// Derivatives disagree with each other or with finite differences: what
-    /// [`check_grad`](crate::derivative::check_grad) finds.
+    /// Derivatives disagree with each other or with finite differences: the result of
+    /// [`check_grad`](crate::derivative::check_grad).
     Derivative(String),
-    /// A device, or the driver that it is used through, can not do what it was asked for.
+    /// A device, or its driver, can't do what it was asked for.
     Device {
-        /// The device and its platform; where there is none, what was looked for.
+        /// The device and its platform; if there is none, the requested device.
         device: String,
-        /// What was to be done: `devices`, `compile`, `call`, `upload` or `download`.
+        /// The action: `devices`, `compile`, `call`, `upload` or `download`.
         operation: String,
-        /// What the driver or its compiler says, or what can't be done there.
+        /// The message of the driver or its compiler, or a description of the limitation.
         problem: String,
         /// The user's line, `file:line:column`; empty where it is not known.
         place: String,
@@ -105,25 +105,25 @@ pub enum Error {
         target: &'static str,
         /// The operation, by the name that programs are printed with.
         operation: String,
-        /// What can not be expressed.
+        /// The part that can't be expressed.
         problem: String,
     },
     /// A file can not be written or read.
     File {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The system's message.
         problem: String,
     },
-    /// A program's nodes don't fit together: its types are not those that result, or it refers to what is not there. Programs
-    /// that this library makes are well formed; where an engine reports this, it is a mistake of the library.
+    /// A program's nodes don't fit together: stated types differ from inferred ones, or a node refers to one that does not
+    /// exist. Programs that this library makes are well formed; where an engine reports this, the library has a bug.
     IllFormed {
-        /// Which node, and what does not fit.
+        /// The node, and the mismatch.
         problem: String,
         /// The user's line, `file:line:column`.
         place: String,
     },
-    /// A tree of arrays has another structure than the one it must match, as that of a staged program's arguments.
+    /// A tree of arrays differs in structure from the one that it must match, such as a staged program's arguments.
     Structure(String),
 }
 

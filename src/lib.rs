@@ -45,10 +45,10 @@
 //!
 //! # The story, room by room
 //!
-//! What users hold is in [`tensor`]: arrays with element type and rank as types, operators, indexing, [`build`](tensor::build),
+//! Users work with [`tensor`]: arrays with element type and rank as types, operators, indexing, [`build`](tensor::build),
 //! loops, and [trees](tensor::Tree) of arrays. Every method of it checks shapes and then calls a method of the type class,
-//! [`algebra::Algebra`]. The elementwise operations stand in one table, [`operation`]; what a structural operation results
-//! in is stated in one place, [`term::infer`].
+//! [`algebra::Algebra`]. The elementwise operations stand in one table, [`operation`]; the result types of structural
+//! operations are stated in one place, [`term::infer`].
 //!
 //! Four instances of the class do most of the work:
 //!
@@ -69,8 +69,8 @@
 //!   ──lower──▶ loop nests ──▶ kernels on an engine, or source in another language
 //! ```
 //!
-//! [`vectorise`] is the bulk-operation transform, [`simplify`] rewrites by directional rules in tables, and
-//! [`derivative`] has what users call: [`grad`](derivative::grad), [`vjp`](derivative::vjp), [`jvp`](derivative::jvp),
+//! [`vectorise`] is the bulk-operation transform, [`simplify`] rewrites by directional rules in tables, and [`derivative`] has
+//! the functions that users call: [`grad`](derivative::grad), [`vjp`](derivative::vjp), [`jvp`](derivative::jvp),
 //! [`stage`](derivative::stage) and their relatives. `cargo run --example pipeline` shows one program after every step.
 //!
 //! [`slices`] has staged functions of a slice, for the solvers, optimisers and samplers of other crates.
@@ -78,8 +78,8 @@
 //! `kernel` lowers a program to loop nests, which the [`engine`]s run, and [`export`] writes as Rust, C and OpenCL C; it also
 //! writes programs as StableHLO, text, data and pictures. [`build`] is for build scripts.
 //!
-//! The method is that of "Dual-Numbers Reverse AD for Functional Array Languages" (Smeding, Konarski, Peyton Jones,
-//! Fitzgibbon), whose sections are cited as (P 5.1).
+//! The method follows "Dual-Numbers Reverse AD for Functional Array Languages" (Smeding, Konarski, Peyton Jones, Fitzgibbon),
+//! whose sections are cited as (P 5.1).
 //!
 //! # Where to read on
 //!

@@ -1,10 +1,10 @@
 //! The elementwise operations: one table, a row for each.
 //!
 //! A row states the operation's printed name, the element types it takes, its meaning, whether it takes zeros to zero with
-//! finite partial derivatives (what a read that may fall outside needs in order to move into it without a guard), whether it is finite for finite operands,
-//! but for overflow of sums and products, its
-//! partial derivatives in the algebra's own terms (P 6.3), and the interval that tests draw operands from. Everything else
-//! that is known of an elementwise operation, in any instance or pass, is derived from its row.
+//! finite partial derivatives (required for a read that may fall outside to move into it without a guard), whether it is finite
+//! for finite operands apart from overflow of sums and products, its partial derivatives in the algebra's own terms (P 6.3),
+//! and the interval that tests draw operands from. All other facts about an elementwise operation, in any instance or pass, are
+//! derived from its row.
 //!
 //! Choices where a derivative does not exist: `abs` and `sign` have derivative 0 at 0, `relu` has 0 at 0, `sqrt` has
 //! +infinity at 0, `floor`, `round` and `sign` have 0 everywhere, `pow(x, y)` has ∂x = 0 at y = 0 and ∂y = 0 at x = 0, `hypot` and
@@ -308,7 +308,7 @@ binary_table! {
         left: |a, b, y| Partial::Zero; right: |a, b, y| Partial::Zero;
     /// a raised to the power b.
     Pow "pow" Float float: |a, b| (a + 0.0).powf(b); zero: false; finite: false; test: (0.3, 2.0);
-        // 0 where b is 0, but in b a product: the mixed second derivative there is that of others.
+        // 0 where b is 0, but a product in b: so its mixed second derivative there is that of other points.
         left: |a, b, y| factor(b.binary(Binary::KeepZero, &a.binary(Binary::Pow, &(b + -1.0))));
         right: |a, b, y| {
             let slope = y * a.unary(Unary::Ln);

@@ -1,4 +1,4 @@
-//! Element types, shapes, and the type of an array: what is known of it before any input is seen.
+//! Element types, shapes, and the type of an array: the facts about it before any input is seen.
 
 use smallvec::SmallVec;
 use std::fmt;
@@ -59,7 +59,7 @@ impl fmt::Display for DType {
 /// Extents of the axes, outermost first.
 pub type Shape = SmallVec<[usize; 4]>;
 
-/// Extents by value. Those of no axes, which eager programs on numbers have everywhere, take no call.
+/// Extents by value. Empty shapes, which eager programs on numbers have everywhere, need no call.
 #[inline]
 pub(crate) fn copied_shape(shape: &[usize]) -> Shape {
     if shape.is_empty() { Shape::new() } else { Shape::from_slice(shape) }
@@ -98,8 +98,8 @@ pub(crate) fn size_beside_zeros(shape: &[usize]) -> u128 {
     shape.iter().fold(1u128, |count, &extent| count.saturating_mul(extent.max(1) as u128))
 }
 
-/// How many steps nested loops of these extents have, or as many as can be counted: of what is computed nowhere else than in
-/// them there may be more than memory holds.
+/// The number of steps of nested loops with these extents, saturating: values computed only inside the loops may be more than
+/// memory holds.
 pub(crate) fn steps(extents: impl IntoIterator<Item = usize>) -> usize {
     let product =
         |count: Option<usize>, extent: usize| if extent == 0 { None } else { Some(count?.saturating_mul(extent)) };
@@ -159,10 +159,10 @@ impl Type {
         size_beside_zeros(&self.shape).saturating_mul(self.dtype.bytes() as u128)
     }
 
-    /// Whether memory could ever hold such an array, and, of an array without elements, one with 1 for each extent of 0.
+    /// Whether memory could ever hold such an array; for an array without elements, one with 1 for each extent of 0.
     ///
-    /// Arrays whose elements are all equal, or that have none, take no memory, and are bounded all the same: sizes, strides
-    /// and positions can be counted, those of slices and of reductions too.
+    /// Arrays whose elements are all equal, and empty arrays, take no memory, but are bounded all the same: sizes, strides and
+    /// positions must be representable, also for slices and reductions.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ impl Equation {
 }
 
 impl AffineMap {
-    /// The equations, solved for as many columns as have a coefficient ±1, those of large extents first.
+    /// The equations, solved for as many columns as have a coefficient ±1, columns of large extents first.
     pub(crate) fn solved(&self) -> Option<Vec<Equation>> {
         let count = self.source().len();
         let mut equations: Vec<Equation> = Vec::with_capacity(count);

@@ -65,7 +65,7 @@ fn what_is_known_of_a_map_agrees_with_what_it_reads() {
             assert_eq!(map.row(row).len(), result.len());
         }
         for axis in map.ignored() {
-            // What is read does not depend on the axis.
+            // Elements that are read do not depend on the axis.
             for at in positions(&result) {
                 let mut first = at.clone();
                 first[axis] = 0;
@@ -165,13 +165,13 @@ fn maps_read_no_further_outside_than_positions_can_be_counted() {
         outside(row(5, &[2, 2], &[1, -1], offset));
     }
     outside(row(0, &[2], &[i64::MAX], i64::MIN));
-    // Inside of arrays of any size all is well; of nothing that is read, nothing is far.
+    // Inside of arrays of any size all is well; nothing is too far from an empty read.
     let most = i64::MAX as usize;
     assert!(row(most, &[most], &[-1], i64::MAX - 1).unwrap().is_inside());
     assert!(row(most, &[most], &[1], 1).is_none());
     assert!(row(5, &[0, usize::MAX], &[1, i64::MIN], i64::MIN).unwrap().is_inside());
     assert!(AffineMap::identity(&[0, usize::MAX]).is_identity());
-    // Of what reads nothing no coefficient is left that can't be counted in memory.
+    // A map that reads nothing keeps no coefficient that is too large to count in memory.
     let far = |source: &[usize], result: &[usize], rows: &[SmallVec<[i64; 4]>]| {
         let map = AffineMap::new(source, result, rows, &vec![2; source.len()]);
         assert!(map.is_inside() && map.is_linear());

@@ -1,10 +1,10 @@
-//! What becomes of the rows of the operation table: an enumeration, and a function for each column.
+//! The code made from the rows of the operation table: an enumeration, and a function for each column.
 
 use super::{Binary, Unary};
 
-/// A row of the table as a type, for loops that know more of some operations than a function says.
+/// A row of the table as a type, for loops that treat some operations specially.
 pub trait Row {
-    /// The operation, of one operand. Those with a parameter are there with any.
+    /// The operation, of one operand. Operations with a parameter occur with any value of it.
     const UNARY: Option<Unary> = None;
     /// The operation, of two operands.
     const BINARY: Option<Binary> = None;
@@ -12,7 +12,7 @@ pub trait Row {
 
 /// Runs one loop over elements for whatever operation it is given, so that every operation gets its own compiled loop.
 pub trait UnaryLoop<T> {
-    /// What the loop results in.
+    /// The result of the loop.
     type Output;
     /// Runs the loop for one function.
     fn run<F: Fn(T) -> T>(self, f: F) -> Self::Output;
@@ -31,7 +31,7 @@ pub trait UnaryLoop<T> {
 
 /// As [`UnaryLoop`], for two operands and any result type.
 pub trait BinaryLoop<T, U> {
-    /// What the loop results in.
+    /// The result of the loop.
     type Output;
     /// Runs the loop for one function.
     fn run<F: Fn(T, T) -> U>(self, f: F) -> Self::Output;
@@ -115,7 +115,7 @@ macro_rules! unary_table {
                 match self { $(Unary::$name $(($parameter))? => $finite,)* }
             }
 
-            /// What it takes beside its operand, which stands behind its name in printed programs.
+            /// Its parameter beside the operand, which follows its name in printed programs.
             pub fn parameter(self) -> Option<i64> {
                 match self { $(Unary::$name $(($parameter))? => {
                     let parameter: Option<i64> = None;
@@ -233,12 +233,12 @@ macro_rules! binary_table {
                 match self { $(Binary::$name => $zero,)* }
             }
 
-            /// Whether it is finite for finite operands, but for overflow of sums and products.
+            /// Whether it is finite for finite operands, apart from overflow of sums and products.
             pub fn stays_finite(self) -> bool {
                 match self { $(Binary::$name => $finite,)* }
             }
 
-            /// The interval that tests draw operands from; the operation is smooth inside, but where operands are equal.
+            /// The interval that tests draw operands from; the operation is smooth inside, except where operands are equal.
             pub fn test_interval(self) -> (f64, f64) {
                 match self { $(Binary::$name => $test,)* }
             }
@@ -323,8 +323,8 @@ macro_rules! binary_table {
 
 macro_rules! comparison_table {
     ($($(#[$doc:meta])* $name:ident $text:literal $f:expr;)*) => {
-        /// Elementwise comparisons of two operands of one type; the result is boolean. A comparison with NaN is false,
-        /// but for `!=`; `false` is smaller than `true`.
+        /// Elementwise comparisons of two operands of one type; the result is boolean. A comparison with NaN is false, except
+        /// `!=`; `false` is smaller than `true`.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Comparison { $($(#[$doc])* $name,)* }
 

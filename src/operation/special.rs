@@ -2,7 +2,7 @@
 
 use std::f64::consts::{LN_2, PI};
 
-/// Floats with special functions; those of `f32` are computed in `f64` where digits would be missing.
+/// Floats with special functions; functions of `f32` are computed in `f64` where digits would be lost.
 pub(super) trait Special: Copy {
     /// The error function.
     fn error_function(self) -> Self;
@@ -16,7 +16,7 @@ pub(super) trait Special: Copy {
     fn inverse_tanh(self) -> Self;
     /// ln |Γ(x)|.
     fn log_gamma(self) -> Self;
-    /// The derivative of order `order` of the digamma function, which is that of ln |Γ(x)|.
+    /// The derivative of order `order` of the digamma function, which is the derivative of ln |Γ(x)|.
     fn polygamma(self, order: u32) -> Self;
     /// ln(exp(a) + exp(b)), without overflow.
     fn logaddexp(self, other: Self) -> Self;
@@ -24,7 +24,7 @@ pub(super) trait Special: Copy {
     fn xlogy(self, other: Self) -> Self;
 }
 
-/// The inverse hyperbolic functions, by logarithms of what is added to 1. From 10⁹ on, x² + 1 and x² − 1 are x² in all digits.
+/// The inverse hyperbolic functions, by logarithms of 1 plus a term. From 10⁹ on, x² + 1 and x² − 1 equal x² in all digits.
 macro_rules! inverse_hyperbolic {
     ($t:ident) => {
         fn inverse_sinh(self) -> $t {
@@ -72,7 +72,7 @@ impl Special for f64 {
             return high + LN_2;
         }
         let difference = low - high;
-        // What it is rounded by counts where the larger operand is small.
+        // The rounding error matters where the larger operand is small.
         let lost = if difference > -50.0 { (low - difference) - high } else { 0.0 };
         let exponential = difference.exp();
         high + (exponential + exponential * lost).ln_1p()
@@ -143,7 +143,7 @@ fn log_gamma(x: f64) -> f64 {
     }
 }
 
-/// From where on asymptotic series are used; those of derivatives of the digamma function later, by their order.
+/// The argument from which asymptotic series are used; for derivatives of the digamma function later, by their order.
 const ASYMPTOTIC: f64 = 8.0;
 
 /// The positive zero of the digamma function, in two parts.
@@ -183,7 +183,7 @@ fn digamma(x: f64) -> f64 {
     let (mut at, mut sum, mut reflected) = (x, 0.0, 0.0);
     if x < 0.0 {
         let distance = x - x.round();
-        // π cot(π x); a quarter from a zero of the cotangent, it is the tangent of what is left, which is exact.
+        // π cot(π x); farther than a quarter from a pole, it is the tangent of the remainder to a half, which is exact.
         reflected = match distance.abs() {
             0.0 => f64::NAN,
             ..0.25 => PI / (PI * distance).tan(),

@@ -15,7 +15,7 @@ pub(crate) struct Closed {
 /// Turns the term of some results into a body whose parameters are `variables`. Nodes for which `inside` is false become
 /// captures, in the order in which they are met, except for those without operands, which are copied.
 pub(crate) fn close(variables: &[StagedArray], results: &[StagedArray], inside: &dyn Fn(&Node) -> bool) -> Closed {
-    // What is known of a node: its place among the inputs, or among the inner nodes.
+    // The position of a node: among the inputs, or among the inner nodes.
     enum Place {
         Parameter(usize),
         Capture(usize),

@@ -106,8 +106,8 @@ fn inlined(body: &Body<Build>, arguments: Vec<StagedArray>) -> Vec<StagedArray> 
     body.results.iter().map(|&result| arrays[result as usize].clone()).collect()
 }
 
-/// Runs a function on aliases of a point, and closes what it returns over them. What is older than the first alias is a
-/// capture, so nothing is substituted and nothing can escape.
+/// Runs a function on aliases of a point, and closes its results over them. Nodes older than the first alias are captures, so
+/// nothing is substituted and nothing can escape.
 #[track_caller]
 fn close_over_aliases(
     f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,

@@ -21,12 +21,12 @@ use crate::term::{Body, Build};
 
 pub(crate) use session::Scope;
 
-/// Runs a function once on variables of these types, and closes what it returns into a program.
+/// Runs a function once on variables of these types, and closes its results into a program.
 ///
 /// # Errors
 ///
-/// The first operation whose operands did not fit, or a value that was used outside of its scope, also that of another
-/// function that is being staged.
+/// The first operation whose operands did not fit, or a value that was used outside of its scope, even one of another function
+/// that is being staged.
 #[track_caller]
 pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<StagedArray>) -> Result<Body<Build>> {
     let staging = session::Staging::start();

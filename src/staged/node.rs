@@ -37,13 +37,13 @@ impl StagedArray {
         &self.0.types[0]
     }
 
-    /// What tells this node from all others.
+    /// Identifies this node among all others.
     pub(crate) fn identity(&self) -> u64 {
         self.0.id
     }
 }
 
-/// The terms that staged arrays are.
+/// The terms of staged arrays.
 pub(crate) struct StagedTerms;
 
 impl Terms for StagedTerms {

@@ -10,10 +10,10 @@ use crate::term::Op;
 /// How far index arithmetic is looked through.
 const DEPTH: usize = 12;
 
-/// Of nothing that is known.
+/// The range of an array about which nothing is known.
 const UNKNOWN: (i64, i64) = (i64::MIN, i64::MAX);
 
-/// The least and the largest element; what is not known is that of the type.
+/// The least and the greatest element; unknown ones are those of the type.
 pub(super) fn range(array: &StagedArray) -> (i64, i64) {
     of(array, DEPTH)
 }

@@ -1,4 +1,4 @@
-//! What is open while a function is staged: scopes, and the first error.
+//! The state while a function is staged: open scopes, and the first error.
 
 use super::close::{Closed, close};
 use super::node::{Node, StagedArray, fresh};
@@ -20,7 +20,7 @@ struct Session {
     open: Vec<u64>,
     /// The first error of the function that is staged.
     error: Option<Error>,
-    /// What variables are elements of, by their IDs, ascending.
+    /// The arrays that variables are elements of, by the variables' IDs, ascending.
     sources: Vec<(u64, StagedArray)>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn declare_source(variable: &StagedArray, source: &StagedArray) {
     });
 }
 
-/// What a variable is an element of, if that was said.
+/// The array that a variable is an element of, if it was recorded.
 pub(crate) fn source(variable: &StagedArray) -> Option<StagedArray> {
     SESSION.with_borrow(|session| {
         let at = session.sources.binary_search_by_key(&variable.0.id, |(id, _)| *id).ok()?;
@@ -46,15 +46,14 @@ pub(crate) fn source(variable: &StagedArray) -> Option<StagedArray> {
     })
 }
 
-/// The staging of one function. It starts with nothing open and no error: values of a function that is being staged
-/// around it are as foreign to its program as those of any other. Dropping it, also by a panic of the user's function,
-/// brings the outer one's state back.
+/// The staging of one function. It starts with nothing open and no error: values of a function that is being staged around it
+/// are as foreign to its program as any others. Dropping it, even by a panic of the user's function, restores the outer state.
 pub(crate) struct Staging {
     outer: Session,
 }
 
 impl Staging {
-    /// Puts the state of the staging around this one aside.
+    /// Saves the state of the staging around this one.
     pub(crate) fn start() -> Staging {
         Staging { outer: SESSION.replace(Session::new()) }
     }
@@ -142,12 +141,12 @@ impl Scope {
             .collect()
     }
 
-    /// Whether a node depends on nothing of this scope.
+    /// Whether a node is independent of this scope.
     pub(crate) fn is_outside(&self, array: &StagedArray) -> bool {
         array.0.scope < self.id
     }
 
-    /// Closes results over the variables of this scope: what does not depend on the scope becomes a capture.
+    /// Closes results over the variables of this scope: nodes that do not depend on the scope become captures.
     pub(crate) fn close(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
         close(variables, results, &|node| node.scope >= self.id)
     }

@@ -27,13 +27,13 @@ const MOST: usize = 4096;
 struct Frame {
     /// The algebra that it runs in.
     algebra: TypeId,
-    /// That of the variables which stand for what the closure captures.
+    /// The scope of the variables that stand for the closure's captures.
     captured: Scope,
-    /// That of the positions.
+    /// The scope of the positions.
     inner: Scope,
     /// The arrays of the algebra that nodes from outside stand for, by the nodes' identities.
     arrays: HashMap<u64, Box<dyn Any>>,
-    /// The variables of arrays that are captured, by what tells these apart.
+    /// The variables of captured arrays, by the arrays' identities.
     variables: HashMap<(usize, u64), StagedArray>,
     operations: usize,
     /// Whether a value was read that depends on a position.
@@ -63,7 +63,7 @@ impl Drop for Open {
     }
 }
 
-/// The body of a closure and what it captures, if no value was read that depends on its parameters; `values` are those of the first
+/// The body of a closure and its captures, if no value was read that depends on its parameters; `values` are those of the first
 /// position.
 pub(crate) fn trace<A: Algebra>(
     parameters: &[Type],
@@ -108,8 +108,8 @@ pub(crate) fn trace<A: Algebra>(
     Some((Arc::new(body), captures?))
 }
 
-/// The node of an operand: one of its own, or that of a variable for what is captured. `None` where the closure that is traced is of
-/// another algebra, or there is none any more: that counts as reading a value.
+/// The node of an operand: its own, or the variable that stands for a captured array. `None` where the traced closure is of
+/// another algebra, or has ended: that counts as reading a value.
 fn operand<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
     let own = A::node(array).filter(is_open);
     let found = FRAMES.with_borrow_mut(|frames| {
@@ -120,7 +120,7 @@ fn operand<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
             }
             return Some(node);
         }
-        // Its node is that of a closure which has ended.
+        // Its node belongs to a closure that has ended.
         if A::node(array).is_some() {
             return None;
         }

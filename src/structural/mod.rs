@@ -1,7 +1,7 @@
 //! Facts about operations without sub-programs, for all passes. Each operation has a file, or a row of the elementwise table.
 //!
-//! An operation's file says what it is called and how it is printed and read again, its shape rule, what it costs, between which
-//! numbers its elements are, and what it becomes for every element of a `build`. Its meaning on plain arrays stands in
+//! An operation's file states its name and how it is printed and read again, its shape rule, its cost, the bounds of its
+//! elements, and its form inside of a `build`, for every element at once. Its meaning on plain arrays is in
 //! [`crate::concrete`], its derivative in [`crate::dual`], dependence in [`crate::sparse`].
 
 mod accumulate;
@@ -110,7 +110,7 @@ impl<X> Op<X> {
     }
 }
 
-/// Where what is printed behind an operation's name is read from.
+/// The source of the attributes that are printed after an operation's name.
 pub(crate) trait Attributes {
     type Problem;
     /// `[0]`

@@ -18,7 +18,7 @@ impl Structural for Reshape<'_> {
     fn output(&self, operands: &[&Type]) -> Result<Type, String> {
         let [array] = exactly(operands)?;
         let shape = self.0;
-        // Sizes saturate, and then say nothing of shapes that differ.
+        // Sizes saturate; saturated sizes prove nothing about shapes that differ.
         let known = size(shape) < usize::MAX || *shape == array.shape;
         if size(shape) != array.size() || !known {
             return Err(format!("sizes of shapes {:?} and {:?} differ", &array.shape[..], &shape[..]));
