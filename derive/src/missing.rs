@@ -1,4 +1,4 @@
-//! What to write where a struct of arrays has no parameter for their algebra.
+//! The advice for a struct of arrays without a parameter for their algebra.
 
 use quote::ToTokens;
 use syn::{DeriveInput, Error, GenericArgument, GenericParam, Ident, PathArguments, PathSegment, Type};
@@ -88,7 +88,7 @@ mod tests {
     use crate::tree::derive;
     use quote::quote;
 
-    /// What the derive says of a struct, without what is the same everywhere.
+    /// The derive's error for a struct, without the part that is always the same.
     fn advice(input: proc_macro2::TokenStream) -> String {
         let error = derive(&syn::parse2(input).unwrap()).unwrap_err().to_string();
         let (general, advice) = error.split_once(": ").unwrap();

@@ -7,7 +7,7 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, GenericParam, Index, Member, Result, TypeParamBound};
 
-/// What a generic parameter of the struct stands for.
+/// The role of a generic parameter of the struct.
 enum Role {
     /// The algebra.
     Algebra,
@@ -79,11 +79,11 @@ fn has_arithmetic(input: &DeriveInput) -> Result<bool> {
     is_marked(&input.attrs, "arithmetic", "the only attribute of a tree is `#[tree(arithmetic)]`")
 }
 
-/// The operators of a tree `own`, over `algebra`, with these generic parameters and bounds: those of `TreeArithmetic`.
+/// The operators of a tree `own`, over `algebra`, with these generic parameters and bounds: they call `TreeArithmetic`.
 fn operators(own: &TokenStream, algebra: &Ident, parameters: &[TokenStream], bounds: &TokenStream) -> TokenStream {
     let library = quote!(::deltaray::tensor);
     let arithmetic = quote!(#library::TreeArithmetic::<#algebra>);
-    // An operator of `left`, a tree, with a right operand, if any, of what the generic parameters of its own say.
+    // An operator of `left`, a tree. The right operand, if any, has the type that its own generic parameters say.
     let operator = |left: &TokenStream,
                     name: &str,
                     own_parameters: TokenStream,

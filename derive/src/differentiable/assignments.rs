@@ -10,7 +10,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprIndex};
 
-/// The method that assigns by an operator to what is at an index.
+/// The method for compound assignment to the elements at an index.
 pub fn method(op: &BinOp) -> Option<&'static str> {
     Some(match op {
         BinOp::AddAssign(_) => "add_assign_at",
@@ -70,11 +70,11 @@ fn element(place: &mut Expr) {
     }
 }
 
-/// A value that is assigned to a part, for both kinds of what is indexed.
+/// A value that is assigned to a part, in both forms: for arrays and for other indexed values.
 struct Assigned {
-    /// As arrays take it.
+    /// In the form for arrays.
     array: TokenStream,
-    /// A closure to what Rust takes.
+    /// A closure that gives the form for Rust.
     plain: TokenStream,
 }
 
@@ -124,7 +124,7 @@ impl Rewriter<'_> {
             *expression = parse(self.assigned_part(method, left, right, Position::Operand, span));
             return;
         }
-        // `t[i].x += t[j].x`: what is read is there before the place is lent.
+        // `t[i].x += t[j].x`: the right side is read before the place is borrowed.
         if is_indexed(&binary.left) && root(&binary.left).is_some_and(|name| uses(&binary.right, name)) {
             self.rewrite(&mut binary.right, Position::Value);
             self.rewrite(&mut binary.left, Position::Place);
@@ -174,7 +174,7 @@ impl Rewriter<'_> {
         name.to_token_stream()
     }
 
-    /// An assignment to a part of what is indexed.
+    /// An assignment to a part of an indexed value.
     fn assigned_part(
         &mut self,
         method: &str,

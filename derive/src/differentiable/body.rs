@@ -1,7 +1,7 @@
-//! Bodies: each expression becomes what means the same for arrays and for plain values.
+//! Bodies: each expression is rewritten to one with the same meaning for arrays and for plain values.
 //!
-//! What an expression becomes depends on the position that it stands in, as Rust's places and values do: an index is a read
-//! where a value is wanted, and stays an index where something is assigned.
+//! The result depends on the position of an expression, as with Rust's places and values: an index is a read where a value is
+//! needed, and stays an index where something is assigned.
 
 use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
@@ -14,16 +14,16 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Expr, Lit, Member, Token, UnOp};
 
-/// What an expression is for.
+/// The use of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Position {
-    /// Its value is kept: as what a variable is, or a block results in.
+    /// Its value is kept: in a variable, or as the result of a block.
     Value,
     /// Its value is given to a function or method.
     Argument,
     /// Its value is an operand, which may be a reference.
     Operand,
-    /// What a method is called on, a field is of, or an index reads.
+    /// The receiver of a method, a field or an index.
     Receiver,
     /// `&` is before it.
     Reference,
@@ -133,7 +133,7 @@ impl Rewriter<'_> {
                     self.part(expression, position, false);
                 }
                 _ if is_literal(&unary.expr) => {}
-                // By value, since the compiler asks for the type of an operand that it does not know, but not of what it refers to.
+                // By value, since the compiler needs the type of an operand, but not the type behind a reference.
                 _ if self.is_open(&unary.expr) => {}
                 _ => self.rewrite(&mut unary.expr, Position::Operand),
             },
@@ -283,7 +283,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether a field stays where it is: one of what is a reference, where nothing moves out of, or one that is used later.
+    /// Whether a field must stay in place: a field behind a reference, which can't be moved out, or one that is used later.
     fn is_field_kept(&self, field: &syn::ExprField) -> bool {
         let Some((name, member)) = field_of(field) else { return self.refers(&field.base) };
         match self.scopes.find(name) {
@@ -293,7 +293,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether an expression is a reference, or what is in one: a part of a parameter, `&x`, `list.iter()`, or an element.
+    /// Whether an expression is a reference, or part of a referenced value: a part of a parameter, `&x`, `list.iter()`, or an
+    /// element.
     pub fn refers(&self, expression: &Expr) -> bool {
         match expression {
             Expr::Path(_) => variable(expression).and_then(|name| self.scopes.find(name)).is_some_and(|declared| {
@@ -315,7 +316,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The arguments of what is differentiated or staged: a tuple of them is one of references.
+    /// The arguments of a differentiated or staged function: a tuple of arguments is a tuple of references.
     pub fn arguments(&mut self, argument: &mut Expr) {
         match argument {
             Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Argument)),
@@ -339,7 +340,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Copies the variables among elements, and among those of tuples in them, that later ones use.
+    /// Copies the variables that later elements use, among elements and among the elements of tuples in them.
     fn copy_repeated(&self, elements: &mut Punctuated<Expr, Token![,]>, later: &mut HashSet<Ident>) {
         for element in elements.iter_mut().rev() {
             match element {

@@ -54,7 +54,7 @@ pub fn of_checkpoints(receiver: &Expr) -> bool {
     }
 }
 
-/// Why a closure of a function of the library changes nothing outside of it, and what is written instead.
+/// The reason that a closure of a library function may change nothing outside of it, and the alternative.
 fn reason(function: &str) -> Option<&'static str> {
     Some(match function {
         "cond" => {
@@ -74,7 +74,7 @@ fn reason(function: &str) -> Option<&'static str> {
     })
 }
 
-/// A closure of `cond`, which may not change what it captures by other ways than syntax shows.
+/// A closure of `cond`, which may not change its captures even in ways that syntax does not show.
 fn side(argument: &mut Expr) {
     let span = argument.span();
     *argument = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::side(#argument)));
@@ -166,7 +166,7 @@ impl Rewriter<'_> {
             }
             return call.args.iter_mut().for_each(|argument| self.arguments(argument));
         }
-        // A struct or variant keeps what it is given.
+        // A struct or variant keeps its arguments.
         let keeps = name.starts_with(char::is_uppercase);
         let carries = CARRYING.contains(&&name[..]);
         if keeps {

@@ -1,4 +1,4 @@
-//! What blocks do beside having a value, by syntax.
+//! The effects of blocks apart from their value, by syntax.
 
 use super::assignments::method;
 use super::scopes::{Declared, Scopes, bindings, root, variable};
@@ -132,7 +132,7 @@ pub enum Manner {
     Lent,
     /// One of [`COLLECTING`] is called on it.
     Collected,
-    /// It is called: a closure may change what it captures.
+    /// It is called: a closure may change its captures.
     Called,
 }
 
@@ -249,12 +249,12 @@ pub fn assigned(body: &Block) -> Vec<Ident> {
     names
 }
 
-/// What a closure changes of the variables from outside.
+/// The variables from outside that a closure changes.
 pub fn changes_of_closure(closure: &syn::ExprClosure, scopes: &Scopes) -> Vec<Change> {
     let mut changes = Changes::default();
     changes.visit_expr_closure(closure);
     changes.found.retain(|change| match (change.manner, scopes.find(&change.name)) {
-        // Of a parameter that is an array another error says how it is assigned.
+        // For a parameter that is an array another error explains how to assign to it.
         (_, None | Some(Declared::ByValue | Declared::ByReference)) => false,
         // A variable declared without `mut` is a plain `&mut`.
         (Manner::Assigned | Manner::Lent, Some(_)) => true,
@@ -263,7 +263,7 @@ pub fn changes_of_closure(closure: &syn::ExprClosure, scopes: &Scopes) -> Vec<Ch
     changes.found
 }
 
-/// What a rolled loop changes of the variables from outside, but for those that it carries.
+/// The variables from outside that a rolled loop changes, apart from those that it carries.
 pub fn changes_of_loop(body: &Block, carried: &[Ident], scopes: &Scopes) -> Vec<Change> {
     let mut changes = Changes::default();
     changes.visit_block(body);
@@ -327,7 +327,7 @@ pub fn exit(body: &Block) -> Option<(proc_macro2::Span, &'static str)> {
             };
             self.found = self.found.or(exit);
             match expression {
-                // What leaves a closure stays in the loop.
+                // Exits from a closure stay in the loop.
                 Expr::Closure(_) => {}
                 Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => {
                     self.within(|exits| visit::visit_expr(exits, expression));

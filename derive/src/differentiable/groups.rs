@@ -5,7 +5,7 @@
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// The block in a group that has nothing else.
+/// The block in a group that contains nothing else.
 fn block(group: &Group) -> Option<Group> {
     let mut tokens = group.stream().into_iter();
     match (group.delimiter(), tokens.next(), tokens.next()) {

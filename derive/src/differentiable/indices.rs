@@ -6,13 +6,13 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprIndex, ExprRange, Lit, UnOp};
 
-/// What stands between brackets, for both kinds of what is indexed.
+/// The text between brackets, in both forms: for arrays and for other indexed values.
 pub struct Subscript {
-    /// As arrays take it: a literal is a `usize`.
+    /// In the form for arrays: a literal is a `usize`.
     pub array: TokenStream,
-    /// Takes that apart again.
+    /// A pattern that takes the form for arrays apart.
     pub pattern: TokenStream,
-    /// As Rust takes it: a literal has the type that the index wants.
+    /// In the form for Rust: a literal has the type that the index needs.
     pub plain: TokenStream,
 }
 
@@ -104,7 +104,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// What stands between brackets, and whether literals are among it.
+    /// Rewrites the text between brackets, and notes whether it has literals.
     pub fn subscript(&mut self, index: &mut Expr, literals: &mut bool, count: &mut usize) -> Subscript {
         let span = index.span();
         match index {

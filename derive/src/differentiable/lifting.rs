@@ -71,8 +71,8 @@ impl Rewriter<'_> {
         });
     }
 
-    /// A closure that the library keeps, to run it again for a derivative: it owns handles on what it uses from outside. What a
-    /// `move` closure moves is its own; parameters, which are references, are not.
+    /// A closure that the library keeps, to run it again for a derivative: it owns handles on the outside variables that it
+    /// uses. Variables that a `move` closure moves are its own; parameters, which are references, are not.
     pub fn kept_closure(&mut self, expression: &mut Expr) {
         let Expr::Closure(closure) = expression else { return };
         let moves = closure.capture.is_some();

@@ -58,7 +58,7 @@ const KEEPING: [&str; 7] = ["push", "push_back", "push_front", "insert", "fold",
 /// Methods that take literals as operands, and that plain numbers don't have.
 const OF_OPERANDS: [&str; 10] = ["pow", "xlogy", "logaddexp", "select", "lt", "le", "gt", "ge", "equal", "not_equal"];
 
-/// Methods whose arrays are operands, as those of operators are: a variable among them that is used again is left where it is.
+/// Methods that treat their arrays like operands of operators: a variable among them that is used again stays in place.
 const BORROWING: [&str; 23] = [
     "atan2",
     "dot",

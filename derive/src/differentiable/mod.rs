@@ -29,7 +29,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Block, Error, ImplItem, Item, ItemFn, ItemImpl, Result, Signature};
 
-/// Lints that what is written for both kinds of values would set off.
+/// Lints that code written for both kinds of values would trigger.
 fn allowances() -> TokenStream {
     quote! {
         #[allow(
@@ -43,7 +43,7 @@ fn allowances() -> TokenStream {
     }
 }
 
-/// Traits whose methods are called for what is no array.
+/// Traits with the methods for values that are not arrays.
 fn imports() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
@@ -79,10 +79,10 @@ fn rewritten(retyped: &mut Retyped, block: &Block) -> Result<TokenStream> {
 /// A function, and beside it the function as a value.
 fn function(item: ItemFn) -> Result<TokenStream> {
     let ItemFn { mut attrs, vis, sig, block } = item;
-    // Those inside of the braces stand before the function, where they mean the same.
+    // Attributes inside of the braces move before the function, where they mean the same.
     attrs.iter_mut().for_each(|attribute| attribute.style = syn::AttrStyle::Outer);
     let mut retyped = retype(sig, None)?;
-    // With an error inside the function is still there, so that those who call it have none.
+    // After an error the function still exists, so that its callers have no errors.
     let (body, error) = match rewritten(&mut retyped, &block) {
         Ok(body) => (body, None),
         Err(error) => (quote!({ ::core::unreachable!() }), Some(error.to_compile_error())),
@@ -164,7 +164,7 @@ fn is_of_arrays(signature: &Signature) -> bool {
     found.0 && algebra(&signature.generics).is_none()
 }
 
-/// What the attribute makes of an item.
+/// Expands the attribute on an item.
 pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     if !arguments.is_empty() {
         return Err(Error::new_spanned(arguments, "`#[differentiable]` takes no arguments"));

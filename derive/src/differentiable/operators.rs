@@ -49,7 +49,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// A literal and what is none, side by side.
+    /// A literal beside an expression that is none.
     fn beside(&self, left: &mut Expr, right: &mut Expr) {
         match (is_literal(left), is_literal(right)) {
             (true, false) => self.literal(left),
@@ -79,7 +79,7 @@ impl Rewriter<'_> {
             BinOp::And(_) => return self.logical(expression, "and"),
             BinOp::Or(_) => return self.logical(expression, "or"),
             _ => {
-                // With the literal at the left of a position or an element its type would be open, and so would that of the result.
+                // With a literal at the left of a position or an element, its type and the result's would be open.
                 let commutes = matches!(binary.op, BinOp::Add(_) | BinOp::Mul(_));
                 if commutes && is_integer(&binary.left) && self.is_position(&binary.right) {
                     std::mem::swap(&mut binary.left, &mut binary.right);
@@ -103,7 +103,7 @@ impl Rewriter<'_> {
         let (span, op) = (binary.span(), binary.op.span());
         self.rewrite(&mut binary.left, Position::Reference);
         self.rewrite(&mut binary.right, Position::Reference);
-        // A literal at the right takes its type from what is compared with it.
+        // A literal on the right takes its type from the other side.
         let swapped = is_literal(&binary.left);
         self.beside(&mut binary.left, &mut binary.right);
         let (left, right) = if swapped { (&binary.right, &binary.left) } else { (&binary.left, &binary.right) };

@@ -71,8 +71,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether an expression is what a function or method results in, whose type is known where it is cast: but for that of a
-    /// closure in a variable, which what follows may decide.
+    /// Whether an expression is the result of a function or method, whose type is known where it is cast. A closure in a
+    /// variable is excepted, since later code may decide its type.
     fn is_result(&self, expression: &Expr) -> bool {
         match expression {
             Expr::Paren(inner) => self.is_result(&inner.expr),
@@ -119,7 +119,7 @@ impl Rewriter<'_> {
         *expression = parse(quote_spanned!(span=> #cast.converted(#converted)));
     }
 
-    /// What `for` runs over.
+    /// The iterated expression of a `for`.
     pub fn iterated(&mut self, iterated: &mut Expr) {
         let array = self.may_be_array(iterated);
         self.rewrite(iterated, Position::Argument);
@@ -131,14 +131,14 @@ impl Rewriter<'_> {
 
     /// `match`
     pub fn matching(&mut self, found: &mut syn::ExprMatch) {
-        // What is changed by a pattern is a place.
+        // A value that a pattern changes is a place.
         let place = found.arms.iter().any(|arm| refers_mutably(&arm.pat));
         let literals = found.arms.iter().any(|arm| is_of_literals(&arm.pat));
         let array = literals && !place && self.may_be_array(&found.expr);
         let refers = self.refers(&found.expr);
         self.rewrite(&mut found.expr, if place { Position::Place } else { Position::Reference });
         if array {
-            // What literals match is `Copy`.
+            // Values that literals match are `Copy`.
             let (matched, span) = (&found.expr, found.expr.span());
             *found.expr = parse(quote_spanned!(span=> *::deltaray::tensor::attribute::Matched(&#matched).value()));
         }

@@ -41,9 +41,9 @@ impl Declared {
 #[derive(Default)]
 pub struct Scopes {
     stack: Vec<HashMap<String, Declared>>,
-    /// The uses after what is rewritten, and the number of scopes whose variables they are of.
+    /// The uses after the current expression, and the number of scopes to whose variables they belong.
     later: Later,
-    /// Names that the statement which is rewritten uses more than once, and those around it, with the number of scopes outside.
+    /// Names that the current statement and those around it use more than once, with the number of scopes outside.
     repeated: Vec<(usize, HashSet<Ident>)>,
     /// The names of functions that are declared or imported inside.
     functions: HashSet<String>,
@@ -204,12 +204,12 @@ impl Scopes {
         self.later.pop();
     }
 
-    /// Whether a variable, or a field of it, is used after what is rewritten.
+    /// Whether a variable, or a field of it, is used after the current expression.
     pub fn is_used_later(&self, name: &Ident) -> bool {
         self.has_later(name, |uses| uses.has(name))
     }
 
-    /// Whether a variable as a whole, or this field of it, is used after what is rewritten.
+    /// Whether a variable as a whole, or this field of it, is used after the current expression.
     pub fn is_field_used_later(&self, name: &Ident, member: &Member) -> bool {
         self.has_later(name, |uses| uses.has_field(name, member))
     }
@@ -290,7 +290,7 @@ pub fn formatted(tokens: TokenStream, found: &mut Vec<Ident>) {
         for part in text.split('{').skip(1) {
             let Some((place, _)) = part.split_once('}') else { continue };
             let (name, format) = place.split_once(':').unwrap_or((place, ""));
-            // A width or precision ends with a dollar sign, after what is no part of a name.
+            // A width or precision ends with a dollar sign. It begins after the last character that can't be in a name.
             let widths =
                 format.split('$').map(|part| part.rsplit(|it: char| !it.is_alphanumeric() && it != '_').next());
             let count = format.matches('$').count();

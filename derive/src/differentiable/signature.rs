@@ -24,22 +24,22 @@ pub enum Passing {
 pub struct Parameter {
     /// As it was written.
     pub pattern: Pat,
-    /// The type; of a tree that which is referred to.
+    /// The type; for a tree, the referenced type.
     pub ty: Type,
     pub passing: Passing,
 }
 
-/// What is known of a function from its signature.
+/// Facts about a function from its signature.
 pub struct Retyped {
     pub signature: Signature,
     pub algebra: Ident,
     pub parameters: Vec<Parameter>,
     /// Whether the result is a tree.
     pub tree: bool,
-    /// What stands before the body.
+    /// Statements before the body.
     pub prelude: Vec<TokenStream>,
     pub scopes: Scopes,
-    /// The type parameters, and those of the block around.
+    /// The type parameters, and those of the enclosing block.
     pub generics: HashSet<String>,
     /// Whether an element type is a parameter, so that float literals have none of their own.
     pub floats: bool,
@@ -117,7 +117,7 @@ fn take_plain(attributes: &mut Vec<syn::Attribute>) -> bool {
     attributes.len() < before
 }
 
-/// What to say of a parameter that holds no arrays.
+/// The error for a parameter that holds no arrays.
 fn unmarked(ty: &Type) -> Error {
     let text = ty.to_token_stream().to_string();
     let array = match &text[..] {
@@ -129,7 +129,7 @@ fn unmarked(ty: &Type) -> Error {
     Error::new_spanned(ty, message)
 }
 
-/// The signature over an algebra, which is that of the block around if there is one.
+/// The signature over an algebra, taken from the enclosing block if there is one.
 pub fn retype(mut signature: Signature, around: Option<(Option<&Ident>, &Generics)>) -> Result<Retyped> {
     unsupported(&signature)?;
     let mut generics = type_parameters(&signature.generics);

@@ -106,7 +106,7 @@ fn lift_carried(pattern: &Pat, value: &mut Expr, carried: &dyn Fn(&Ident) -> boo
     }
 }
 
-/// The same where types are written: what is an array's becomes one.
+/// The same where types are written: a literal of an array's type becomes an array.
 fn lift_annotated(pattern: &Pat, ty: &Type, value: &mut Expr, carried: &dyn Fn(&Ident) -> bool) -> bool {
     match (pattern, ty, value) {
         (pattern, ty, Expr::Paren(inner)) => lift_annotated(pattern, ty, &mut inner.expr, carried),
@@ -238,7 +238,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// A literal at the end of one block beside what is none becomes what that is, also inside of tuples.
+    /// A literal at the end of one block takes the form of the other block's end, also inside of tuples.
     fn sides(&self, yes: &mut Expr, no: &mut Expr) {
         match (is_literal(yes), is_literal(no)) {
             (true, false) => *yes = parse(self.literal_beside(yes.clone())),
@@ -253,7 +253,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// A literal as what it stands beside is: an array, or a plain number.
+    /// A literal in the form of its neighbour: an array, or a plain number.
     fn literal_beside(&self, mut literal: Expr) -> TokenStream {
         self.literal(&mut literal);
         let span = literal.span();
@@ -472,7 +472,7 @@ impl Rewriter<'_> {
             #carried
         }));
         let span = for_token.span;
-        // What only the next step reads is assigned here all the same.
+        // Variables that only the next step reads are assigned here as well.
         *expression = parse(quote_spanned!(span=> {
             let __after = #call;
             #[allow(unused_assignments)]

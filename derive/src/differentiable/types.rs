@@ -20,7 +20,7 @@ pub const PLAIN: [&str; 19] = [
     "char", "str", "String", "Range",
 ];
 
-/// What is known of a type by its syntax.
+/// The kind of a type, by its syntax.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Arrays, or a tree of them.
@@ -31,11 +31,11 @@ pub enum Kind {
 
 /// How types are retyped.
 pub struct Retyping<'a> {
-    /// What is written for the algebra.
+    /// The tokens for the algebra.
     pub algebra: &'a TokenStream,
     /// The parameter for it.
     pub parameter: &'a Ident,
-    /// Names that stand for themselves: type parameters.
+    /// Names that are kept: type parameters.
     pub parameters: &'a HashSet<String>,
     /// The names of types that are trees, or all that are not known otherwise.
     pub trees: Option<&'a HashSet<String>>,

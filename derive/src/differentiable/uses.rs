@@ -27,7 +27,7 @@ impl Uses {
         uses
     }
 
-    /// The uses of statements from each position on, of what is declared before them.
+    /// The uses of earlier variables by the statements from each position on.
     pub fn from_each(statements: &[Stmt]) -> Vec<Uses> {
         let mut uses = vec![Uses::default(); statements.len() + 1];
         for (position, statement) in statements.iter().enumerate().rev() {

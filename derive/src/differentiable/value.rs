@@ -30,7 +30,7 @@ fn mentions_lifetime(tokens: TokenStream, lifetimes: &[&Ident]) -> bool {
     })
 }
 
-/// Whether a type has `Clone` by what it is called.
+/// Whether a type has `Clone`, judged by its name.
 fn is_clone(ty: &Type) -> bool {
     match ty {
         Type::Reference(_) => true,
@@ -64,7 +64,8 @@ fn field(pattern: &Pat, ty: &Type) -> Option<(Ident, TokenStream, bool)> {
     Some((pattern.ident.clone(), ty.to_token_stream(), lifetimes.0))
 }
 
-/// What says the names of the function and of its parameters to those who stage it: those of a sole tuple are its parts'.
+/// A statement that reports the names of the function and of its parameters to the staging; a single tuple is reported by its
+/// parts.
 pub fn entered(retyped: &Retyped) -> TokenStream {
     use syn::ext::IdentExt;
     let name_of = |pattern: &Pat| match pattern {
@@ -79,7 +80,7 @@ pub fn entered(retyped: &Retyped) -> TokenStream {
     };
     quote! {
         {
-            // Its path is that of the function, wherever that stands, and this name.
+            // Its path is the function's, wherever that stands, and this name.
             fn __inside() {}
             ::deltaray::tensor::attribute::entered(__inside, &[#(#names),*]);
         }
@@ -190,7 +191,7 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
     }
     let family = |ty: &Type| {
         let ty = match ty {
-            // A slice is that of a `Vec`.
+            // A slice becomes a `Vec`.
             Type::Slice(slice) => {
                 let element = &slice.elem;
                 quote!(::std::vec::Vec<#element>)
