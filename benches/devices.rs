@@ -1,13 +1,12 @@
 //! Tasks on a device beside the engine for processors, in turns: `cargo bench -p deltaray-benches --features opencl --bench
 //! devices`, then words that names of tasks begin with, or none for all.
 //!
-//! `--device NAME` chooses the device, `--large` sizes for graphics processors, and `--markdown` prints a table. What a driver
-//! keeps of programs that it has compiled is to be switched off, or compile times are those of a second time
-//! (`POCL_KERNEL_CACHE=0`).
+//! `--device NAME` chooses the device, `--large` sizes for graphics processors, and `--markdown` prints a table. Switch off the
+//! driver's cache of compiled programs (`POCL_KERNEL_CACHE=0`), or compile times are those of a second compilation.
 //!
-//! Of each task: the time to compile it, the medians of runs with arguments and results where the program runs, and, where the
-//! bytes that must be moved are known, which part of the device's bandwidth for copies they are moved with. Before them, how long
-//! the host takes for each launch of a loop's steps, which it launches one after the other.
+//! For each task it prints the time to compile it, the medians of runs with arguments and results where the program runs, and,
+//! where the number of bytes that must be moved is known, the fraction of the device's copy bandwidth. Before them it prints
+//! how long the host takes for each launch of a loop's steps, which it launches one after the other.
 
 #[path = "../examples/tasks/functions.rs"]
 #[allow(dead_code)]
@@ -193,7 +192,7 @@ fn main() {
             "--device" => bench.device = OpenCl::named(words.next().expect("the name of a device")),
             "--large" => bench.is_large = true,
             "--markdown" => bench.is_markdown = true,
-            // What `cargo bench` says to all of its programs.
+            // `cargo bench` passes this to all of its programs.
             "--bench" => {}
             _ => bench.words.push(word),
         }
@@ -201,7 +200,7 @@ fn main() {
     let device = bench.device.device().expect("a device");
     println!("{device}, driver {}, {} units\n", device.driver, device.units);
     let n = if bench.is_large { 1 << 26 } else { 1 << 22 };
-    // What moves every element once is as fast as a copy can be.
+    // A program that moves every element once is as fast as a copy can be.
     let (x, program) = (floats(n), stage(double, &floats(n)).and_then(|staged| staged.compile(bench.device.clone())));
     let program = program.expect("it compiles");
     let given = program.upload(&x).expect("there is room");

@@ -22,7 +22,7 @@ use deltaray::prelude::*;
 use deltaray_benches as by_hand;
 use std::hint::black_box;
 
-/// Benches a compiled function on one thread, and returns what it computes.
+/// Benches a compiled function on one thread, and returns its result.
 macro_rules! compiled {
     ($group:ident, $staged:expr, $arguments:expr) => {{
         let compiled = $staged.and_then(|staged| staged.compile(Cpu::default().threads(1)));
@@ -42,7 +42,7 @@ macro_rules! gradient {
     };
 }
 
-/// Compares what is computed by hand with the library's, relative to the largest of the numbers.
+/// Compares results by hand with the library's, relative to the largest number.
 fn check(found: &[f64], expected: Vec<f64>, tolerance: f64) {
     let largest = expected.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
     assert_eq!(found.len(), expected.len());
@@ -125,7 +125,7 @@ fn k_means(criterion: &mut Criterion) {
     let (mut gradient, mut curvature) = (centres.clone(), centres.clone());
     by_hand::k_means(&centres, &points, 35, &mut gradient, &mut curvature);
     for (found, expected) in [(&gradient, derivatives.0), (&curvature, derivatives.1)] {
-        // Sums of a hundred thousand points in single precision, of which some are as near to one centre as to another.
+        // Sums of a hundred thousand points in single precision, some of which are equally near to two centres.
         let [found, expected] = [found.clone(), expected.to_vec()].map(|x| x.into_iter().map(f64::from).collect());
         let found: Vec<f64> = found;
         check(&found, expected, 1e-3);

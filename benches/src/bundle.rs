@@ -4,7 +4,7 @@ use crate::functions::sin_cos;
 use crate::lanes::Lanes;
 use crate::machine::{Machine, compiled};
 
-/// What is adjusted and what was observed.
+/// The adjusted parameters and the observations.
 pub struct Scene {
     /// Rotation (3, an axis times an angle), centre (3), focal length, principal point (2), radial distortion (2), of one
     /// camera after the other.
@@ -24,7 +24,7 @@ compiled! {
     pub fn bundle_jacobian(scene: &Scene, jacobian: &mut [f64]) -> () = bundle_kernel;
 }
 
-/// What each observation has in the Jacobian, and what it depends on beside its feature.
+/// The entries of each observation in the Jacobian, and the parameters that it depends on besides its feature.
 const ENTRIES: usize = 30;
 const PARAMETERS: usize = 15;
 

@@ -36,7 +36,7 @@ pub(crate) fn forward<M: Machine>(
     (gates, cells, outputs)
 }
 
-/// What a round has seen and computed.
+/// The inputs and intermediate values of a round.
 pub(crate) struct Saved<'a> {
     pub(crate) gates: &'a [Lanes; 5],
     pub(crate) input: Lanes,

@@ -54,7 +54,7 @@ fn log_sum_exp_kernel<M: Machine>(x: &[f64], columns: usize, gradient: &mut [f64
     let (rows, mut sums) = (x.len() / columns, [0.0; ROWS]);
     for first in (0..rows).step_by(ROWS) {
         let count = ROWS.min(rows - first);
-        // The logarithms of rows that are missing in the end are those of one.
+        // Rows that are missing at the end have 1 as their total, whose logarithm is 0.
         let mut totals = [1.0; ROWS];
         for at in 0..count {
             let row = &x[(first + at) * columns..][..columns];

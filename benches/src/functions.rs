@@ -9,10 +9,10 @@ use std::f64::consts::{FRAC_2_PI, LOG2_E, SQRT_2};
 /// Added to a number and subtracted again, it rounds that to an integer, which is also in the lowest bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// The logarithm of 2, of which the first part times an integer of twenty bits is exact.
+/// The logarithm of 2 in two parts; the first times an integer of twenty bits is exact.
 const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
 
-/// A quarter of a turn, in two parts likewise.
+/// A quarter of a turn, in two such parts.
 const QUARTER: [f64; 2] = [1.570_796_326_734_125_6, 6.077_100_506_506_192e-11];
 
 /// (exp(r) − 1 − r) / r² for |r| ≤ ln(2) / 2, interpolated where it is nearly best: even and odd powers.
@@ -68,7 +68,7 @@ fn polynomial<M: Machine, const N: usize>(x: f64, coefficients: [f64; N]) -> f64
     value
 }
 
-/// The numbers e and s, of which s is a power of two, with exp(x) = s + s·e, for |x| ≤ 708.
+/// The numbers e and s with exp(x) = s + s·e, where s is a power of two, for |x| ≤ 708.
 #[inline(always)]
 fn exponential<M: Machine>(x: f64) -> (f64, f64) {
     let shifted = M::fused(x, LOG2_E, ROUNDER);

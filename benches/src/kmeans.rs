@@ -25,7 +25,7 @@ const PANEL: usize = 48;
 /// Coordinates in a panel of columns.
 type Panel = Aligned<[[f32; 16]; PANEL / 16]>;
 
-/// Sums of this many points are added in single precision, those of more in double.
+/// Sums of this many points are added in single precision, larger ones in double.
 const TILE: usize = 64 * POINTS;
 
 /// The gradient is 2 (n c − Σ p) for a centre c and the n points p that it is nearest to, the Hessian's diagonal 2 n.
@@ -41,7 +41,7 @@ fn k_means_kernel<M: Machine>(
     let mut directions = Directions::new(centres, columns);
     let (mut totals, mut counts) = (vec![0.0; centres.len()], vec![0_u32; k]);
     let mut sums = vec![Aligned([[0.0_f32; 16]; PANEL / 16]); k * panels];
-    // A row's last panel goes on into the rows behind it; behind the last of all rows there are to be some numbers.
+    // A row's last panel reads on into the following rows; some numbers must follow the last row.
     let mut last = vec![0.0; (POINTS - 1) * columns + panels * PANEL];
     for first in (0..n).step_by(POINTS) {
         let (mut block, count) = (&points[first * columns..], POINTS.min(n - first));
@@ -54,7 +54,7 @@ fn k_means_kernel<M: Machine>(
             let centre = nearest[at] as usize;
             counts[centre] += 1;
             for panel in 0..panels {
-                // Or else the compiler makes vectors across panels, of which there are few.
+                // Otherwise the compiler makes vectors across panels, which are few.
                 let x = black_box(window(block, at * columns + panel * PANEL));
                 let mut sum = *sums[centre * panels + panel];
                 for part in 0..PANEL / 16 {
@@ -89,13 +89,13 @@ fn window(points: &[f32], start: usize) -> &[f32; PANEL] {
     points[start..start + PANEL].first_chunk().expect("a panel has as many columns")
 }
 
-/// The centres c, of which the nearest to a point p is that of the smallest |c|² − 2 p·c, which is |p − c|² − |p|².
+/// The centres c. The nearest centre to a point p has the smallest |c|² − 2 p·c, which is |p − c|² − |p|².
 struct Directions {
-    /// −2 c in panels: those of one centre after the other, zero where there are no columns.
+    /// −2 c in panels, centre by centre, with zeros for missing columns.
     factors: Vec<Panel>,
     /// |c|².
     squares: Vec<f32>,
-    /// For each centre the products p·c of a block of points, in four parts that are still to be added.
+    /// For each centre the products p·c of a block of points, in four parts that are not yet added.
     products: Vec<Aligned<[[f32; 4]; POINTS]>>,
 }
 

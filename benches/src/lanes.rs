@@ -69,7 +69,7 @@ pub(crate) fn total(x: Lanes) -> f64 {
     (x[0] + x[2]) + (x[1] + x[3])
 }
 
-/// What is added up in lanes, of numbers of any count.
+/// The sum of any count of numbers, in lanes.
 #[inline(always)]
 pub(crate) fn sum(numbers: &[f64]) -> f64 {
     let (pairs, rest) = numbers.as_chunks::<16>();

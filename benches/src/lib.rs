@@ -1,9 +1,9 @@
-//! Objectives and their derivatives as one would write them by hand for speed, to measure the library's kernels beside.
+//! Objectives and their derivatives as one would write them by hand for speed, for comparison with the library's kernels.
 //!
-//! Each goes over its input as few times as it can, keeps what it needs in registers or in the nearest cache, and is plain
-//! Rust that the compiler makes vectors of, compiled for the widest instructions of the machine. Sums are added up in lanes,
+//! Each goes over its input as few times as it can, keeps its intermediate values in registers or in the nearest cache, and is
+//! plain Rust that the compiler vectorises, compiled for the widest instructions of the machine. Sums are accumulated in lanes,
 //! as the compiler keeps the order of additions; functions like `exp` have neither branches nor tables.
-// Loops over lanes index several arrays, which as iterators would say less.
+// Loops over lanes index several arrays, which would be harder to read as iterators.
 #![allow(clippy::needless_range_loop)]
 
 mod bundle;

@@ -1,8 +1,7 @@
 //! The loss of a recurrent network of long short-term memories whose weight matrices are diagonal.
 //!
-//! Layers run side by side: while the first is at a character, the second is at the one before. So their cells are lanes of
-//! the same loops, each layer's input is what the layer before has put out in the last round, and what waits for what is one
-//! layer a round.
+//! Layers run side by side: while the first is at a character, the second is at the one before. So their cells are lanes of the
+//! same loops, each layer's input is the output of the layer before in the last round, and dependencies span one layer a round.
 
 use crate::cells::{Saved, backward, forward};
 use crate::functions::{exp, ln};
@@ -18,10 +17,10 @@ pub struct Network {
     pub extra: Vec<f64>,
 }
 
-/// What the rounds of a call leave behind, kept from one call to the next.
+/// The intermediate values of a call's rounds. The memory is kept from one call to the next.
 #[derive(Default)]
 pub struct Tape {
-    /// What goes into each round: the first layer's input, then all layers' hidden values.
+    /// The inputs of each round: the first layer's input, then all layers' hidden values.
     signals: Vec<Aligned<Lanes>>,
     cells: Vec<Aligned<Lanes>>,
     gates: Vec<Aligned<[Lanes; 5]>>,

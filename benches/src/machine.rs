@@ -1,14 +1,14 @@
-//! Kernels that are compiled for several sets of instructions, of which the machine's widest is taken when they are called.
+//! Kernels that are compiled for several sets of instructions; a call takes the widest one that the machine has.
 
-/// What a kernel may know of the instructions that it is compiled to.
+/// Operations of a kernel that depend on the instructions it is compiled to.
 pub(crate) trait Machine {
-    /// A product and a sum: with one rounding where that is one instruction; where it is not, it would be a slow call.
+    /// A product and a sum: with one rounding if that is one instruction; otherwise it would be a slow call.
     fn fused(a: f64, b: f64, c: f64) -> f64;
     /// The same in single precision.
     fn fused_single(a: f32, b: f32, c: f32) -> f32;
 }
 
-/// What every machine has.
+/// Instructions of every machine.
 pub(crate) struct Plain;
 
 /// Instructions with fused multiply-add.

@@ -16,7 +16,7 @@ pub struct Mixture {
     pub means: Vec<f64>,
     /// Logarithms of the diagonals of the matrices Q, of one after the other.
     pub log_diagonals: Vec<f64>,
-    /// What is below the diagonals of the matrices Q, of one after the other, column by column.
+    /// The elements below the diagonals of the matrices Q, matrix by matrix, column by column.
     pub lower: Vec<f64>,
 }
 
@@ -28,12 +28,12 @@ pub struct Wishart {
     pub m: f64,
 }
 
-/// What is kept from one call to the next, so that no call asks for memory of this size.
+/// The memory that is kept from one call to the next, so that no call allocates it.
 #[derive(Default)]
 pub struct Workspace {
-    /// The points: a block of them after the other, of each block one dimension after the other.
+    /// The points in blocks; within each block dimension by dimension.
     points: Vec<Aligned<Block>>,
-    /// How likely each component is for each point: a component after the other.
+    /// How likely each component is for each point, component by component.
     shares: Vec<Aligned<Block>>,
 }
 
@@ -163,7 +163,7 @@ fn scores<M: Machine>(factor: &[f64], centred: &[Aligned<Block>], height: f64) -
     Aligned(squares)
 }
 
-/// Makes shares of scores, which are those of a block in every so many, and sums their log-sum-exps.
+/// Turns scores into shares, and sums their log-sum-exps. The scores of a block lie `stride` apart.
 #[inline(always)]
 fn normalise<M: Machine>(scores: &mut [Aligned<Block>], stride: usize, count: usize) -> f64 {
     let (mut largest, mut totals) = ([f64::NEG_INFINITY; BLOCK], [0.0; BLOCK]);

@@ -1,6 +1,6 @@
-//! Running sums and products: eight at once from what is before them, so that few operations wait for each other.
+//! Running sums and products: eight at once from the value before them, so that few operations wait for each other.
 
-// The loops are shuffles of vectors, where copied slices would be calls.
+// The loops compile to shuffles of vectors; copied slices would be calls.
 #![allow(clippy::manual_memcpy)]
 
 use crate::lanes::{Lanes, fused, plus, times, total};
@@ -96,8 +96,8 @@ compiled! {
     pub fn cumulative_product(x: &[f64], w: &[f64], gradient: &mut [f64]) -> f64 = cumulative_product_kernel;
 }
 
-/// Forward it writes the product of all that is before each number, backward it multiplies by the derivative of what is
-/// behind, which for a number y and weight w in front of it goes from d to w + y d.
+/// Forward it writes the product of all numbers before each number, backward it multiplies by the derivative d of everything
+/// behind. Passing a number y, and the weight w in front of it, turns d into w + y d.
 #[inline(always)]
 fn cumulative_product_kernel<M: Machine>(x: &[f64], w: &[f64], gradient: &mut [f64]) -> f64 {
     let (x, x_rest) = x.as_chunks::<8>();
@@ -125,7 +125,7 @@ fn cumulative_product_kernel<M: Machine>(x: &[f64], w: &[f64], gradient: &mut [f
     }
     let mut after = [after; 8];
     for at in (0..x.len()).rev() {
-        // What is behind a number, for the derivative d behind all: offset + factor · d, doubled three times.
+        // The derivative behind a number, for the derivative d behind all: offset + factor · d, doubled three times.
         let (factor, offset) = (later::<1>(x[at], 1.0), w[at]);
         let offset = fused::<M>(factor, later::<1>(offset, 0.0), offset);
         let factor = times(factor, later::<1>(factor, 1.0));

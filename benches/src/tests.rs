@@ -133,7 +133,7 @@ fn jacobians_of_bundles() {
         pairs: (0..count).flat_map(|at| [(at % cameras) as i64, (at % points) as i64]).collect(),
         features: numbers(2 * count),
     };
-    // What is not turned at all is turned by no division by zero.
+    // A rotation by zero does not divide by zero.
     scene.cameras[..3].fill(0.0);
     scene.points.iter_mut().skip(2).step_by(3).for_each(|depth| *depth += 5.0);
     let mut jacobian = vec![0.0; 31 * count];

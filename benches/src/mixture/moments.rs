@@ -1,10 +1,10 @@
-//! Sums over points of the products of their coordinates, of which the gradient of a mixture of Gaussians is made.
+//! Sums over points of the products of their coordinates, from which the gradient of a mixture of Gaussians is made.
 
 use super::{Mixture, Wishart};
 use crate::lanes::{Aligned, BLOCK, Block, Lanes, total};
 use crate::machine::Machine;
 
-/// Where an element of a triangular matrix is.
+/// The index of an element of a triangular matrix.
 #[inline(always)]
 pub(crate) fn place(row: usize, column: usize) -> usize {
     row * (row + 1) / 2 + column
@@ -91,8 +91,8 @@ impl Moments {
         }
     }
 
-    /// With the moments s and S the gradient by Q is that of Σ ln(diagonal) − ½ tr(Q S Qᵀ), below the diagonal of −Q S, and
-    /// by the mean it is QᵀQ s.
+    /// With the moments s and S the gradient by Q is the gradient of Σ ln(diagonal) − ½ tr(Q S Qᵀ): below the diagonal it is −Q
+    /// S; and by the mean it is QᵀQ s.
     #[inline(always)]
     pub(crate) fn gradient(&self, factor: &[f64], prior: Wishart, component: usize, gradient: &mut Mixture) {
         let d = self.d;
