@@ -94,7 +94,7 @@ impl Options {
     }
 }
 
-/// Runs the program: what it results in, after the shortest of its runs was printed.
+/// Runs the program, prints the time of the fastest run, and returns the results.
 fn counts<E: Float>(options: &Options) -> Result<Matrix<Concrete, i32>, Box<dyn Error>> {
     let points = (&range::<E>(-2.25, 0.75, options.size), &range::<E>(-1.5, 1.5, options.size));
     let program = stage(|points| steps_inside(points, options.steps), points)?;

@@ -1,4 +1,4 @@
-//! What the command line says.
+//! The arguments of the command line.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ adbench --generate gmm D K N FILE
   --profile      print programs, their kernels, and how long each of these took
   --generate     write an instance of random numbers: N points in D dimensions, K Gaussians";
 
-/// What is to be done.
+/// The requested work.
 #[derive(Default)]
 pub struct Arguments {
     pub task: String,

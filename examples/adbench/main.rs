@@ -6,7 +6,7 @@
 //! cargo run --release --example adbench -- --task gmm target/gmm.txt
 //! ```
 //!
-//! What is differentiated stands in `examples/objectives`.
+//! The differentiated functions are in `examples/objectives`.
 
 mod arguments;
 mod generate;

@@ -9,7 +9,7 @@ const AT_MOST: Duration = Duration::from_secs(10);
 /// How many runs there are, where they take neither short nor long.
 const RUNS: usize = 10;
 
-/// What a function resulted in, and how long every run of it took, in ascending order.
+/// The result of a function, and the time of every run of it, in ascending order.
 pub struct Measured<T> {
     pub result: T,
     seconds: Vec<f64>,

@@ -40,7 +40,7 @@ pub struct Run<T> {
     pub measured: Measured<T>,
 }
 
-/// What was found for one file.
+/// The measurements for one file.
 pub struct Report {
     pub objective: Run<Vec<f64>>,
     pub jacobian: Run<Jacobian>,
@@ -103,7 +103,7 @@ impl Report {
     }
 }
 
-/// As the posterior of GradBench, but for the sign of the prior.
+/// As the posterior of GradBench, with the prior's sign reversed.
 fn gmm_objective<A: Algebra>((mixture, points, prior): &(Mixture<A>, Matrix<A, f64>, Wishart<A>)) -> Scalar<A, f64> {
     log_likelihood(mixture, points) - log_prior(mixture, prior)
 }

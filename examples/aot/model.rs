@@ -1,11 +1,11 @@
-//! The model: a decay to an offset, and how far it is from what was observed.
+//! The model: a decay to an offset, and its distance from the observations.
 
 use deltaray::prelude::*;
 
 /// How many observations there are.
 pub const COUNT: usize = 200;
 
-/// What is fitted.
+/// The fitted parameters.
 #[derive(Tree)]
 pub struct Decay<A: Algebra> {
     amplitude: Scalar<A, f64>,

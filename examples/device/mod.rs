@@ -11,7 +11,7 @@ use deltaray::opencl::{DeviceKind, OpenCl};
 use deltaray::prelude::*;
 use deltaray::tensor::{Args, Family};
 
-/// What runs programs.
+/// The engine that runs programs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Device {
     /// One operation after the other.
@@ -24,7 +24,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// What a word on the command line says.
+    /// The device named by a word on the command line.
     pub fn parse(word: &str) -> Result<Device, String> {
         let (engine, name) = match word.split_once(':') {
             Some((engine, name)) => (engine, Some(name)),

@@ -1,4 +1,4 @@
-//! What stands on the command line of examples.
+//! Options on the command line of examples.
 
 /// The next word, which an option needs.
 pub fn value(option: &str, words: &mut impl Iterator<Item = String>) -> Result<String, String> {

@@ -4,7 +4,7 @@ use crate::device::Device;
 use crate::device::options::{at_least_one, unknown};
 use std::path::PathBuf;
 
-/// What `--help` prints.
+/// The text that `--help` prints.
 pub const HELP: &str = "\
 Trains a two-layer perceptron on images of handwritten digits.
 

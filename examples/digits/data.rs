@@ -1,6 +1,7 @@
 //! Reading of images and labels: the CSV file that comes with this example, or MNIST's IDX files.
 //!
-//! Files are not trusted: nothing is allocated on a header's word, and whatever is wrong becomes one line that says where.
+//! Files are not trusted: nothing is allocated just because a header says so, and any problem becomes one line with its
+//! position.
 
 use crate::random::Random;
 use flate2::read::MultiGzDecoder;
@@ -62,7 +63,7 @@ impl Dataset {
     }
 }
 
-/// What is wrong with a data file.
+/// A problem in a data file.
 #[derive(Debug)]
 pub struct DataError {
     file: PathBuf,
@@ -240,7 +241,7 @@ fn read_idx(directory: &Path, name: &str, axes: u8) -> Result<Idx, DataError> {
             format!("the header says {extents:?}, which is more than a file of {stored} bytes can hold"),
         )
     })?;
-    // One more than there should be shows that there is too much; the buffer grows with what is really there.
+    // Reading one byte more than expected shows excess data; the buffer grows with the data actually read.
     let mut bytes = Vec::new();
     reader.take(size + 1).read_to_end(&mut bytes).map_err(|error| DataError::new(&file, error))?;
     if bytes.len() as u64 != size {

@@ -5,7 +5,7 @@
 //! cargo run --release --example digits
 //! ```
 //!
-//! What deltaray has to do with it stands in `model.rs`; the rest of the files read data and show results.
+//! The use of deltaray is in `model.rs`; the other files read data and show results.
 
 mod arguments;
 mod confusion;
@@ -93,7 +93,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>
     Ok(writeln!(out, "test accuracy: {accuracy:.3}")?)
 }
 
-/// What a training leaves behind: one number an epoch, and the last predictions.
+/// The record of a training: one number an epoch, and the last predictions.
 struct Run {
     training_loss: Vec<f64>,
     test_loss: Vec<f64>,

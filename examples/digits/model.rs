@@ -48,7 +48,7 @@ fn cross_entropy(scores: &Matrix<f32>, labels: &Vector<i64>) -> Scalar<f32> {
     .mean()
 }
 
-/// What training makes small.
+/// The quantity that training minimises.
 #[differentiable]
 pub fn loss((mlp, batch): (Mlp, Batch)) -> Scalar<f32> {
     cross_entropy(&scores(mlp, &batch.images), &batch.labels)
@@ -67,7 +67,7 @@ const MEAN_STEP: f32 = 0.1;
 const SQUARE_STEP: f32 = 0.001;
 const EPSILON: f32 = 1e-8;
 
-/// What Adam (Kingma and Ba, 2015) remembers from step to step.
+/// The state of Adam (Kingma and Ba, 2015) from step to step.
 #[derive(Tree)]
 pub struct Adam<A: Algebra> {
     steps: Scalar<A, f32>,
@@ -76,7 +76,7 @@ pub struct Adam<A: Algebra> {
     square: Mlp<A>,
 }
 
-/// What training changes.
+/// The state that training changes.
 #[derive(Tree)]
 pub struct Learner<A: Algebra> {
     mlp: Mlp<A>,
@@ -150,7 +150,7 @@ impl Batch<Concrete> {
     }
 }
 
-// What the functions above take and give on plain arrays: how their staged forms are typed.
+// Plain types of the functions above: the types of their staged forms.
 type State = Learner<Concrete>;
 type Parameters = Mlp<Concrete>;
 type Images = Batch<Concrete>;

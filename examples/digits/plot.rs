@@ -16,7 +16,7 @@ const GRID: &str = "#e4e7eb";
 
 /// One chart of a picture.
 pub struct Panel {
-    /// What the vertical axis shows.
+    /// The title of the vertical axis.
     pub title: &'static str,
     /// Whether the vertical axis is logarithmic.
     pub logarithmic: bool,
@@ -106,7 +106,7 @@ impl Area {
         let mut path = String::new();
         let mut last = None;
         for (at, &value) in line.values.iter().enumerate() {
-            // What can not be drawn, as after a divergence, leaves a gap.
+            // Values that can't be drawn, such as those after a divergence, leave a gap.
             let (pen, point) = if self.axis.admits(value) {
                 let point = (self.x(at + 1), self.y(value));
                 (if last.is_some() { 'L' } else { 'M' }, Some(point))

@@ -12,7 +12,7 @@ struct Input {
     s: usize,
 }
 
-/// What y is at the time 2, after s steps from 0.
+/// The value of y at time 2, after s steps from 0.
 #[differentiable]
 fn solution(x: Vector<f64>, #[plain] s: usize) -> Vector<f64> {
     let n = x.len();

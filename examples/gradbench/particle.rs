@@ -1,4 +1,4 @@
-//! A particle flies through the field of two charges, of which one is to be placed so that the particle hits the origin.
+//! A particle flies through the field of two charges. One of them is placed so that the particle hits the origin.
 
 use crate::descent::{Mode, argmin};
 use crate::protocol::{Answer, Evaluation, unknown};

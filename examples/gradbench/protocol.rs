@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The output of an evaluation, or what went wrong, which the eval is told.
 pub type Answer = std::result::Result<Value, Box<dyn std::error::Error>>;
 
-/// What an eval sends; which fields there are depends on the kind.
+/// The message of an eval; the kind determines the fields.
 #[derive(Deserialize)]
 pub struct Message {
     pub id: u64,
@@ -33,7 +33,7 @@ pub struct Timing {
     nanoseconds: u128,
 }
 
-/// How often a function is to be run: at least so many times, and for so long.
+/// How often a function is run: at least so many times, and for so long.
 #[derive(Deserialize)]
 struct Runs {
     #[serde(default = "once")]
@@ -50,7 +50,7 @@ fn once() -> usize {
 /// than the last one would be kept in vain, and what comes with a program may be large.
 pub type Programs = HashMap<String, (String, Rc<dyn Any>)>;
 
-/// One evaluation: what is asked for, and how long everything took.
+/// One evaluation: the request, and the times of all its parts.
 pub struct Evaluation<'a> {
     programs: &'a mut Programs,
     function: String,

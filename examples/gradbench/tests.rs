@@ -1,4 +1,4 @@
-//! Every module's derivative is that of its function, by finite differences where there is no closed form.
+//! Checks that every module's derivative belongs to its function, by finite differences where there is no closed form.
 
 use super::*;
 use std::cell::RefCell;
@@ -188,7 +188,7 @@ fn a_hand_moves_with_all_of_its_parameters() {
             assert_close(&column(places + at), &difference("ht", "objective", &input, "theta", at));
         }
         for at in 0..places {
-            // The places of both points, of which each moves its own errors only.
+            // The positions of both points; each point moves only its own errors.
             let [first, second] = [at, 2 + at].map(|at| difference("ht", "objective", &input, "us", at));
             assert_close(&column(at), &[&first[..3], &second[3..]].concat());
         }

@@ -1,11 +1,12 @@
 //! A fluid in a box whose lid slides, by the lattice Boltzmann method, and the gradient of its energy by the initial particles.
 //! The program is written from the mathematics.
 //!
-//! The method and its collisions are those of "Lattice BGK models for Navier-Stokes equation" (Qian, d'Humières, Lallemand;
-//! Europhysics Letters 1992). As LBM it is a benchmark of SPEC ("Optimization and profiling of the cache performance of parallel
-//! lattice Boltzmann codes", Pohl, Kowarschik, Wilke, Iglberger, Rüde; 2003) and of Parboil (Stratton and others; 2012), and one
-//! of reverse-mode differentiation in "Reverse-mode automatic differentiation and optimization of GPU kernels via Enzyme" (Moses
-//! and others; SC 2021) and "AD for an array language with nested parallelism" (Schenck, Rønning, Henriksen, Oancea; SC 2022).
+//! The method and its collisions follow "Lattice BGK models for Navier-Stokes equation" (Qian, d'Humières, Lallemand;
+//! Europhysics Letters 1992). As LBM it is a benchmark of SPEC ("Optimization and profiling of the cache performance of
+//! parallel lattice Boltzmann codes", Pohl, Kowarschik, Wilke, Iglberger, Rüde; 2003) and of Parboil (Stratton and others;
+//! 2012), and one of reverse-mode differentiation in "Reverse-mode automatic differentiation and optimization of GPU kernels
+//! via Enzyme" (Moses and others; SC 2021) and "AD for an array language with nested parallelism" (Schenck, Rønning, Henriksen,
+//! Oancea; SC 2022).
 //!
 //! ```sh
 //! cargo run --release --example lattice -- 48 20 profile

@@ -23,7 +23,7 @@ pub fn cholesky(mut a: Matrix<f64>) -> Matrix<f64> {
     a
 }
 
-/// The solution of a linear system by its factors: that of the lower triangle, and of both.
+/// The solution of a linear system by its factors: the solution of the lower triangle, and of both.
 #[differentiable]
 pub fn ludcmp(mut a: Matrix<f64>, b: Vector<f64>) -> (Vector<f64>, Vector<f64>) {
     let n = a.len();
@@ -57,7 +57,7 @@ pub fn trisolv(l: Matrix<f64>, b: Vector<f64>) -> Vector<f64> {
     x
 }
 
-/// The product of a symmetric matrix, of which the lower triangle is read, and another, added to a third.
+/// The product of a symmetric matrix, given by its lower triangle, and another matrix, added to a third.
 #[differentiable]
 pub fn symm(
     a: Matrix<f64>,

@@ -2,7 +2,7 @@
 
 use deltaray::prelude::*;
 
-/// The sizes that kernels run at: those of NPBench, and smaller ones for tests.
+/// The sizes that kernels run at: NPBench's, and smaller ones for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     #[cfg_attr(not(test), expect(dead_code, reason = "tests run at it"))]

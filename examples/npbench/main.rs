@@ -1,18 +1,18 @@
-//! Kernels of NPBench, written as their NumPy references are: what is a loop there is a loop here.
+//! Kernels of NPBench, written like their NumPy references: a loop there is a loop here.
 //!
 //! NPBench is described in "NPBench: a benchmarking suite for high-performance NumPy" (Ziogas, Ben-Nun, Schneider, Hoefler; ICS
-//! 2021), and most of its kernels are those of PolyBench. Run with a preset, S (the default), M, L or paper, and the names of
+//! 2021), and most of its kernels come from PolyBench. Run with a preset, S (the default), M, L or paper, and the names of
 //! kernels:
 //!
 //! ```sh
 //! cargo run --release --example npbench -- S cholesky seidel_2d
 //! ```
 //!
-//! For each kernel it prints how many milliseconds the value takes, and the value with the gradient, compiled for one thread. The
-//! gradient is that of the sum of one result by all arguments; this sum follows, and the sum of the gradient's squares, by which
-//! other tools are checked. With `--write FOLDER` it writes the arguments there instead, as numbers of eight bytes, and
-//! prints their shapes: `scripts/compare --npbench` measures other tools on them. With `profile` tables of the compiled kernels
-//! follow.
+//! For each kernel it prints how many milliseconds the value takes, and the value with the gradient, compiled for one thread.
+//! The gradient is taken of the sum of one result by all arguments. This sum follows, and the sum of the gradient's squares,
+//! against which other tools are checked. With `--write FOLDER` it writes the arguments there instead, as numbers of eight
+//! bytes, and prints their shapes: `scripts/compare --npbench` measures other tools on them. With `profile` tables of the
+//! compiled kernels follow.
 
 mod factorisations;
 mod flows;
@@ -47,7 +47,7 @@ impl<F: ArrayFn> ArrayFn for Total<F> {
 
 type Plain<F> = <F as Family>::At<Concrete>;
 
-/// A kernel with its name, what it is run on, and the result whose sum has the gradient.
+/// A kernel with its name, and the position of the result whose sum has the gradient.
 struct Kernel<'a, F> {
     name: &'a str,
     function: F,

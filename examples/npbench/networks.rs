@@ -66,8 +66,8 @@ fn normalised(x: Tensor4<f64>) -> Tensor4<f64> {
     (x - x.mean_axis(0)) / (deviation + 1e-5).sqrt()
 }
 
-/// A bottleneck block of ResNet-50: three convolutions, of which that in the middle is of windows of three rows and columns, and
-/// its input beside them.
+/// A bottleneck block of ResNet-50: three convolutions, the middle one over windows of three rows and columns, and a shortcut
+/// for its input.
 #[differentiable]
 pub fn resnet(input: Tensor4<f64>, first: Tensor4<f64>, second: Tensor4<f64>, third: Tensor4<f64>) -> Tensor4<f64> {
     let (samples, rows, columns) = (input.shape()[0], input.shape()[1], input.shape()[2]);

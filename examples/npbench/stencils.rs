@@ -77,7 +77,7 @@ pub fn fdtd_2d(
     (ex, ey, hz)
 }
 
-/// Gauss-Seidel sweeps of nine points, each of which reads what it has just written.
+/// Gauss-Seidel sweeps of nine points; each point reads values that were just written.
 #[differentiable]
 pub fn seidel_2d(mut a: Matrix<f64>, #[plain] steps: usize) -> Matrix<f64> {
     let n = a.len();

@@ -16,7 +16,7 @@ fn flat<T: Tree<Concrete>>(tree: &T) -> Vec<f64> {
     tree.leaves().into_iter().flat_map(of).collect()
 }
 
-/// Values are those of plain arrays, and gradients those of dual arrays and of finite differences along themselves.
+/// Checks values against plain arrays, and gradients against dual arrays and finite differences along themselves.
 struct Checks;
 
 impl Visitor for Checks {

@@ -5,7 +5,7 @@ use deltaray::prelude::*;
 use deltaray::sparse::Pattern;
 use serde::Deserialize;
 
-/// What is adjusted: n cameras, m points and the weights of p observations.
+/// The adjusted parameters: n cameras, m points and the weights of p observations.
 #[derive(Tree)]
 pub struct Scene<A: Algebra> {
     /// Rotation (3, an axis times an angle), centre (3), focal length, principal point (2), radial distortion (2): [n, 11].
@@ -16,7 +16,7 @@ pub struct Scene<A: Algebra> {
     pub weights: Vector<A, f64>,
 }
 
-/// What was observed.
+/// The observations.
 #[derive(Tree)]
 pub struct Observations<A: Algebra> {
     /// Which camera saw which point: [p, 2].
@@ -114,7 +114,7 @@ pub fn pattern(scene: &Scene<Concrete>, observed: &Observations<Concrete>) -> Re
     Pattern::new(11 * n + 3 * m + p, offsets.collect(), columns)
 }
 
-/// A scene as benchmarks write it: one camera, one point and one observation, and how many of each there are to be.
+/// A scene as benchmarks write it: one camera, one point and one observation, and how many of each to make.
 #[derive(Deserialize)]
 pub struct Instance {
     pub n: usize,
@@ -132,7 +132,7 @@ fn repeated(row: &[f64], count: usize) -> Matrix<Concrete, f64> {
 }
 
 impl Instance {
-    /// Camera and point number i, counted around, are those of observation i.
+    /// Observation i has camera and point number i, counted around.
     pub fn scene(&self) -> (Scene<Concrete>, Observations<Concrete>) {
         let pairs = (0..self.p).flat_map(|at| [(at % self.n) as i64, (at % self.m) as i64]).collect();
         let scene = Scene {

@@ -11,7 +11,7 @@ pub struct Mixture<A: Algebra, E: Float = f64> {
     pub means: Matrix<A, E>,
     /// Logarithms of the diagonals of the matrices Q: [k, d].
     pub log_diagonals: Matrix<A, E>,
-    /// What is below the diagonals of the matrices Q, column by column: [k, d (d − 1) / 2].
+    /// The elements below the diagonals of the matrices Q, column by column: [k, d (d − 1) / 2].
     pub lower: Matrix<A, E>,
 }
 

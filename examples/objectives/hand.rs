@@ -20,7 +20,7 @@ pub struct Hand<A: Algebra> {
     pub triangles: Matrix<A, i64>,
 }
 
-/// What was scanned.
+/// The scanned data.
 #[derive(Tree)]
 pub struct Scanned<A: Algebra> {
     /// The vertex of each point, or its triangle: [n].

@@ -12,7 +12,7 @@ pub struct Network<A: Algebra> {
     pub extra: Matrix<A, f64>,
 }
 
-/// What a layer passes on to the next character: [b] each.
+/// The values that a layer passes on to the next character: [b] each.
 type State<A> = (Vector<A, f64>, Vector<A, f64>);
 
 /// One layer's step: its gates are `[forget, ingate, outgate, change]`, of weights and biases.

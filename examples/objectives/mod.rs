@@ -1,4 +1,4 @@
-//! What ADBench and GradBench both differentiate.
+//! The functions that both ADBench and GradBench differentiate.
 
 pub mod ba;
 pub mod gmm;

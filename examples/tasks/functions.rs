@@ -47,7 +47,7 @@ pub fn k_means_derivatives((centres, points): (Matrix<f32>, Matrix<f32>)) -> (Ma
     jvp(|(centres, points)| grad(k_means, (centres, points)), (centres, points), &along)
 }
 
-/// Points as the rows of a sparse matrix: what is not zero, point by point.
+/// Points as the rows of a sparse matrix: the nonzero values, point by point.
 #[derive(Tree)]
 pub struct SparsePoints<A: Algebra> {
     /// Where each point's values begin, and where the last one's end: [n + 1].

@@ -34,7 +34,7 @@ pub fn halves(count: usize) -> Vector<Concrete, f64> {
     (0..count).map(|i| (i % 2) as f64).collect::<Vec<_>>().into()
 }
 
-/// Points, uniform in d dimensions, of which the last k are the centres.
+/// Points, uniform in d dimensions; the last k are the centres.
 pub fn clusters(k: usize, n: usize, d: usize) -> (Matrix<Concrete, f32>, Matrix<Concrete, f32>) {
     let mut random = Random::new(2);
     let points: Vec<f32> = (0..n * d).map(|_| random.uniform() as f32).collect();

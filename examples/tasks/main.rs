@@ -8,7 +8,7 @@
 //! Prints a line for each task whose name begins with one of the words, or for all: the medians in microseconds. After
 //! `--task` comes the whole name of one.
 
-/// What the model of the digits example takes from its data.
+/// The part of the digits example's data that its model needs.
 mod data {
     pub const CLASSES: usize = 10;
 }

@@ -3,7 +3,7 @@
 use deltaray::functions::{Window, convolution_2d, max_pool_2d, mean_squared_error, softmax_cross_entropy};
 use deltaray::prelude::*;
 
-/// What maps rows linearly, and adds a bias.
+/// A linear map of rows, with a bias.
 #[derive(Tree)]
 pub struct Layer<A: Algebra> {
     pub weights: Matrix<A, f32>,
@@ -17,7 +17,7 @@ impl<A: Algebra> Layer<A> {
     }
 }
 
-/// What layers make of rows; all but the last are rectified.
+/// The output of layers for some rows; all layers but the last are rectified.
 #[differentiable]
 fn scores(layers: &[Layer], rows: Matrix<f32>) -> Matrix<f32> {
     layers.iter().enumerate().fold(rows, |rows, (position, layer)| match position {
@@ -69,10 +69,10 @@ pub struct Memories<A: Algebra> {
     pub output: Layer<A>,
 }
 
-/// What memories pass on to the next step: hidden values and cells, [batch, h] each.
+/// The values that memories pass on to the next step: hidden values and cells, [batch, h] each.
 pub type State<A> = (Matrix<A, f32>, Matrix<A, f32>);
 
-/// The mean squared error of what memories make of inputs [steps, batch, d].
+/// The mean squared error of the memories' outputs for inputs [steps, batch, d].
 #[differentiable]
 pub fn memories(
     (network, (hidden, cell), inputs, targets): (Memories, State, Tensor3<f32>, Tensor3<f32>),

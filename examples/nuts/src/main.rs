@@ -17,7 +17,7 @@ struct Schools<A: Algebra> {
     offsets: Vector<A, f64>,
 }
 
-/// The logarithm of the posterior density, but for a constant: a normal prior on the mean, half a Cauchy on the spread.
+/// The logarithm of the posterior density, up to a constant: a normal prior on the mean, half a Cauchy on the spread.
 #[differentiable]
 fn log_density(schools: Schools, effects: Vector<f64>, errors: Vector<f64>) -> Scalar<f64> {
     let spread = schools.log_spread.exp();
