@@ -1,4 +1,4 @@
-//! Calls of compiled programs that write into what is there, update it, or need more than there is.
+//! Calls of compiled programs that write into existing arrays, update them, or need more memory than there is.
 
 use deltaray::concrete::Array;
 use deltaray::derivative::Compiled;
@@ -73,7 +73,7 @@ fn outputs_that_share_storage_get_their_own() {
     assert_eq!(output.parts[1], v(&[8.0, 9.0]));
 }
 
-/// What an error says, which ends with a line of this file: without that.
+/// The message of an error, without the line of this file at its end.
 fn said(error: &Error) -> String {
     let text = error.to_string();
     let (said, place) = text.rsplit_once(" (at ").expect("a line");
@@ -302,7 +302,7 @@ fn programs_larger_than_the_machine_are_refused_before_they_begin() {
     let half: Tensor3<C, f64> = zeros((1 << 20, 1 << 20, 1 << 19));
     let program = stage(|x: &Tensor3<_, f64>| (x * 2.0, x + 1.0, x.exp()), &half).unwrap();
     assert!(needs(3 << 62, program.compile(one()).map(drop)));
-    // What fits is not refused.
+    // Arrays that fit are accepted.
     let x = v(&[1.0, 2.0]);
     let program = stage(|x: &V<_>| x * 2.0, &x).unwrap().compile(one()).unwrap();
     program.call_into(&x, &mut zeros(2)).unwrap();

@@ -1,5 +1,5 @@
-//! What functions with derivative rules of their own do beyond the rows of the corpus: wrong rules, programs, and the check
-//! of derivatives.
+//! Functions with derivative rules of their own, beyond the rows of the corpus: wrong rules, programs, and the check of
+//! derivatives.
 
 #[macro_use]
 mod named_functions;
@@ -80,7 +80,7 @@ fn a_rule_that_uses_its_own_function_runs_eagerly_and_is_an_error_staged() {
     assert!((third + 0.5_f64.cos()).abs() < 1e-12);
     let error = stage(|x| Recursive.call(x), &at).expect_err("the rule has no end").to_string();
     assert!(error.starts_with("custom rule: a rule that uses the function it belongs to, 8 rules deep"), "{error}");
-    // What was staged before does not count.
+    // Earlier stagings do not count.
     assert!(stage(|x| custom_vjp(&Square, &SquarePulled, x), &x()).is_ok());
 }
 
@@ -366,7 +366,7 @@ fn halved_in_steps<A: Algebra>(c: &Scalar<A, f64>) -> Scalar<A, f64> {
 function!(HalfOf: S => S, |x| x / 2.0);
 function!(HalvedInSteps: (S, S, S) => S, |(_, _, c)| halved_in_steps(c));
 
-/// A rule that is transposed is derived where what it is linear in is not 0, since its loops would have no steps there.
+/// A rule is transposed at a nonzero value of its linear argument, since its loops would make no steps at 0.
 #[test]
 fn a_rule_with_a_loop_that_depends_on_the_cotangent_is_transposed() {
     let (at, one) = (scalar(0.7), scalar(1.0));

@@ -1,5 +1,5 @@
-//! What programs do on devices, through OpenCL: where there is none, these tests say that they are skipped, and where none may
-//! be skipped they fail.
+//! Programs on devices, through OpenCL. Without a device these tests say that they are skipped, or fail where none may be
+//! skipped.
 #![cfg(feature = "opencl")]
 
 #[path = "devices/errors.rs"]

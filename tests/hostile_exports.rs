@@ -178,7 +178,7 @@ fn names_of_c_programs_are_legal_and_headers_are_those_of_cpp_too() {
     if !are_installed(&["gcc"]) {
         return;
     }
-    // What programs include beside: a program must not be one of their functions.
+    // Headers that programs also include: a program must not have the name of one of their functions.
     let mut whole = String::from("#include <stdlib.h>\n#include <stdio.h>\n#include <string.h>\n#include <errno.h>\n");
     let mut headers = String::from("#include <cmath>\n#include <cstdlib>\n");
     let mut seen = HashSet::new();
@@ -186,7 +186,7 @@ fn names_of_c_programs_are_legal_and_headers_are_those_of_cpp_too() {
         let source = export::c(named(name)).unwrap();
         let include = format!("#include \"{}.h\"\n", source.name);
         assert!(source.source.starts_with(&include), "{name:?}");
-        // Names that are spelled alike, but for capitals, are files that are in each other's way.
+        // Names that differ only in capitals are files that overwrite each other.
         if seen.insert(source.name.to_uppercase()) {
             whole.push_str(&source.source.replace(&include, &source.header));
             headers.push_str(&source.header);
@@ -230,7 +230,7 @@ fn names_of_opencl_programs_are_legal() {
     run(Command::new("clang").args(options).arg(&path));
 }
 
-/// The lines of a text, but for names: its words.
+/// The lines of a text without its words: their indentation.
 fn shape_of(text: &str) -> Vec<usize> {
     text.lines().map(|line| line.chars().take_while(|character| *character == ' ').count()).collect()
 }
@@ -274,7 +274,7 @@ fn floats(shape: &[usize]) -> Type {
     Type::new(DType::F64, shape)
 }
 
-/// Programs that no machine has memory for, with whether they may be written all the same: what is only counted may be large.
+/// Programs that no machine has memory for, and whether they may be written anyway: sizes that are only counted may be large.
 fn large() -> Vec<(&'static str, Program, bool)> {
     let scalar = || floats(&[]);
     let all = |rank: usize| (0..rank).collect();

@@ -68,7 +68,7 @@ fn transposed(body: &Body) -> Body {
     program.with_results(&program.results()[body.results().len()..])
 }
 
-/// As [`cotangents`]; the program computes what it computes without any simplification.
+/// As [`cotangents`]; checks that the program gives the same results without any simplification.
 fn gradient(body: &Body) -> Body {
     let (program, tidied) = (transposed(body), cotangents(body));
     let run = |body: &Body| interpret::<Concrete>(body, arguments(body));

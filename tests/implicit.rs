@@ -210,7 +210,8 @@ fn linear_iterations_that_do_not_converge_give_nan() {
     assert!(slope(10).iter().all(|x| x.is_finite() && *x > 0.0));
 }
 
-/// The linear systems are scaled: neither what is small beside 1 is taken for solved, nor what diverges slowly from little.
+/// The linear systems are scaled: values small beside 1 don't count as solved, and slow divergence from small values is
+/// noticed.
 #[test]
 fn derivatives_are_linear_in_cotangents_and_tangents() {
     let solvers = [

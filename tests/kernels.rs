@@ -1,4 +1,4 @@
-//! Compiled programs: what fuses, what is reported, and that threads change no bit.
+//! Compiled programs: fusion, reports, and threads that change no bit.
 
 use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
@@ -179,7 +179,7 @@ fn running_sums_of_any_length_agree() {
     fn totals<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
         x.cumsum(0)
     }
-    // Whole numbers, whose sums are exact in any order: lengths around those of blocks.
+    // Whole numbers, whose sums are exact in any order, at lengths around those of blocks.
     for n in [1, 5, 31, 32, 33, 511, 512, 513, 1037, 5000] {
         let x: Vector<Concrete, f64> = numbers(n).iter().map(|x| (x * 100.0).round()).collect::<Vec<_>>().into();
         let staged = stage(totals, &x).unwrap();

@@ -1,5 +1,6 @@
-//! What nobody may bring about with safe code: programs that lie about themselves, arguments that are none, and arrays of other
-//! sizes than they say. Each is an `Err`, or a panic that says what is wrong, and never a read or write beside an array.
+//! Things that safe code must not achieve: programs that lie about themselves, arguments of the wrong kind, and arrays of other
+//! sizes than they claim. Each is an `Err`, or a panic that describes the problem, and never a read or write outside of an
+//! array.
 
 #![forbid(unsafe_code)]
 
@@ -48,7 +49,7 @@ fn programs() -> Vec<Body> {
     ]
 }
 
-/// What is said of a program: its name, the nodes, how many are parameters and captures, and the results.
+/// A claim about a program: its name, the nodes, the numbers of parameters and captures, and the results.
 type Lie = (String, Vec<Node>, (usize, usize), Vec<NodeId>);
 
 /// The program with one node changed.
@@ -58,7 +59,7 @@ fn changed(body: &Body, at: usize, what: &str, change: impl FnOnce(&mut Node)) -
     (format!("{what} of node {at}"), nodes, (body.parameters(), body.captures()), body.results().to_vec())
 }
 
-/// What is untrue of an operation itself, whatever its operands.
+/// False versions of an operation itself, whatever its operands.
 fn untrue(op: &Op) -> Vec<Op> {
     let most = usize::MAX;
     match op {

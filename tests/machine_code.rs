@@ -46,7 +46,7 @@ fn called(line: &str) -> Option<&str> {
 fn is_kernel(symbol: &str) -> bool {
     let levels = ["6avx512", "4avx2", "8portable", "13avx512_of_one", "11avx2_of_one"];
     let others = ["7scatter", "5chain5links", "5chain4rows", "5chain6eights", "8multiply4wide", "8multiply6narrow"];
-    // What an array's `map` drops if its closure panics is a function of its own.
+    // The code that drops an array after a panic in the closure of its `map` is a function of its own.
     let is_drop = symbol.contains("4Drop4drop");
     symbol.starts_with("_R") && !is_drop && levels.iter().chain(&others).any(|part| symbol.contains(part))
 }
@@ -56,14 +56,14 @@ fn is_allowed(kernel: &str, function: &str) -> bool {
     let is_of = |parts: &[&str]| parts.iter().any(|part| kernel.contains(part));
     let is_one = |parts: &[&str]| parts.iter().any(|part| function.contains(part));
     match function {
-        // What the standard library computes for one element at a time, and would be one instruction for many.
+        // The standard library computes these for one element at a time; they should be one instruction for many.
         "fma" | "fmaf" => false,
-        // A whole run, or row, is moved so. So is a block of what has no vectors: the portable instructions lack many.
+        // Moves of a whole run, or row, and of a block without vectors: the portable instructions lack many.
         "memcpy" | "memset" => {
             is_of(&["StridedCopy", "6Powers", "8portable", "4rows", "5chain", "4gemm", "9copy_rows"])
         }
         _ if !function.starts_with("_R") && !function.starts_with("_ZN") => true,
-        // What is done once for a run, a row, or a block of it, not for each element.
+        // Calls made once for a run, a row, or a block of it, not for each element.
         _ if is_one(&["panic", "slice_index_fail", "is_aligned_to"]) => {
             is_of(&["StridedCopy", "6Powers", "5chain", "4gemm", "9copy_rows"])
         }

@@ -31,16 +31,16 @@ use std::time::Instant;
 const PROGRAMS: u64 = 4000;
 const SEED: u64 = 7;
 
-/// What became of the search for a mistake.
+/// The outcome of the search for a mistake.
 #[derive(Clone, Debug)]
 struct Finding {
-    /// At which program, from 0 on.
+    /// The number of the program, from 0 on.
     position: u64,
     /// The difference.
     text: String,
 }
 
-/// What a pipeline of each kind should compute; nothing where the program is no fair test of that.
+/// The correct results for a pipeline of each kind; `None` where the program is no fair test.
 struct Expected {
     scale: Scale,
     values: Vec<Array>,
@@ -73,7 +73,7 @@ impl Expected {
     }
 }
 
-/// How a pipeline differs from what it should compute; panics count.
+/// The difference between a pipeline's result and the correct one; panics count.
 fn differs(mutant: &Mutant, stages: &Stages<'_>, case: &Case, expected: &Expected, wrong: bool) -> Option<String> {
     let right = expected.of_kind(mutant.kind)?;
     match catching(|| (mutant.run)(stages, &case.inputs, wrong)) {
@@ -99,7 +99,7 @@ fn seeded_mistakes_are_found() {
             let (mutants, found) = (&mutants, &found);
             scope.spawn(move || {
                 for position in (thread..PROGRAMS).step_by(THREADS as usize) {
-                    // What was found at an earlier program, whichever thread had that.
+                    // Mistakes found at an earlier program are done, whichever thread had it.
                     let open: Vec<usize> = {
                         let found = found.lock().expect("no panics");
                         let earlier = |at: &usize| found[*at].as_ref().is_none_or(|f| f.position > position);

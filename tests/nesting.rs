@@ -1,5 +1,5 @@
-//! Bodies in bodies: at the bound every door takes a program on the stack that is promised, beyond it programs are refused, and a
-//! few bodies that stand in one another in many ways cost no more than the bound of what is written out.
+//! Nested bodies: at the bound every entry point takes a program on the promised stack, beyond it programs are refused, and a
+//! few bodies that are nested in many ways cost no more than the limit on written output.
 
 #[path = "nesting/kinds.rs"]
 mod kinds;
@@ -22,13 +22,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Derivatives are remembered for all threads: whoever counts what they cost runs alone.
 static ALONE: RwLock<()> = RwLock::new(());
 
-/// What a program at the bound may need of the stack, in bytes: that of a main thread, or of other threads with optimisation.
+/// The stack that a program at the bound may need, in bytes: a main thread's, or another thread's with optimisation.
 const STACK: usize = if cfg!(debug_assertions) { 8 << 20 } else { 2 << 20 };
 
-/// Levels at which each pass is tested that takes too long at the bound, with their share of the stack.
+/// Levels at which passes are tested that take too long at the bound, with their share of the stack.
 const FEWER: usize = MAX_NESTING / 4;
 
-/// Runs on the part of the stack that so many levels have.
+/// Runs on the share of the stack for so many levels.
 fn within<T: Send + 'static>(levels: usize, f: impl FnOnce() -> T + Send + 'static) -> T {
     let _others = ALONE.read().unwrap_or_else(PoisonError::into_inner);
     on_stack(levels, f)
@@ -44,11 +44,11 @@ fn at() -> Vec<Array> {
     vec![Array::full(&[], Value::F64(0.1))]
 }
 
-/// What takes a bulk program and does not differentiate it.
+/// The entry points that take a bulk program and do not differentiate it.
 fn doors(body: &Body) {
     let named = || Program::new("f", body.clone());
     assert!(body.is_well_formed() && *body == body.clone() && !format!("{body:?}").is_empty());
-    // Loops in loops may need more memory than there is, which is an error as any other.
+    // Nested loops may need more memory than there is, which is an error like any other.
     if let Ok(compiled) = Compiled::new(body, &Cpu::default()) {
         assert!(!compiled.to_string().is_empty() && !compiled.report().to_string().is_empty());
     }
@@ -108,7 +108,7 @@ fn at_the_bound_builds_are_taken() {
 #[test]
 fn at_the_bound_derivatives_are_taken() {
     for kind in KINDS {
-        // Those that keep nothing for other levels take little at the bound; of loops the test of what users write is there.
+        // Kinds that keep nothing for other levels cost little at the bound; for loops the test of users' programs covers it.
         let levels = match kind {
             Kind::Both => continue,
             Kind::Condition | Kind::Value | Kind::Vjp | Kind::Jvp => MAX_NESTING,
@@ -120,7 +120,7 @@ fn at_the_bound_derivatives_are_taken() {
             assert!(reverse.nesting() <= levels && forward.nesting() <= levels, "{kind:?}");
             assert!(reverse.node_count() > body.nesting(), "{kind:?}");
         });
-        // What there is of second derivatives grows with the cube of the nesting.
+        // The size of second derivatives grows with the cube of the nesting.
         let levels = MAX_NESTING / 16;
         within(levels, move || {
             let body: Body = nested(kind, levels, 2);
@@ -143,7 +143,7 @@ fn beyond_the_bound_bodies_are_refused() {
         let panic = catch_unwind(AssertUnwindSafe(|| around(kind, &most, 2))).expect_err("one level too deep");
         let message = panic.downcast_ref::<String>().expect("a message");
         assert!(message.contains(&format!("nested more than {MAX_NESTING} deep")), "{kind:?}: {message}");
-        // Node by node: a program of one level, with the deepest that there may be in the place of what is in it.
+        // Node by node: a program of one level, with the deepest permitted body in place of its own.
         let flat: Body = nested(kind, 1, 2);
         let (mut nodes, results) = (flat.nodes().to_vec(), flat.results().to_vec());
         let outermost = nodes.iter_mut().find(|node| node.op.is_multiple()).expect("a level");
@@ -221,7 +221,7 @@ fn eight_loops(body: &Body) -> Body {
     graph.finish(&[x])
 }
 
-/// A derivative hands what it keeps of each level through all levels around: so it grows with the square of the nesting.
+/// A derivative passes the kept values of each level through all levels around it, so it grows with the square of the nesting.
 #[cfg(debug_assertions)]
 #[test]
 fn derivatives_of_nested_bodies_cost_the_square_of_the_nesting() {

@@ -1,4 +1,4 @@
-//! The right column of the tables of `docs/numpy.md`: every expression is here, word for word, with what it results in.
+//! The right column of the tables of `docs/numpy.md`: every expression is here, word for word, with its result.
 
 use deltaray::functions::{Window, convolution_2d, softmax};
 use deltaray::prelude::*;
@@ -92,7 +92,7 @@ fn reading_and_writing() {
 fn writing_at_positions_and_ranges() {
     type I = Scalar<Concrete, i64>;
     let (i, j, k, v): (I, I, I, f64) = (scalar(1), scalar(2), scalar(1), 7.0);
-    // What is written is given away: every row of the table begins anew.
+    // Written arrays are given away, so every row of the table begins anew.
     let written = |f: fn(Vector64, Vector64, Matrix64, I, I, I, f64) -> Matrix64, expected: [[f64; 3]; 2]| {
         assert_eq!(f(x(), y(), a(), i.clone(), j.clone(), k.clone(), v), expected.into());
     };
@@ -282,7 +282,7 @@ fn every_expression_of_the_tables_is_here() {
     for row in tables.lines().filter(|line| line.starts_with('|')) {
         let row = row.replace("\\|", "\u{0}");
         let cell = row.split('|').nth(2).unwrap().replace('\u{0}', "|");
-        // What is between backquotes is every second part.
+        // Every second part is text between backquotes.
         for expression in cell.split('`').skip(1).step_by(2).filter(|text| !text.starts_with("#[")) {
             expressions += 1;
             let expression = packed(expression.trim_end_matches('?'));

@@ -1,7 +1,7 @@
 //! Errors name the line of the program, whatever the library does in between.
 //!
-//! Values are used where they are not there any more, outside of the `build` that they belong to, by one operation after the
-//! other: what is recorded then names the operation's line here, and none of the library's.
+//! Values are used after their scope has ended, outside of the `build` that they belong to, by each operation in turn: the
+//! recorded error names the operation's line here, and none of the library's.
 
 use deltaray::functions::*;
 use deltaray::prelude::*;

@@ -84,7 +84,7 @@ fn bodies(op: &Op) -> Vec<&Body> {
     }
 }
 
-/// What is found in a body, and in those in it.
+/// The features found in a body, and in those nested in it.
 fn look(body: &Body, is_in_branch: bool, is_in_loop: bool, found: &mut BTreeSet<&'static str>) {
     for node in body.nodes() {
         if node.types.iter().any(|ty| ty.size() == 0) {

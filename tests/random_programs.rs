@@ -1,9 +1,9 @@
 //! Random programs agree across all instances and passes.
 //!
-//! `DELTARAY_RANDOM_PROGRAMS` says how many programs, `DELTARAY_SEED` where they start; a failure names the seed of its
+//! `DELTARAY_RANDOM_PROGRAMS` sets the number of programs, `DELTARAY_SEED` the first seed; a failure names the seed of its
 //! program, and `DELTARAY_PROGRAM` runs one program by that seed, with `DELTARAY_FAMILY=writes` one of the loops that write.
 //! `DELTARAY_WITHOUT` leaves out the pipelines and laws whose names contain one of its words, which are separated by commas.
-//! Those on devices have more to say: `random/devices.rs`.
+//! Pipelines on devices have further variables: `random/devices.rs`.
 
 #[cfg(feature = "opencl")]
 #[path = "random/devices.rs"]
@@ -69,7 +69,7 @@ fn loops_that_write_agree() {
     assert_fair(&suite, &report, programs);
 }
 
-/// All pipelines and laws but for those that the environment leaves out.
+/// All pipelines and laws except for those that the environment leaves out.
 fn suite() -> Suite {
     let mut suite = everything();
     if let Ok(names) = std::env::var("DELTARAY_WITHOUT") {

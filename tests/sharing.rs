@@ -175,7 +175,7 @@ fn across_builds() {
         }),
         [1; 6]
     );
-    // What does not depend on the index is computed once, though it stands inside.
+    // Values that do not depend on the index are computed once, though they stand inside.
     assert_eq!(counts(&|x| build(3, |i| expensive(&x.sum()) * x.at(&i) + expensive(&x.sum())).sum())[1..], [1; 5]);
 }
 

@@ -162,7 +162,7 @@ fn data_is_replaced_for_one_handle() {
     close(&[function.value(&point).unwrap()], &[loss(&model(), &x, &y).item()]);
 }
 
-/// Data under other names, which has the same arrays, was taken for that which the function was staged for.
+/// Data under other names with the same arrays was mistaken for the data that the function was staged for.
 #[test]
 fn data_has_the_structure_that_the_function_was_staged_for() {
     type Data<A> = std::collections::BTreeMap<String, V<A>>;

@@ -1,5 +1,5 @@
-//! What users write: operators, literals, broadcasting, indexing, loops, trees, conversions and derivatives, as they are
-//! written in user code: closures without annotations, and functions with one bound.
+//! User code: operators, literals, broadcasting, indexing, loops, trees, conversions and derivatives, as users write them:
+//! closures without annotations, and functions with one bound.
 
 use approx::assert_relative_eq;
 use deltaray::algebra::Algebra;

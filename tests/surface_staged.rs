@@ -229,7 +229,7 @@ fn staged_functions_are_linearised_at_a_point() {
         }
         assert_eq!(none.item(), 0);
     }
-    // The loop of tangents is there, and nothing of the point is computed again.
+    // The loop of tangents is there, and nothing at the point is computed again.
     let text = linear.to_string();
     assert!(
         text.contains("scan") && !text.contains("sin") && !text.contains("cos") && !text.contains("contract"),
@@ -241,7 +241,7 @@ fn staged_functions_are_linearised_at_a_point() {
 
 #[test]
 fn plain_values_are_static_arguments() {
-    /// What a program depends on but takes no gradient of: captured by a closure, or a skipped field of a tree.
+    /// A value that a program depends on but takes no gradient of: captured by a closure, or a skipped field of a tree.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum Activation {
         Relu,

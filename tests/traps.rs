@@ -1,7 +1,7 @@
-//! What other systems of automatic differentiation were caught by: each trap by its name, eagerly and staged, in reverse and
-//! in forward mode, for both floats.
+//! Traps that caught other systems of automatic differentiation: each by its name, eagerly and staged, in reverse and in
+//! forward mode, for both floats.
 
-// Operations that seem to do nothing are what some traps are about.
+// Some traps are about operations that seem to do nothing.
 #![allow(clippy::erasing_op, clippy::eq_op)]
 
 #[path = "semantics/harness.rs"]
@@ -30,7 +30,7 @@ fn dead_code_in_a_trace() {
     rows! {
         // let y = x·x in x + 1.
         |x, i| { let _ = x * x; x + 1.0 }; [3.0], [] => [4.0], [1.0];
-        // What is not a number, or infinite, or out of bounds, where nobody asks for it.
+        // NaN, infinite, or out-of-bounds values that nobody uses.
         |x, i| { let _ = (x.ln(), x.recip(), x.sqrt(), x.at(7)); x * 2.0 }; [0.0], [] => [0.0], [2.0];
         |x, i| { let _ = build(3, |j| x.at(j).recip()); x * 2.0 }; [0.0], [] => [0.0], [2.0];
         |x, i| build(2, |j| { let _ = x.at(&j).ln(); x.at(j) }); [0.0, -1.0], [] => [0.0, -1.0], [1.0, 1.0];
@@ -106,7 +106,7 @@ fn branching_bodies_in_fold() {
             => [8.0, 0.5], [16.0, 2.0 ];
         |x, i| reduce(scalar(0.0), x, |a, b| cond(a.gt(&b), || a.clone(), || b.clone())).reshape(1);
             [3.0, 5.0, 4.0], [] => [5.0], [0.0, 1.0, 0.0];
-        // The branch is decided by what is carried.
+        // The carry decides the branch.
         |x, i| scan(scalar(1.0), x, x.len(), |c, x| { let c = cond(c.gt(2.0), || &c - &x, || &c * &x); (c.clone(), c) }).1;
             [3.0, 2.0, 5.0], [] => [3.0, 1.0, 5.0], [1.0 + 1.0 + 5.0, -1.0 - 5.0, 1.0];
     }
@@ -267,7 +267,8 @@ fn re_entrancy() {
 
 #[test]
 fn values_do_not_leak_out_of_a_derivative() {
-    // What a closure puts aside is used by another derivative: it is a constant there, by `known`, or an error when staged.
+    // A value that a closure puts aside is used by another derivative: there it is a constant, by `known`, or an error when
+    // staged.
     let aside = RefCell::new(None);
     let first = grad(
         |x| {

@@ -1,5 +1,5 @@
-//! Calls of compiled programs that write into what is there allocate nothing once they are warm. All threads are counted, so
-//! this runs without the test harness, which has one.
+//! Calls of compiled programs that write into existing arrays allocate nothing once they are warm. All threads are counted, so
+//! this runs without the test harness, which has a thread of its own.
 
 use deltaray::concrete::Concrete;
 use deltaray::derivative::Compiled;
@@ -113,7 +113,7 @@ fn leaves<T: Tree<Concrete>>(tree: &T) -> Vec<Vec<f64>> {
     tree.leaves().iter().map(|leaf| leaf.to_vec::<f64>().expect("floats")).collect()
 }
 
-/// A program writes into its output what it returns, and after some calls without an allocation.
+/// Checks that a program writes into its output the same values that it returns, and after some calls without an allocation.
 fn check<X, Out: Family>(name: &str, program: &Compiled<X::Family, Out>, arguments: X)
 where
     X: Args<Concrete> + Copy,
@@ -245,7 +245,7 @@ fn check_all(count: usize, size: usize) {
     let (parameters, batch) = (layers(&[40, 64, 32, 10]), matrix(size / 50, 40, 5));
     let program = stage(descend, (&parameters, &batch)).unwrap().compile(threads(count)).unwrap();
     check("a training step", &program, (&parameters, &batch));
-    // What is stored as one value is written out for the program, which keeps the room.
+    // Arrays that are stored as one value are written out for the program, which keeps the memory.
     check("a training step on zeros", &program, (&parameters, &zeros((size / 50, 40))));
 
     let mut updated = layers(&[40, 64, 32, 10]);

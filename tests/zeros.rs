@@ -1,5 +1,6 @@
-//! Zero has no sign: random programs of whole numbers, of which all sums are exact, end in operations that would tell zeros apart
-//! in IEEE 754. All instances and engines give the same infinities and angles, for values and for what is computed of gradients.
+//! Zero has no sign: random programs of whole numbers, whose sums are all exact, end in operations that would tell zeros apart
+//! in IEEE 754. All instances and engines give the same infinities and angles, for values and for results computed from
+//! gradients.
 
 use deltaray::derivative::stage;
 use deltaray::prelude::*;
@@ -134,7 +135,7 @@ fn run<A: Algebra>(steps: &[Step], x: &Vector<A, f64>, y: &Vector<A, f64>) -> Ve
     all.pop().expect("the inputs at least")
 }
 
-/// What would tell zeros apart.
+/// Operations that would tell zeros apart.
 fn told<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
     let parts = [
         x.recip(),
@@ -152,7 +153,7 @@ fn value<A: Algebra>(steps: &[Step], (x, y): &(Vector<A, f64>, Vector<A, f64>)) 
     told(&run(steps, x, y))
 }
 
-/// What is told of a gradient, which is of whole numbers too.
+/// The results of such operations on a gradient, which consists of whole numbers too.
 fn gradient<A: Algebra>(steps: &[Step], (x, y): &(Vector<A, f64>, Vector<A, f64>)) -> Vector<A, f64> {
     let weights = y.lift();
     told(&grad(|x| (run(steps, x, &weights) * x).sum(), x))

@@ -1,5 +1,5 @@
-//! What programs that run at once ask of the allocator: nothing for numbers, a node or two for how a number moves, and a
-//! buffer only where there is none to write in.
+//! Allocations of programs that run at once: none for numbers, a node or two for the derivative of a number, and a buffer only
+//! if there is none to write in.
 
 use super::*;
 use counting::asked;
@@ -42,7 +42,7 @@ fn derivatives_of_numbers_need_a_node_or_two() {
     let x: Scalar<C, f64> = scalar(0.3);
     let first = |n: usize| asked(|| grad(|x| steps(x, n), &x));
     let second = |n: usize| asked(|| grad(|x| grad(|y| steps(y, n), x), &x));
-    // Recording, transposing, and dropping what was recorded.
+    // Recording, transposing, and dropping the record.
     let (_, allocations, bytes) = first(STEPS);
     assert!(10 * allocations <= 13 * OPERATIONS + 1000, "{allocations} allocations");
     assert!(bytes <= 250 * OPERATIONS + 10_000, "{bytes} bytes");
@@ -104,7 +104,7 @@ fn buffers_that_nobody_else_holds_are_written() {
     };
     let mut own = given();
     assert_eq!(buffers(|| in_place(&mut own)), 0);
-    // A buffer that somebody else holds stays what it is.
+    // A buffer with another owner stays unchanged.
     let mut shared = own.clone();
     let before = own.to_vec();
     assert_eq!(buffers(|| in_place(&mut shared)), 1);

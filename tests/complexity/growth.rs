@@ -1,9 +1,9 @@
-//! How costs grow with programs, through every door: a program of twice the length costs twice as much to stage, to
-//! differentiate, to compile, to export and to print, and one of twice the nesting four times at most.
+//! The growth of costs with programs, at every entry point: a program of twice the length costs twice as much to stage, to
+//! differentiate, to compile, to export and to print, and one of twice the nesting at most four times.
 //!
-//! What is counted is how often the library looks at a node, how often it asks for memory, and how much it asks for. Built
-//! with `-C instrument-coverage` and `--cfg counted`, as `scripts/test --long` does, every piece of the library's code counts how
-//! often it runs instead: then nothing that is gone through again and again stays unseen.
+//! The counts are how often the library looks at a node, how often it asks for memory, and how much it asks for. Built with `-C
+//! instrument-coverage` and `--cfg counted`, as `scripts/test --long` does, every piece of the library's code counts how often
+//! it runs instead: then no repeated work stays unseen.
 
 #[path = "growth/arrays.rs"]
 mod arrays;
@@ -42,7 +42,7 @@ fn visits() -> u64 {
     counters.iter().fold(0, |sum, &count| sum.wrapping_add(count))
 }
 
-/// What is counted, by name.
+/// The counts, by name.
 type Counts = [(&'static str, u64); 3];
 
 fn counted<T>(f: impl FnOnce() -> T) -> (T, Counts) {
@@ -58,7 +58,7 @@ fn counted_text(f: impl FnOnce() -> String) -> Counts {
     counts
 }
 
-/// What a program of a size costs at each door.
+/// The cost of a program of a size at each entry point.
 fn doors(construct: &Construct, size: usize) -> Vec<(&'static str, Counts)> {
     let vector = |k: usize| {
         Vector::from((0..construct.width).map(|i| 0.5 + 0.01 * ((7 * i + k) % 50) as f64).collect::<Vec<_>>())
@@ -112,7 +112,7 @@ fn doors(construct: &Construct, size: usize) -> Vec<(&'static str, Counts)> {
     doors
 }
 
-/// All constructs, or those of which the variable `DELTARAY_CONSTRUCT` has a part of the name.
+/// All constructs, or those whose names contain the value of the variable `DELTARAY_CONSTRUCT`.
 fn all() -> impl Iterator<Item = Construct> {
     [constructs(), carries::carries(), arrays::arrays(), rescalings::rescalings(), levels::levels()]
         .into_iter()
@@ -120,11 +120,12 @@ fn all() -> impl Iterator<Item = Construct> {
         .filter(|construct| std::env::var("DELTARAY_CONSTRUCT").map_or(true, |name| construct.name.contains(&name)))
 }
 
-/// What costs less than this is not compared.
+/// Smaller costs are not compared.
 const LEAST: u64 = 2_000;
 
 impl Construct {
-    /// How many times as much a program of twice the size may be at a door. Where levels are written, they are indented: the
+    /// The greatest factor at an entry point for a program of twice the size. Written levels are indented: the lines of a
+    /// gradient that has d² nodes are d deep.
     /// lines of a gradient that has d² nodes are d deep.
     fn limit(&self, door: &str) -> f64 {
         let is_indented = matches!(door, "print" | "print kernels" | "text");
@@ -172,8 +173,8 @@ fn of_the_last_third() {
     check(2, 3);
 }
 
-/// Passes recurse into bodies in bodies, and each needs little enough of the stack that a test's thread of 2 MiB holds hundreds
-/// of levels, without optimisation too. What reads a program may say that it is nested too deeply.
+/// Passes recurse into nested bodies, and each needs little enough of the stack that a test's thread of 2 MiB holds hundreds of
+/// levels, even without optimisation. Readers of programs may report that one is nested too deeply.
 #[test]
 fn hundreds_of_levels_need_little_of_the_stack() {
     let levels = if cfg!(counted) { 100 } else { 500 };

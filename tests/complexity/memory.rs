@@ -136,7 +136,7 @@ fn checkpoints_hold_what_they_say() {
     }
 }
 
-/// A checkpointed function keeps what it is given, and while its derivative runs what it computes.
+/// A checkpointed function keeps its arguments, and its intermediate values only while its derivative runs.
 #[test]
 fn checkpointed_functions_hold_their_arguments() {
     let (blocks, width) = (20, 4096);

@@ -83,8 +83,8 @@ fn sums_of_chains_of_products_need_no_stack() {
     });
 }
 
-/// Loops inside of loops are looked at where they are: to see whether one can be split, none is copied with all that is in it.
-/// (Bytes would count axes too: what is kept of all steps has one for each loop around.)
+/// Nested loops are looked at in place: none is copied with all its content to see whether one can be split. (Bytes would count
+/// axes too: the kept values of all steps have one for each enclosing loop.)
 #[test]
 fn gradients_of_nested_loops_ask_for_memory_in_proportion_to_their_nodes() {
     fn nest(x: Vector<Staged, f64>, depth: usize) -> Vector<Staged, f64> {

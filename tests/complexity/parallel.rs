@@ -48,7 +48,7 @@ fn programs() -> Vec<(&'static str, Program)> {
             (a * b).sum()
         }),
         ("associative scan of matrices", |x| associative_scan(&rotations(x), |a, b| a.dot(&b)).sin().sum()),
-        // The sum of a product of matrices is that of a vector and a matrix, but every level is computed once.
+        // The sum of a product of matrices becomes the product of a vector and a matrix, but every level is computed once.
         ("sum of an associative scan of matrices", |x| associative_scan(&rotations(x), |a, b| a.dot(&b)).sum()),
         ("sum of a reduction of matrices", |x| {
             let one = build((2, 2), |(i, j)| i.equal(j).cast::<f64>());
@@ -86,8 +86,8 @@ fn steps(body: &Body) -> u128 {
     body.nodes().iter().map(length).sum()
 }
 
-/// What a family of programs costs as the number of elements doubles: work that doubles, with so much more for each level
-/// at most, and a depth that grows by the same few steps.
+/// Checks the cost of a family of programs as the number of elements doubles: the work at most doubles, plus `more` for each
+/// level, and the depth grows by the same few steps.
 fn assert_parallel(name: &str, measured: &[(u128, u128)], more: u128, steps: i128) {
     let (work, depth): (Vec<u128>, Vec<u128>) = measured.iter().copied().unzip();
     for pair in work.windows(2) {
@@ -191,7 +191,7 @@ fn reductions_have_a_few_nodes_for_each_level() {
     }
 }
 
-/// The numbers of nodes and operations do not depend on the closure being seen through, but are those of a reduction.
+/// The numbers of nodes and operations do not depend on the closure being seen through; they equal those of a reduction.
 #[test]
 fn sums_and_extremes_are_single_operations() {
     let programs: [(&str, Program); 3] = [
@@ -270,7 +270,7 @@ fn a_staged_operator_runs_once() {
 
 #[test]
 fn a_loop_is_as_deep_as_it_is_long() {
-    // What the counts above would be of a fold: they do tell one from the other.
+    // The counts above for a fold, to show that they tell the two apart.
     let depth = |n: usize| {
         let x: Vector<C, f64> = full(n, 0.5);
         let staged = stage(|x| fold(scalar(1.0), x, |a, b| (a * b).sin()), &x).unwrap();

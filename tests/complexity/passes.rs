@@ -1,4 +1,4 @@
-//! What passes make of programs: how much larger, and how much more work.
+//! The effect of passes on programs: their growth in size, and in work.
 
 use super::*;
 use deltaray::term::{Body, Op};
@@ -125,8 +125,7 @@ fn bulk_programs_do_no_more_work() {
     }
 }
 
-/// Long bodies of loops and conditionals, each output of which is asked for; and loops in loops. What would take quadratic
-/// time ends by the guard.
+/// Long bodies of loops and conditionals, each of whose outputs is used; and nested loops. Quadratic time would trip the guard.
 #[test]
 fn bodies_are_gone_through_once() {
     guarded(|| {

@@ -1,5 +1,5 @@
-//! How much a loop keeps for its derivative, by the sizes of what it leaves: what is written over, however large the array is,
-//! and however the writes are nested.
+//! The memory that a loop keeps for its derivative, by the sizes of the values that it leaves: the overwritten elements,
+//! however large the array is, and however the writes are nested.
 
 use super::*;
 use deltaray::term::{Body, Node, Op, Sweep};

@@ -1,5 +1,5 @@
-//! What a write into an array that nobody else holds asks of the allocator when it is run at once: as much as it writes,
-//! however large the array is, forwards and backwards.
+//! The memory for a write into an array that nobody else holds, run at once: in proportion to the elements written, however
+//! large the array is, forwards and backwards.
 
 use super::*;
 use counting::asked;
@@ -80,7 +80,7 @@ fn loop_after_loop<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
     })
 }
 
-/// Several writes at once, of which two may be to one position.
+/// Several writes at once, two of which may be to one position.
 fn several<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
     let offsets: Vector<A, i64> = constant(&Vector::from(vec![0, 1, 1, 2]));
     fold(x * 1.0, &iota(n), |x: V<A>, k: Scalar<A, i64>| {
@@ -175,13 +175,13 @@ pub(super) fn mapped<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
 /// Bytes asked for by so many writes into an array of so many elements.
 type Asked<'a> = (&'static str, &'a dyn Fn(&V<C>, usize) -> usize);
 
-/// A write asks for no more if there are twice as many elements; what is asked for once does not count.
+/// Checks that a write asks for no more memory if there are twice as many elements; one-off allocations do not count.
 fn assert_independent_of_size(name: &str, runs: &[Asked]) -> Vec<String> {
     const WRITES: usize = 64;
     let problem = |&(mode, bytes): &Asked| {
         let each = [10_000, 20_000].map(|n| {
             let x = V::<C>::from((0..n).map(|i| 1.0 + 0.3 * (i as f64).sin()).collect::<Vec<_>>());
-            // What programs remember of one another is found by a run that is not counted.
+            // A run that is not counted fills the caches that programs share.
             bytes(&x, WRITES);
             (bytes(&x, 2 * WRITES) - bytes(&x, WRITES)) / WRITES
         });

@@ -31,12 +31,12 @@ fn begins_steps(line: &str) -> bool {
     line.ends_with('{') && (is_counted || line.starts_with("for (;;)") || line == "loop {")
 }
 
-/// The lines of source in C, OpenCL C or Rust that are run in steps of loops: those in the loops, and those of the functions
+/// The lines of source in C, OpenCL C or Rust that run in steps of loops: those in the loops, and those of the functions
 /// that they call.
 fn in_steps(source: &str) -> Vec<&str> {
     let mut bodies: HashMap<&str, Vec<&str>> = HashMap::new();
     let (mut name, mut found) = ("", Vec::new());
-    // The depth of the outermost loop that a line is in, and of what is done once in thousands of steps.
+    // The depth of the outermost loop that a line is in, and of work done once in thousands of steps.
     let (mut depth, mut steps, mut rare) = (0, None, None);
     for line in source.lines() {
         name = head(line).unwrap_or(name);
@@ -137,8 +137,8 @@ fn elements(line: &str) -> usize {
     ty.split('x').filter_map(|extent| extent.parse::<usize>().ok()).product()
 }
 
-/// The operations in bodies of `while` whose results are as large as an array that is carried, but for writes, loops, and
-/// reshapes, which move nothing; and how many writes there are.
+/// The operations in bodies of `while` whose results are as large as a carried array, except for writes, loops, and reshapes,
+/// which move nothing; and the number of writes.
 fn large_in_bodies(module: &str) -> (Vec<&str>, usize) {
     let (mut blocks, mut found, mut writes): (Vec<bool>, Vec<&str>, usize) = (Vec::new(), Vec::new(), 0);
     for line in module.lines().map(str::trim) {

@@ -93,7 +93,7 @@ fn check_row(row: &Row, latencies: &mut Latencies) -> Result<(), String> {
     check(row, &pullback, &(at, cotangents), latencies).map(|_| ())
 }
 
-/// Calls rows, of which an environment variable may name some.
+/// Calls rows; an environment variable may select some.
 #[test]
 fn programs_compute_when_called_what_the_interpreter_does() {
     let wanted = std::env::var("DELTARAY_ROW").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is checked of every row.
+//! The checks of every row.
 
 use super::laws;
 use super::row::Row;
@@ -18,7 +18,7 @@ use deltaray::vectorise::{push_reads, vectorise};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// What is wrong, if anything is.
+/// The problem, if there is one.
 pub type Finding = Result<(), String>;
 
 /// How closely the numbers of a row are compared.

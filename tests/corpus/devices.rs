@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// So many programs are one source.
 const TOGETHER: usize = 60;
 
-/// `DELTARAY_OPENCL` says which: `all` in both forms; `default` all as the device has them; else some of each form.
+/// `DELTARAY_OPENCL` selects rows: `all` in both forms; `default` all with the device's defaults; else some of each form.
 #[test]
 fn programs_compute_on_a_device_what_the_interpreter_does() {
     if !is_there() {
@@ -26,8 +26,8 @@ fn programs_compute_on_a_device_what_the_interpreter_does() {
         Ok(other) => panic!("no part of the corpus: {other}"),
         Err(_) => [Some((rows, 0)), Some((rows, rows / 2))],
     };
-    // As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the
-    // host.
+    // With the device's defaults, and as for graphics processors, with everything shared that can be, and all loops launched by
+    // the host.
     let for_graphics = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0);
     for (options, part) in [(OpenCl::default(), default), (for_graphics, shared)] {
         let Some((one_in, first)) = part else { continue };
@@ -61,13 +61,14 @@ fn launched(kernel: &Kernel) -> (Vec<&str>, &str) {
     (Vec::new(), &kernel.name)
 }
 
-/// Where a device has more steps than the processor, or more kernels for one than it should. It has fewer steps where loops are
-/// one kernel. A nest is one kernel for what it writes, and two at most for each of its reductions, which are computed in parts
-/// first; sorts are as many as they need. For so many results, which repeat one element, a device may have a step of its own.
+/// A device with more steps than the processor, or more kernels for a step than it should have. It has fewer steps where loops
+/// are one kernel. A nest is one kernel for its writes, and at most two for each of its reductions, which are computed in parts
+/// first; sorts take as many as they need. A device may have a separate step for each of `repeated` results, which repeat one
+/// element.
 fn miscounted(program: &Program, cpu: &cpu::Program, repeated: usize) -> Option<String> {
     let (own, other) = (program.report(), cpu.report());
     let expected: usize = other.kernels.iter().map(steps).sum();
-    // The processor has no kernel for a loop that only hands values on.
+    // The processor has no kernel for a loop that only passes values on.
     let is_loop = |name: &str| ["recurrence", "sequential"].iter().any(|word| name.contains(word));
     let moves = |kernel: &&Kernel| is_loop(&kernel.name) && kernel.operations == 0.0;
     let found = own.kernels.iter().filter(|kernel| !moves(kernel)).count();
@@ -93,7 +94,7 @@ fn miscounted(program: &Program, cpu: &cpu::Program, repeated: usize) -> Option<
                 let stores = stores.split(", ").count();
                 // Of long lists of operations a name has the first ones only.
                 let reduces = ["sum", "max", "min", ".."].iter().any(|word| work.contains(word));
-                // The steps of a loop that is one scan for each of what it carries, where some of that depends on the rest.
+                // A loop that is one scan for each of its carries, where some carries depend on others.
                 let are_scans = kernels.iter().all(|kernel| kernel.starts_with("scan"));
                 match (reduces, are_scans) {
                     (true, _) => 2 * stores,
@@ -132,8 +133,8 @@ fn timed<T>(time: &mut Duration, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What differs from the interpreter's results; and the times on the device and on the processor. On a device programs run
-/// twice: its driver may compile what is launched for the first time.
+/// The differences from the interpreter's results, and the times on the device and on the processor. On a device programs run
+/// twice: its driver may compile kernels at their first launch.
 fn findings(cases: &[Case], options: &OpenCl) -> (Vec<String>, [Times; 2]) {
     let (mut findings, mut device, mut processor) = (Vec::new(), Times::default(), Times::default());
     for part in cases.chunks(TOGETHER) {

@@ -1,4 +1,4 @@
-//! What models are made of: softmax, normalisation, losses.
+//! Building blocks of models: softmax, normalisation, losses.
 
 use super::prelude::*;
 use deltaray::functions::*;

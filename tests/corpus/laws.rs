@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// A property.
 pub struct Law {
-    /// What failures call it.
+    /// Its name in failures.
     pub name: &'static str,
     /// Whether it is about derivatives.
     pub of_derivatives: bool,
@@ -134,7 +134,7 @@ fn in_order_of_use(body: &Body) -> Body {
     Body::new(body.parameters(), body.captures(), nodes, results).expect("an order in which operands come first")
 }
 
-/// The bulk program computes no more than the source, but for what guards need.
+/// The bulk program computes no more than the source, apart from guards.
 fn no_more_operations(subject: &Subject<'_>) -> Finding {
     let (source, bulk) = (subject.source.cost().float_operations, subject.bulk.cost().float_operations);
     let (factor, more) = subject.row.overhead;
@@ -173,8 +173,8 @@ fn tangents(subject: &Subject<'_>) -> Finding {
     Ok(())
 }
 
-/// The program of the sum of all float results and its gradient has at most 5 times as many nodes as that of the sum, and
-/// 20 more; those of bodies count.
+/// The program of the sum of all float results and its gradient has at most 5 times as many nodes as the program of the sum,
+/// and 20 more; nodes of bodies count.
 fn small_gradient(subject: &Subject<'_>) -> Finding {
     let types: Vec<Type> = subject.row.inputs.iter().map(Array::ty).collect();
     let source = staged::stage(&types, |variables| vec![sum_of_floats(subject.row.program.staged(variables))])
@@ -268,7 +268,7 @@ fn differences(subject: &Subject<'_>) -> Finding {
         let slope = |h: f64| (value(-2.0 * h) - 8.0 * value(-h) + 8.0 * value(h) - value(2.0 * h)) / (12.0 * h);
         let (coarse, fine) = (slope(2e-3), slope(1e-3));
         let (expected, around) = inner(gradient, &along);
-        // What the two steps differ by estimates the error of the coarse one, which is 16 times that of the fine one.
+        // The difference between the two steps estimates the error of the coarse one, which is 16 times that of the fine one.
         let tolerance = 1e-7 * (1.0 + around) + 1e-10 * subject.scale.largest + (coarse - fine).abs();
         if (coarse - fine).abs() > 1e-3 * (1.0 + around) {
             return Err(format!("the differences {coarse} and {fine} do not settle; the derivative is {expected}"));

@@ -1,4 +1,4 @@
-//! Loops that change an array by writes: what is read before, between and after them, and what else holds the array.
+//! Loops that change an array by writes: reads before, between and after them, and other holders of the array.
 
 use super::prelude::*;
 
@@ -240,7 +240,7 @@ fn holders() -> Vec<Row> {
     ]
 }
 
-/// Sums the products of what is left of a position in two rows.
+/// Sums the products of the parts of two rows before a position.
 fn dot_below<A: Algebra>(left: &Vector<A, f64>, right: &Vector<A, f64>, bound: &Scalar<A, i64>) -> Scalar<A, f64> {
     build(left.len(), |k| k.lt(bound).select(left.at(&k) * right.at(&k), 0.0)).sum()
 }

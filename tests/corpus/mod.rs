@@ -1,4 +1,4 @@
-//! The corpus: rows by theme, and what is checked of each.
+//! The corpus: rows by theme, and the checks of each.
 
 pub mod associative;
 pub mod bad_writes;
@@ -71,7 +71,7 @@ pub fn all() -> Vec<Row> {
     themes.iter().flat_map(|rows| rows()).collect()
 }
 
-/// What rows are written with.
+/// The imports for writing rows.
 pub mod prelude {
     pub use super::row::Row;
     pub(crate) use super::row::{function, row};

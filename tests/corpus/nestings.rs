@@ -138,7 +138,7 @@ fn inside() -> Vec<Row> {
         };
     }
     macro_rules! in_an_objective {
-        // (f″)², of which the outer derivative is taken: 2 · 12x² · 24x = 576 x³.
+        // The outer derivative of (f″)²: 2 · 12x² · 24x = 576 x³.
         ($modes:literal, $($mode:ident)+) => {
             named!(concat!("second derivative in an objective, ", $modes); S => S, |x| {
                     fn penalty<A: Algebra>(x: &Scalar<A, f64>) -> Scalar<A, f64> {

@@ -1,4 +1,4 @@
-//! A row: a program that is generic over the algebra, a point, and what is known there.
+//! A row: a program that is generic over the algebra, a point, and the known results there.
 
 use deltaray::algebra::Algebra;
 use deltaray::concrete::{Array, Concrete};
@@ -47,9 +47,9 @@ impl<F: ArrayFn> Program for Typed<F> {
     }
 }
 
-/// A program, a point, and what is known there.
+/// A program, a point, and the known results there.
 pub struct Row {
-    /// What failures call it.
+    /// Its name in failures.
     pub name: &'static str,
     /// The program.
     pub program: Box<dyn Program>,

@@ -69,7 +69,7 @@ fn check_pattern(name: &str, body: &Body, inputs: &[Array], known: bool) -> (usi
         assert_eq!(elements.len(), rows.len(), "{name}");
         for (row, &x) in elements.iter().enumerate() {
             let inside = rows[row].binary_search(&(column as u32)).is_ok();
-            // What is not a number is 0 times infinity, and a 0 that is known is left out.
+            // NaN results from 0 times infinity, where a known 0 is left out.
             assert!(
                 inside || x == 0.0 || x.is_nan(),
                 "{name}: row {row}, column {column} is {x}, integers known: {known}\n{body}"

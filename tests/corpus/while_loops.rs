@@ -12,12 +12,12 @@ fn newton<A: Algebra>(x: &Scalar<A, f64>) -> Scalar<A, f64> {
     while_loop(x.clone(), |y| (y * y - x).abs().gt(1e-10), |y| 0.5 * (&y + x / &y))
 }
 
-/// How often a number can be halved before it is below another: counted in an integer, and what is left.
+/// How often a number can be halved before it falls below another: the count as an integer, and the final number.
 fn halvings<A: Algebra>(x: &Scalar<A, f64>) -> (Scalar<A, i64>, Scalar<A, f64>) {
     while_loop((scalar(0i64), x.clone()), |(_, y)| y.gt(1.0), |(n, y)| (n + 1, y / 2.0))
 }
 
-/// A step of a recurrence that is not linear in anything.
+/// A step of a recurrence that is nonlinear in every argument.
 fn mix<A: Algebra>(h: &Vector<A, f64>, w: &Matrix<A, f64>, x: &Vector<A, f64>) -> Vector<A, f64> {
     (w.dot(h) + x).tanh()
 }

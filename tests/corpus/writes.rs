@@ -1,4 +1,4 @@
-//! What is written at computed positions, in every mode, and positions with a mask.
+//! Writes at computed positions, in every mode, and positions with a mask.
 
 use super::prelude::*;
 

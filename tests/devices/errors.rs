@@ -1,14 +1,14 @@
-//! What is an error: where there is no device, and arguments of another structure.
+//! Errors: without a device, and with arguments of another structure.
 
 use crate::is_there;
 use deltaray::opencl::{OpenCl, devices};
 use deltaray::prelude::*;
 
-/// What tells a child process which error it is to find.
+/// Tells a child process which error it must find.
 const CHILD: &str = "DELTARAY_WITHOUT_DEVICES";
 
-/// Has this test run again by a child process in another environment, where there are no devices, with an error that has these
-/// words in it; whether this is the child.
+/// Runs this test again in a child process with another environment, without devices, whose error must contain these words.
+/// Returns whether this is the child.
 fn has_no_device(name: &str, (variable, value): (&str, &std::path::Path), words: &str) {
     if std::env::var_os(CHILD).is_some() {
         let x = Vector::from(vec![1.0, 2.0]);

@@ -22,7 +22,7 @@ fn waits(steps: usize, times: usize) -> usize {
     times * (6 + steps / 16)
 }
 
-/// What a run results in, and how often it waited.
+/// The result of a run, and how often it waited.
 fn counted<T>(program: &Program, run: impl FnOnce() -> deltaray::Result<T>) -> (T, usize) {
     let before = program.transfers().waits;
     let result = run().unwrap();
@@ -159,7 +159,7 @@ fn loops_and_conditionals_in_loops() {
     let (of_host, of_item) = (function.compile(by_the_host()).unwrap(), function.compile(OpenCl::default()).unwrap());
     let (host_slope, item_slope) =
         (derivative.compile(by_the_host()).unwrap(), derivative.compile(OpenCl::default()).unwrap());
-    // All of it is one kernel, for which nobody waits, and one or more around it.
+    // All of it is one kernel, which nobody waits for, with one or more around it.
     assert!(of_item.program().kernels() < of_host.program().kernels(), "{of_item}");
     for bound in [-1.0, 1.0, 20.0, 50.0] {
         let bound = scalar(bound);

@@ -4,7 +4,7 @@ use crate::{is_there, of_few_arrays};
 use deltaray::opencl::{DeviceKind, OpenCl};
 use deltaray::prelude::*;
 
-/// Sums and extremes along rows and columns, beside what is written everywhere, and a sum of all.
+/// Sums and extremes along rows and columns, beside an array that is written everywhere, and a sum of all.
 #[allow(clippy::type_complexity)]
 fn reductions<A: Algebra>(
     x: &Matrix<A, f64>,
@@ -306,11 +306,11 @@ fn kernels_that_do_the_same_are_compiled_once() {
         let compiled = staged.compile(options).unwrap();
         let (program, source) = (compiled.program(), compiled.program().source());
         let written = source.matches("__kernel ").count();
-        // The first layer's product, each layer's running sums, what is between layers, and the last layer's end.
+        // The first layer's product, each layer's running sums, the work between layers, and the last layer's end.
         assert_eq!((written, program.kernels()), (4, 7), "{source}");
         let found = compiled.call(arguments).unwrap();
         approx::assert_relative_eq!(found.to_vec()[..], expected.to_vec()[..], max_relative = 1e-12);
-        // Each of them is reported, and what its arrays are called is said.
+        // Each of them is reported, with the names of its arrays.
         assert_eq!(program.report().kernels.len(), program.kernels());
         let comments: Vec<&str> = source.lines().filter(|line| line.starts_with("/*")).collect();
         assert!(

@@ -230,11 +230,11 @@ fn epilogues(is_single: bool, random: &mut Random) -> (Vec<Case>, Vec<(usize, us
     let all = vec![
         // A layer.
         (with(&[x, w, b], "y: T[37, 45]", biased, random), (1, 0)),
-        // Both the product and what is computed of it are wanted.
+        // Both the product and the result computed from it are used.
         (with(&[x, w], "(y: T[37, 45], z: T[37, 45])", &format!("{product}(z * tanh z, z)"), random), (1, 0)),
         // A later step reads the product: the sum is a kernel of its own.
         (with(&[x, w], "(y: T[37, 45], s: T[45])", &format!("{product}(exp z, sum[0] (z * z))"), random), (2, 37 * 45)),
-        // The sum is one of what is computed of the product, which is nowhere else.
+        // The sum is taken of a value computed from the product, which is stored nowhere else.
         (
             with(
                 &[x, w, ("h", &[37, 45])],

@@ -29,7 +29,7 @@ fn items() -> OpenCl {
     OpenCl::default().written_for(DeviceKind::Cpu).with_product_kernel(ProductKernel::Items(ITEMS))
 }
 
-/// How a program with a prologue is to be: its kernels, if no summed axis is taken in parts, the elements that are in memory
+/// The expected form of a program with a prologue: its kernels, if no summed axis is split, the elements that are in memory
 /// meanwhile, and the operands that are computed where they are loaded.
 #[derive(Clone, Copy)]
 struct Expected {
@@ -80,7 +80,7 @@ fn computed_operands(is_single: bool, random: &mut Random) -> Vec<(Case, Expecte
             "contract \"ik,kj->ij\" x (select(m, w, v))",
             one(1),
         ),
-        // Both, one of whole numbers; and what is computed of the product.
+        // Both operands, one of whole numbers; and a result computed from the product.
         (
             "g: T[37, 19], h: T[37, 19], n: i64[19, 45], b: T[45]",
             z,
@@ -89,7 +89,7 @@ fn computed_operands(is_single: bool, random: &mut Random) -> Vec<(Case, Expecte
         ),
         // Transposed ones, whose lines are neighbours and are not.
         ("x: T[19, 37], m: T[37], w: T[45, 19]", z, "contract \"ki,jk->ij\" (x - replicate[19] m) (tanh w)", one(2)),
-        // What is read is transposed, and reversed.
+        // A transposed read, and a reversed one.
         (
             "x: T[37, 19], y: T[19, 37], w: T[19, 45]",
             z,
@@ -103,7 +103,7 @@ fn computed_operands(is_single: bool, random: &mut Random) -> Vec<(Case, Expecte
             "contract \"bik,bkj->bij\" (x * replicate[1: 17, 2: 19] c) (w * replicate[1: 19] (cast T d))",
             one(2),
         ),
-        // Rows of two axes, which go together in the operand but not in what it is computed of.
+        // Rows of two axes, which are adjacent in the operand but not in the arrays that it is computed from.
         (
             "x: T[4, 9, 19], b: T[9, 19], w: T[19, 45]",
             "z: T[4, 9, 45]",
@@ -130,16 +130,16 @@ fn computed_operands(is_single: bool, random: &mut Random) -> Vec<(Case, Expecte
             "let d: T[19] = tanh (x * y)\n    contract \"ik,kj->ij\" (replicate[37] d) w",
             one(1),
         ),
-        // A known array, and what is read at computed positions, some of them outside.
+        // A known array, and a read at computed positions, some of them outside.
         (
             "x: T[37, 19], t: T[7], n: i64[19, 45]",
             z,
             "contract \"ik,kj->ij\" (x * replicate[37] (cast T (iota 19))) (exp (gather t [n]))",
             more(1, 19, 2),
         ),
-        // What is read is smaller than the operand.
+        // The array that is read is smaller than the operand.
         ("x: T[37, 16], y: T[37, 19], w: T[19, 45]", z, "contract \"ik,kj->ij\" (y + pad[1: 1, 2] x) w", one(1)),
-        // What would be no number beyond the edges.
+        // Values that would be NaN beyond the edges.
         ("x: T[37, 19], w: T[19, 45]", z, "contract \"ik,kj->ij\" (ln (x * x)) (1.0 / (w * w + 0.5))", one(2)),
         // An array by itself.
         (
@@ -162,7 +162,7 @@ fn computed_operands(is_single: bool, random: &mut Random) -> Vec<(Case, Expecte
             "let d: T[37, 19] = 2.0 * x\n    (contract \"ik,kj->ij\" d w, sum[0] d)",
             more(2, 0, 1),
         ),
-        // What else the nest writes is read instead of computed again.
+        // Other arrays that the nest writes are read back instead of computed again.
         (
             "x: T[37, 19], y: T[37, 19], w: T[19, 45]",
             "(z: T[37, 45], e: T[37, 19])",
@@ -183,7 +183,7 @@ fn computed_operands(is_single: bool, random: &mut Random) -> Vec<(Case, Expecte
              (contract \"ik,kj->ij\" d w, sum[0] (d * reverse[0] d))",
             more(3, 37 * 19, 0),
         ),
-        // A product's epilogue is the other one's operand: that is in memory.
+        // A product's epilogue is another product's operand, which is therefore in memory.
         (
             "x: T[37, 19], w: T[19, 45], v: T[45, 20]",
             "y: T[37, 20]",

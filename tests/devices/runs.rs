@@ -166,8 +166,8 @@ fn threads_share_programs_and_the_device() {
     });
 }
 
-/// What threads do with a device at the same time: batches that come and go, results that are held for some steps, and the memory
-/// of both again and again.
+/// Threads that use a device at the same time: batches that come and go, results that are held for some steps, and the memory
+/// of both reused again and again.
 #[test]
 fn batches_of_many_threads_do_not_meet() {
     if !is_there() {
@@ -181,7 +181,7 @@ fn batches_of_many_threads_do_not_meet() {
             (&Vector::from(like.clone()), &Vector::from(like)),
         )
     };
-    // Arrays of the same size are in the memory of each other, also those of programs that are shared.
+    // Arrays of the same size reuse each other's memory, also those of shared programs.
     let shared = staged(5000).unwrap().compile(OpenCl::default()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -310,7 +310,7 @@ fn compiled_programs_are_kept_in_a_folder() {
     let compiled = stage(cubes, &x).unwrap().compile(OpenCl::default().cache_in(&inside)).unwrap();
     assert_eq!(compiled.call(&x).unwrap().to_vec(), [1.0, 8.0, 27.0]);
     assert_eq!(std::fs::read_dir(&inside).unwrap().count(), 1);
-    // What is no folder is no cache, and no error; nor is one that has been removed, and one full of something else.
+    // A path that is no folder is no cache, and no error; nor is a folder that was removed, or one full of other files.
     let (file, nowhere, other) = (folder.0.join("file"), folder.0.join("nowhere"), folder.0.join("other"));
     std::fs::write(&file, b"").unwrap();
     #[cfg(unix)]
@@ -369,7 +369,7 @@ fn memory_that_is_not_there_is_an_error_before_it_is_taken() {
     assert!(matches!(error, Error::Device { .. }), "{text}");
     assert!(text.contains("131072 bytes of memory are needed, but of its 1048576 no more than 0 are left"), "{text}");
     assert!(compiled.upload(&x).unwrap_err().to_string().starts_with("upload on "));
-    // What is dropped makes room, whichever program had it.
+    // Dropping an array makes room, whichever program had it.
     held.pop();
     let other = stage(|x: &Vector<_, f64>| x.sin(), &Vector::from(vec![0.0; 1 << 13])).unwrap();
     let other = other.compile(OpenCl::on(&small)).unwrap();

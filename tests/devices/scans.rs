@@ -1,4 +1,4 @@
-//! Recurrences and scans: loops whose step is elementwise, for which nothing is launched step by step.
+//! Recurrences and scans: loops with an elementwise step, without launches step by step.
 
 use crate::is_there;
 use deltaray::concrete::Array;
@@ -24,7 +24,7 @@ fn in_three() -> OpenCl {
 const AT_ONCE: [&str; 1] = ["scan"];
 const APART: [&str; 4] = ["chunks", "tiles", "starts", "steps"];
 
-/// Results are the expected ones; floats but for rounding, relative to the largest.
+/// Checks results against the expected ones; floats up to rounding, relative to the largest.
 fn assert_close(found: &[Array], expected: &[Array], of: &str) {
     assert_eq!(found.len(), expected.len());
     for (number, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -75,7 +75,7 @@ macro_rules! compare {
     }};
 }
 
-/// Kernels beside those of scans, with loops that are not shared among them and without.
+/// Kernels beside those of scans, with and without loops that are not shared among items.
 const OTHERS: [&str; 3] = ["recurrence", "nest", "reduction"];
 const FEWER: [&str; 2] = ["nest", "reduction"];
 
@@ -144,7 +144,7 @@ fn totals<A: Algebra>(
     (floats, (n.cumprod(0), n.cummax_reverse(0), x.cast::<f32>().cumsum_reverse(0), any.1))
 }
 
-/// Steps that are affine in what they carry, or in several things, with outputs of what is carried before and behind them.
+/// Steps that are affine in one carry, or in several, with outputs of the carries before and after them.
 #[allow(clippy::type_complexity)]
 fn affine<A: Algebra>(
     (x, a, n): &Three<A>,
@@ -209,7 +209,7 @@ fn derivatives_are_scans() {
     compare!(slopes, [alone()], 300, 3, ["recurrence", "nest", "reduction"]);
 }
 
-/// The derivative of a loop by what it captures, and of one that carries several things which depend on each other in turn.
+/// The derivative of a loop by its captures, and of one with several carries that depend on each other in turn.
 fn captured<A: Algebra>((x, a, _): &Three<A>) -> (Vector<A, f64>, Scalar<A, f64>) {
     let (weights, bias) = (a.sum_axis(0).sin(), x.sum().cos() * 0.1);
     let given = (weights, bias);
@@ -246,7 +246,7 @@ fn what_overflows_in_part_only_does_no_harm() {
     fn solved<A: Algebra>((first, a, b): &(Scalar<A, f64>, Vector<A, f64>, Vector<A, f64>)) -> Vector<A, f64> {
         linear_recurrence(first, a, b)
     }
-    // Products of factors overflow, but what is carried is 0 there.
+    // Products of factors overflow, but the carry is 0 there.
     let factors: Vec<f64> = (0..600).map(|at| if at < 300 { 1e200 } else { 0.5 }).collect();
     let terms: Vec<f64> = (0..600).map(|at| if at < 299 { 0.0 } else { 1.0 }).collect();
     let given = (scalar(0.0), Vector::from(factors), Vector::from(terms));
@@ -255,7 +255,7 @@ fn what_overflows_in_part_only_does_no_harm() {
     assert!(expected.to_vec().iter().all(|x| x.is_finite()));
     let found = staged.compile(shared()).unwrap().call((&given.0, &given.1, &given.2)).unwrap();
     assert_close(&found.leaves(), &expected.leaves(), "factors that overflow");
-    // What is not a number stays so.
+    // NaN stays NaN.
     let mut terms = given.2.to_vec();
     terms[400] = f64::NAN;
     let given = (given.0, given.1, Vector::from(terms));
@@ -439,7 +439,7 @@ fn scans_in_loops_and_in_programs_that_are_called_again() {
             let expected = staged.interpret(given).unwrap();
             let found = compiled.call(given).unwrap().leaves();
             assert_close(&found, &expected.leaves(), "a scan that runs again");
-            // Wherever groups find what is carried, it is the same to the last bit.
+            // Wherever groups find the carries, they are the same to the last bit.
             if found_before.len() >= 2 {
                 let bits = |array: &Array| (0..array.size()).map(|at| array.element(at).to_f64().to_bits()).collect();
                 let all = |arrays: &[Array]| arrays.iter().map(bits).collect::<Vec<Vec<u64>>>();

@@ -4,7 +4,7 @@ use crate::is_there;
 use deltaray::opencl::{DeviceKind, OpenCl};
 use deltaray::prelude::*;
 
-/// What work items share, on whatever device.
+/// Work shared among work items, on any device.
 fn shared() -> OpenCl {
     OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1)
 }

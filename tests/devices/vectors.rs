@@ -42,7 +42,7 @@ fn given(length: usize) -> Given<Concrete> {
     )
 }
 
-/// What is found is what is expected: the same where nothing is rounded, and up to `close` where it is.
+/// Checks that an array is the expected one: exactly where nothing is rounded, and up to `close` where it is.
 fn assert_same(found: &Array, expected: &Array, close: f64, of: &str) {
     assert_eq!(found.ty(), expected.ty(), "{of}");
     for at in 0..expected.size() {
@@ -95,7 +95,7 @@ fn elements_are_what_they_are_alone_whatever_the_width() {
     }
 }
 
-/// Reductions along rows, beside what is written of each element, of everything, and of parts that begin anywhere.
+/// Reductions along rows, beside writes of each element, and reductions of everything and of parts that begin anywhere.
 #[allow(clippy::type_complexity)]
 fn reductions<A: Algebra>(
     (x, y, n, mask, c): &Given<A>,

@@ -5,7 +5,7 @@ use deltaray::functions::{Window, convolution_2d, mean_pool_2d};
 use deltaray::opencl::{DeviceKind, OpenCl};
 use deltaray::prelude::*;
 
-/// As the device has them, and as graphics processors do, with everything shared that can be.
+/// With the device's defaults, and as for graphics processors, with everything shared that can be.
 fn all() -> [OpenCl; 2] {
     [OpenCl::default(), OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1)]
 }

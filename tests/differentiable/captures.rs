@@ -1,10 +1,10 @@
-//! Closures that change something: their own variables in what the library runs, and those from outside in what plain Rust
-//! calls.
+//! Closures that change something: their own variables in closures that the library runs, and outside variables in closures
+//! that plain Rust calls.
 
 use crate::harness::{V, generic, same, v};
 use deltaray::prelude::*;
 
-/// Each side has variables of its own, of which one is called as one outside, and a moved array is a side's own.
+/// Each side has variables of its own, one with the name of an outside variable, and a moved array belongs to a side.
 #[differentiable]
 fn sides_with_variables(x: Vector<f64>) -> Vector<f64> {
     let mut y = x * 2.0;
@@ -77,7 +77,7 @@ fn derivatives_change_what_is_their_own() {
     same(&derivative_with_variables {}, &expected, &v([0.5, 2.0, -1.5]));
 }
 
-/// What plain Rust calls changes what it captures, arrays too.
+/// Closures that plain Rust calls change their captures, arrays too.
 #[differentiable]
 fn called_by_rust(x: Vector<f64>, #[plain] flag: bool) -> Vector<f64> {
     fn build(count: usize, mut step: impl FnMut(usize)) {

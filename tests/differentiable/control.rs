@@ -64,7 +64,7 @@ fn choices_are_by_type() {
     }
 }
 
-/// What assigns, returns or prints stays Rust's own `if`.
+/// An `if` that assigns, returns or prints stays Rust's own.
 #[differentiable]
 fn early(x: Vector<f64>, #[plain] n: usize) -> Scalar<f64> {
     let mut total = scalar(0.0);

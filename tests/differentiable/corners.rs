@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Plain code of all kinds inside of a function of arrays means what it means outside.
+/// Plain code of all kinds inside of a function of arrays has the same meaning as outside.
 #[differentiable]
 fn plain_code(x: Vector<f64>, #[plain] text: &str, #[plain] limit: Option<&[usize]>) -> (Vector<f64>, Scalar<f64>) {
     let words: Vec<&str> = text.split(' ').filter(|word| word.len() > 1 && *word != "no").collect();
@@ -212,7 +212,7 @@ fn functions_recur() {
     assert_eq!(grad(|x| applied(x, 2, |y| y * 3.0).sum(), &v([1.0])).to_vec(), [36.0]);
 }
 
-/// What is kept while it is used later is another handle, in loops and closures too; trees need no `Clone`.
+/// A value that is kept while it is used later is another handle, in loops and closures too; trees need no `Clone`.
 #[derive(Tree)]
 pub(crate) struct Line<A: Algebra> {
     slope: Vector<A, f64>,

@@ -1,5 +1,5 @@
 //! Functions whose signatures say more than most: attributes, lifetimes, names, and parameters that are not `Clone`.
-// What is tested is how things are written.
+// The tests are about how things are written.
 #![allow(clippy::useless_vec)]
 
 use crate::harness::v;

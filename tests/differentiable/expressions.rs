@@ -206,7 +206,7 @@ fn casts_are_of_arrays_and_of_numbers() {
     same(&casts { kind: Kind::High, n: 300 }, &expected, &(v([1.5, -0.25, 3.0]), k));
 }
 
-/// What is matched by literals, and iterated, is Rust's where it is no array.
+/// Matches by literals and iteration stay Rust's for values that are not arrays.
 #[differentiable]
 fn matched(x: Vector<f64>, #[plain] n: usize, #[plain] name: &str, #[plain] list: &[f64]) -> Scalar<f64> {
     let scale = match n {
@@ -249,7 +249,7 @@ struct Options {
 
 const TABLE: [f64; 3] = [2.0, 3.0, 5.0];
 
-/// What the messages of the compiler, and the guide, say to write instead.
+/// The corrections that the compiler's messages, and the guide, suggest.
 #[differentiable]
 fn corrected(x: Vector<f64>, k: Vector<i64>, #[plain] options: &Options) -> (Vector<f64>, Scalar<f64>) {
     let table = constant(&deltaray::tensor::Vector::from(TABLE));

@@ -16,7 +16,7 @@ fn again<T: Tree<Concrete>>(tree: &T) -> T {
 pub fn same<F: ArrayFn, G: ArrayFn<In = F::In, Out = F::Out>>(written: &F, generic: &G, at: &Plain<F::In>) {
     let (value, expected) = (written.call::<Concrete>(at), generic.call::<Concrete>(at));
     close("the value", &value.leaves(), &expected.leaves());
-    // The direction of the pullback is the value itself, that of the tangent the point.
+    // The value itself is the direction of the pullback, and the point the direction of the tangent.
     let point = (again(at), again(&value));
     let (pulled, wanted) = (Vjp(written).call::<Concrete>(&point), Vjp(generic).call::<Concrete>(&point));
     close("the pullback", &pulled.leaves(), &wanted.leaves());

@@ -1,5 +1,5 @@
 //! The names that staged functions are printed under.
-// What is tested is how things are written.
+// The tests are about how things are written.
 #![allow(clippy::redundant_closure)]
 
 use crate::harness::v;

@@ -1,12 +1,12 @@
-//! Plain values inside of functions of arrays mean what they do in Rust.
-// What is tested is how things are written.
+//! Plain values inside of functions of arrays have the same meaning as in Rust.
+// The tests are about how things are written.
 #![allow(clippy::assign_op_pattern)]
 
 use crate::harness::{S, V, generic, same, v};
 use deltaray::prelude::*;
 use std::ops::{Index, Range};
 
-/// Indexed by what is no `usize`.
+/// Indexed by another type than `usize`.
 struct Offsets(Vec<f64>);
 
 impl Index<i32> for Offsets {

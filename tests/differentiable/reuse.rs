@@ -53,7 +53,7 @@ fn ends_of_blocks_leave_variables_for_later_uses() {
     }
 }
 
-/// Fields of local structs and tuples, and what is left of a struct.
+/// Fields of local structs and tuples, and the rest of a struct.
 #[differentiable]
 fn fields(p: Pair) -> (Pair, Pair, Scalar<f64>) {
     let mut q = p.clone();
@@ -80,7 +80,7 @@ fn fields_of_locals_and_the_rest_of_parameters_are_used_again() {
     same(&fields {}, &expected, &pair(0.5, [1.0, -2.0, 0.25]));
 }
 
-/// Closures that are kept for a derivative use what is outside as others do.
+/// Closures that are kept for a derivative use outside variables like other closures.
 #[differentiable]
 fn kept(x: Vector<f64>, w: Scalar<f64>, #[plain] n: usize) -> Scalar<f64> {
     let shift = x.sum() * 0.01;
@@ -218,7 +218,7 @@ fn methods_of_plain_types_are_over_algebras_of_their_own() {
     assert_eq!(slope.to_vec(), [12.0, 16.0]);
 }
 
-/// Plain Rust that looks like the above, and means what it means in Rust.
+/// Plain Rust that looks like the above, and has the same meaning as in Rust.
 mod plain {
     use super::*;
     use std::cell::Cell;

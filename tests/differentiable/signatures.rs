@@ -1,4 +1,4 @@
-//! What of a function survives: methods, generics, lifetimes, clauses, nested functions and attributes.
+//! The parts of a function that survive: methods, generics, lifetimes, clauses, nested functions and attributes.
 
 use crate::harness::{M, S, V, generic, same, v};
 use deltaray::derivative::ArrayFn;
@@ -21,7 +21,7 @@ pub(crate) struct Network<A: Algebra> {
 
 #[differentiable]
 impl<A: Algebra> Layer<A> {
-    /// What the layer makes of rows.
+    /// The layer's output for rows.
     #[must_use]
     fn apply(&self, rows: Matrix<f64>) -> Matrix<f64> {
         let values = rows.dot(&self.weights) + self.bias;
@@ -47,7 +47,7 @@ impl<A: Algebra> Network<A> {
     }
 }
 
-/// What a network is wrong by.
+/// The error of a network.
 ///
 /// It is documented, visible, and must be used.
 #[differentiable]
@@ -274,7 +274,7 @@ fn staged_functions_have_the_names_of_their_parameters() {
     let expected = "program product(x: f64[1], w: f64[1]) -> f64";
     assert_eq!(header(&stage(product, (&pair.0, &pair.1)).unwrap()), expected);
     assert_eq!(header(&stage(product {}.closure(), &pair).unwrap()), expected);
-    // What a closure is made of is not what it is.
+    // A closure's name is not that of the function that it calls.
     let closure = stage(|pair| product(pair) * 2.0, &pair).unwrap();
     assert_eq!(header(&closure), "program f(p0: f64[1], p1: f64[1]) -> f64");
     let generic = stage(energy::<f64, R1>::default().closure(), &pair.0).unwrap();

@@ -111,7 +111,7 @@ fn ends_are_those_of_plain_slices() {
     same(&ends {}, &expected, &(a, x));
 }
 
-/// What there is beside sums.
+/// Other reductions than sums.
 #[differentiable]
 fn reductions(x: Vector<f64>, y: Vector<f64>) -> Matrix<f64> {
     build((5, 8), |(i, part)| {

@@ -49,7 +49,7 @@ fn parts_of_arrays_are_assigned() {
     assert_eq!(first.at((0, 0)).item(), (5.0 - 11.0) * 2.0);
 }
 
-/// A loop that carries what it writes.
+/// A loop that carries the array that it writes.
 #[differentiable]
 fn chain(mut x: Vector<f64>) -> Vector<f64> {
     let n = x.len();
@@ -73,7 +73,7 @@ fn a_loop_writes_elements() {
     assert!(staged.to_string().contains("scatter_set"), "{staged}");
 }
 
-/// Loops in loops, and what is written by columns.
+/// Nested loops, and writes by columns.
 #[differentiable]
 fn factor(mut a: Matrix<f64>) -> Matrix<f64> {
     let n = a.len();
@@ -112,7 +112,7 @@ fn loops_in_loops_and_choices_write() {
     same(&factor {}, &expected, &a);
 }
 
-/// What the blocks of an `if` assign.
+/// Assignments in the blocks of an `if`.
 #[differentiable]
 fn chosen(x: Vector<f64>, #[plain] flag: bool) -> (Vector<f64>, Scalar<f64>) {
     let mut y = zeros(x.len());
@@ -156,7 +156,7 @@ fn blocks_of_a_choice_assign() {
     assert_eq!(chosen(&v([0.7, -0.7]), false).0.to_vec(), [0.0, 0.0]);
 }
 
-/// What is no array is assigned as in Rust, whatever stands beside it.
+/// Values that are not arrays are assigned as in Rust, whatever stands beside them.
 #[differentiable]
 fn plain_parts(x: Vector<f64>, #[plain] table: &mut Vec<usize>, #[plain] grid: &mut [[f64; 2]]) -> Vector<f64> {
     let mut list = vec![x.clone(), x * 2.0];
@@ -261,7 +261,7 @@ fn a_range_that_goes_beyond_is_reported() {
     let _ = v([1.0, 2.0, 3.0, 4.0]).with(1..5, 1.0);
 }
 
-/// Positions outside are ignored; of nothing nothing is written.
+/// Writes at positions outside are ignored, and empty ranges write nothing.
 #[test]
 fn what_is_outside_stays() {
     let x = v([1.0, 2.0, 3.0]);
@@ -318,7 +318,7 @@ fn loops_have_bounds_that_move() {
     same(&triangles {}, &expected, &x);
 }
 
-/// Bounds that are carried, of which nothing is known when the function is staged, and what bounds them.
+/// Carried bounds, about which nothing is known when the function is staged, and the values that limit them.
 #[differentiable]
 fn carried_bounds(x: Vector<f64>) -> Vector<f64> {
     let (mut y, mut bound) = (x.clone(), scalar(0i64));
@@ -434,7 +434,7 @@ fn next(count: &mut usize) -> f64 {
     *count as f64 * 10.0
 }
 
-/// Plain values: what is assigned is found before the place, and closures change what they capture.
+/// Plain values: the assigned value is computed before the place, and closures change their captures.
 #[differentiable]
 fn plain_places(x: Vector<f64>) -> Vector<f64> {
     let mut i = 0usize;
@@ -459,7 +459,7 @@ fn plain_places(x: Vector<f64>) -> Vector<f64> {
 
 #[test]
 fn plain_places_are_found_after_the_value() {
-    // What Rust makes of `t` is [1, 12, 20].
+    // In Rust `t` becomes [1, 12, 20].
     let (rest, bits) = (12.0 * 100.0 + 20.0 * 1e4 + 9.0, [0.0, 16.0, 1.0]);
     let expected: Vec<f64> = bits.iter().zip([1.0, 2.0, 3.0]).map(|(bit, x)| x + rest + bit).collect();
     assert_eq!(plain_places(&v([1.0, 2.0, 3.0])).to_vec(), expected);

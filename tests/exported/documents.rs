@@ -96,8 +96,8 @@ pub fn far(random: &mut Random) -> i128 {
     if random.chance(0.5) { -number } else { number }
 }
 
-/// A text, of JSON or as programs are printed, of which one to three numbers are [`far`], those of maps before others; or of
-/// which all numbers that are equal are, as are all that state one extent.
+/// A text, of JSON or of a printed program, with one to three numbers changed to [`far`] ones, preferably those of maps; or
+/// with all equal numbers changed, as all that state one extent are equal.
 pub fn renumbered(text: &str, random: &mut Random) -> String {
     let mut bytes = text.as_bytes().to_vec();
     if random.chance(0.2) {

@@ -6,7 +6,7 @@ use deltaray::concrete::Array;
 use deltaray::export::{self, Program};
 use deltaray::term::{Body, Extension, Op};
 
-/// Whether a body has constants that are compared by where they are in memory, and so never are those of another program.
+/// Whether a body has constants that are compared by address, and so never equal those of another program.
 fn has_large_constants<X: Extension>(body: &Body<X>) -> bool {
     let is_large = |array: &Array| array.uniform().is_none() && array.size() > 64;
     body.nodes().iter().any(|node| match &node.op {
@@ -26,7 +26,7 @@ fn check<X: Extension>(name: &str, written: &Program<X>, read: &Program<X>) -> b
     comparable
 }
 
-/// Writes the programs, and those that they come from, as JSON, and reads them back.
+/// Writes the programs, and their sources, as JSON, and reads them back.
 pub fn come_back<'a>(cases: impl Iterator<Item = &'a Case>) {
     let (mut programs, mut compared, mut bytes) = (0, 0, 0);
     for case in cases {

@@ -1,8 +1,7 @@
 //! Exported programs: written, compiled, run, and compared with the interpreter.
 //!
-//! One run of a compiler takes many programs, and so does one run of what it makes. Arguments and results pass through
-//! files of little-endian elements. Shared by the test programs of the corpus and of random programs, neither of which uses
-//! all of it.
+//! One run of a compiler takes many programs, and so does one run of its output. Arguments and results pass through files of
+//! little-endian elements. Shared by the test programs of the corpus and of random programs, neither of which uses all of it.
 #![allow(dead_code)]
 
 pub mod c;
@@ -24,9 +23,9 @@ use std::process::Command;
 
 /// A program, a point, and what the interpreter finds there.
 pub struct Case {
-    /// What failures call it.
+    /// Its name in failures.
     pub name: String,
-    /// The function as it was written; of gradients there is none.
+    /// The function as it was written; gradients have none.
     pub source: Option<Program<Build>>,
     /// The program that is exported.
     pub program: Program,
@@ -41,7 +40,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// A program at a point, of which the interpreter says the rest.
+    /// A program at a point; the interpreter provides the rest.
     pub fn new(
         name: String,
         source: Option<Program<Build>>,
@@ -99,7 +98,7 @@ fn values(dtype: DType, bytes: &[u8]) -> Vec<Value> {
     bytes.chunks_exact(dtype.bytes()).map(part).collect()
 }
 
-/// The first difference between results and what was expected.
+/// The first difference between results and the expected ones.
 fn difference(case: &Case, found: &[u8]) -> Option<String> {
     let relative = if case.is_single() { 1e-4 } else { 1e-12 };
     let around = 1.0 + case.largest;
@@ -124,12 +123,12 @@ fn difference(case: &Case, found: &[u8]) -> Option<String> {
     (!rest.is_empty()).then(|| "there are more results than expected".into())
 }
 
-/// The first difference between arrays and what was expected.
+/// The first difference between arrays and the expected ones.
 pub fn found_difference(case: &Case, found: &[Array]) -> Option<String> {
     difference(case, &found.iter().flat_map(bytes).collect::<Vec<u8>>())
 }
 
-/// Compares what programs wrote, one file a case.
+/// Compares the programs' output, one file a case.
 pub fn compare(folder: &Path, names: &[(usize, &Case)]) {
     let mut findings = Vec::new();
     for (number, case) in names {

@@ -201,7 +201,7 @@ pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)], c
     compare(&folder, &runs);
 }
 
-/// What the parts of the host program are written with.
+/// The common part of the host program.
 const HARNESS: &str = r#"
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

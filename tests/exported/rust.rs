@@ -81,7 +81,7 @@ pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)]) {
         .collect::<String>()
         + "fn take_bool(rest: &mut &[u8], count: usize) -> Vec<bool> {\n    let (own, after) = rest.split_at(count);\n    *rest = after;\n    \
            own.iter().map(|x| *x != 0).collect()\n}\n";
-    // The functions of the crate `libm` that programs may need, here those of C.
+    // The functions of the crate `libm` that programs may need, here the functions of C.
     let libm = folder.join("libm.rs");
     fs::write(&libm, LIBM).expect("the folder for temporary files can be written");
     let library = folder.join("liblibm.rlib");

@@ -63,7 +63,7 @@ fn bulk(case: &Case) -> usize {
     check_names(&case.name, &case.program, &read);
     let results = read.interpret(&case.inputs).unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name));
     assert!(same(&results, &case.expected), "{}: {results:?} instead of {:?} of\n{text}", case.name, case.expected);
-    // What is displayed is read back too, if all of it is there.
+    // Displayed text is read back too, if it is complete.
     let displayed = case.program.to_string();
     if !displayed.contains('#') {
         let read = export::parse(&displayed).unwrap_or_else(|error| panic!("{}: {error}\n{displayed}", case.name));
@@ -104,7 +104,7 @@ fn source(case: &Case, program: &Program<Build>) -> usize {
     text.len()
 }
 
-/// Prints the programs, and those that they come from, and reads them back.
+/// Prints the programs, and their sources, and reads them back.
 pub fn are_read_back<'a>(cases: impl Iterator<Item = &'a Case>) {
     let (mut bulks, mut sources, mut marks, mut bytes) = (0, 0, 0, 0);
     for case in cases {

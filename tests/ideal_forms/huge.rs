@@ -1,4 +1,4 @@
-//! What is read of a huge array is all that is computed of it.
+//! Only the elements of a huge array that are read are computed.
 
 use super::{cotangents, prints, vector_32, with_gradient};
 use deltaray::algebra::Algebra;

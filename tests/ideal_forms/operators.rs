@@ -105,7 +105,7 @@ fn sums_by_key_are_scatters() {
     );
 }
 
-/// What uses a captured array, or one array of a tree for another, is no operation of two operands.
+/// An operator that uses a captured array, or mixes the arrays of a tree, is no operation of two operands.
 #[test]
 fn other_operators_stay_levels() {
     let less = |(x, w): &(Vector<_, f64>, Scalar<_, f64>)| reduce(w.clone(), x, |a, b| a + b - w);

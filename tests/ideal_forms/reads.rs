@@ -290,7 +290,7 @@ fn variants_of_a_sum_of_products_of_neighbours() {
 
 #[test]
 fn components_of_small_vectors_are_no_arrays() {
-    // What is put together only to be read part by part is not put together, with what is computed in between.
+    // A concatenation that is only read part by part is not made, even with work in between.
     let like = (vector(10), vector(10));
     let products = stage(
         |(x, y)| {

@@ -1,4 +1,4 @@
-//! Reads and writes at computed positions in compiled programs: what is stored for them, and their values.
+//! Reads and writes at computed positions in compiled programs: the arrays that are stored for them, and their values.
 
 use super::numbers;
 use deltaray::engine::cpu::Cpu;
@@ -99,7 +99,7 @@ fn gathers_move_into_values_that_are_cheap() {
     assert!(!stores!(conversions, &given, "f64[40, 50]", "conversions"));
 }
 
-/// Work is never more than proportional: what is read more often than it has elements is stored.
+/// Work is never more than proportional: a value that is read more often than it has elements is stored.
 #[test]
 fn gathers_do_not_move_where_they_read_much() {
     let (x, y) = (numbers(4), numbers(5));

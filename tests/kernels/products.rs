@@ -11,7 +11,7 @@ use deltaray::term::interpret::interpret;
 use deltaray::term::{Body, Graph, Op};
 use smallvec::SmallVec;
 
-/// A compiled program results in what it does on plain arrays.
+/// Checks that a compiled program gives the same as on plain arrays.
 fn agrees(body: &Body) {
     let arguments: Vec<Array> = (0..body.arity())
         .map(|at| {

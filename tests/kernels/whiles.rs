@@ -37,7 +37,7 @@ macro_rules! agree {
     }};
 }
 
-/// A function, its gradient and that of the sum of squares of its gradient.
+/// Checks a function, its gradient, and the gradient of the sum of squares of its gradient.
 macro_rules! derivatives_agree {
     ($function:expr, $x:expr, $what:expr) => {{
         let (x, what): (&V<Concrete>, &str) = ($x, $what);
@@ -73,7 +73,7 @@ fn loops_have_no_steps_one_or_many() {
         assert_eq!(count.item(), steps);
         assert_eq!((last.to_vec(), before.to_vec()), (expected.0.to_vec(), expected.1.to_vec()), "{steps} steps");
     }
-    // Without an end but overflow: what is infinite is not below infinity, and NaN below nothing.
+    // Loops that end only by overflow: infinity is not below infinity, and NaN below nothing.
     for start in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
         let x = vector(&[start, 1.0, 2.0]);
         let (last, _, count) = compiled.call((&x, &scalar(1.0))).unwrap();
@@ -261,7 +261,7 @@ fn kernels_of_branches_and_loops_are_reported() {
     assert!(!text.contains("plain arrays"), "{text}");
     assert_eq!(program.program().kernels(), report.kernels.len());
     let names: Vec<&str> = report.kernels.iter().map(|kernel| &kernel.name[..]).collect();
-    // What the condition compares with does not change.
+    // The bound in the condition does not change.
     let starts = ["nest 1 -> ", "while: nest 1 -> ", "step: nest 1 -> "];
     assert!(names.iter().zip(starts).all(|(name, start)| name.starts_with(start)), "{text}");
     assert!(report.kernels.iter().all(|kernel| kernel.seconds.is_some_and(|seconds| seconds > 0.0)), "{text}");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Elements of the array that goes through a chain.
 pub const WIDTH: usize = 5;
 
-/// What a chain is made of, with a builder of one step: from the input, and the two values before.
+/// The builder of one step of a chain: from the input, and the two values before.
 pub type Step = fn(&mut Graph, NodeId, NodeId, NodeId) -> NodeId;
 
 fn scaled(graph: &mut Graph, id: NodeId, factor: NodeId) -> NodeId {

@@ -1,5 +1,5 @@
-//! The kernels of the processor's engine, from the library's own files, in a crate that takes seconds to compile. What they need
-//! of the rest is here in a few lines.
+//! The kernels of the processor's engine, from the library's own files, in a crate that takes seconds to compile. A few lines
+//! here replace the rest of the library.
 #![allow(
     dead_code,
     private_interfaces,
@@ -29,7 +29,7 @@ pub mod algebra {
         Min,
     }
 
-    /// What derivatives of the operation table are written in.
+    /// The trait in which derivatives of the operation table are written.
     pub trait Algebra {
         type Array: Clone;
         fn dtype(a: &Self::Array) -> DType;
@@ -114,7 +114,8 @@ pub mod engine {
         use gemm::Element;
         use vector::{Instructions, Operand};
 
-        /// Kernels of all kinds. Those of the table's operations on two operands are left out: there are so many of them that
+        /// Kernels of all kinds. Kernels of the table's operations on two operands are left out: there are so many that they
+        /// would take most of the time, and they are made by the same code as those on one operand.
         /// they would take most of the time, and what they are made by is what those on one operand are made by.
         pub fn kernels(
             isa: Instructions,

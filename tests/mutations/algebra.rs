@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What is done wrong.
+/// A mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// Nothing.
@@ -48,15 +48,15 @@ pub enum Wrong {
     TurnsLastInput,
     /// The first carry of a loop starts from zeros.
     ForgetsCarry,
-    /// What loops put back into an array is one further along the first axis.
+    /// Elements that loops put back into an array go one further along the first axis.
     PutsBackFurther,
-    /// What loops put back into an array is what the next step should.
+    /// Loops put back into an array the elements of the next step.
     PutsBackLater,
     /// A conditional runs the other side.
     TurnsBranch,
-    /// The result moves as that of another operation would.
+    /// The result has the derivative of another operation.
     DerivativeOfUnary(Unary, Unary),
-    /// The result moves as that of another operation would.
+    /// The result has the derivative of another operation.
     DerivativeOfBinary(Binary, Binary),
     /// A selection moves with the other side.
     DerivativeOfOtherSide,
@@ -126,7 +126,7 @@ impl<A: Instance> Mutated<A> {
         A::binary(Binary::Add, index, one)
     }
 
-    /// The index arrays of an addition, wrong if they are to be.
+    /// The index arrays of an addition, wrong if required.
     fn positions(mut indices: Vec<A::Array>) -> Vec<A::Array> {
         match WRONG.get() {
             Wrong::TurnsScatter => indices.reverse(),

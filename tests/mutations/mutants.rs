@@ -18,7 +18,7 @@ use deltaray::term::{Body, Build, Op, interpret_source};
 use deltaray::vectorise::{push_reads, vectorise};
 use std::collections::HashSet;
 
-/// What a pipeline computes of a program.
+/// The quantity that a pipeline computes of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Its results.
@@ -36,11 +36,11 @@ type Run = Box<dyn Fn(&Stages<'_>, &[Array], bool) -> Vec<Array> + Send + Sync>;
 pub struct Mutant {
     /// The pass.
     pub pass: &'static str,
-    /// What is wrong.
+    /// The mistake.
     pub rule: String,
-    /// What the pipeline computes.
+    /// The quantity that the pipeline computes.
     pub kind: Kind,
-    /// Computes it, wrongly if so told.
+    /// Computes it, wrongly if told to.
     pub run: Run,
 }
 
@@ -112,7 +112,7 @@ fn count(body: &Body, kind: fn(&Op) -> bool) -> usize {
     operations(body).into_iter().filter(|(op, _)| kind(op)).count()
 }
 
-/// What pushing reads added to a program is made wrong.
+/// Mistakes in the nodes that pushing reads added to a program.
 fn pushed(list: &mut List) {
     type Added = fn(&Body) -> bool;
     const RULES: &[(&str, Added, Node)] = &[
@@ -242,7 +242,7 @@ fn transposed(list: &mut List) {
     push("loops", "backward conditional on the other side", Wrong::TurnsBranch);
 }
 
-/// Dual arrays whose derivative of one operation is that of another.
+/// Dual arrays in which one operation has the derivative of another.
 fn derived(list: &mut List) {
     let mut push = |name: &str, wrong: Wrong| {
         list.push("rules", name, Kind::Gradient, move |stages, inputs, seed| {
@@ -260,7 +260,7 @@ fn derived(list: &mut List) {
     push("the largest moves as the smallest", Wrong::DerivativeOfOtherExtreme);
 }
 
-/// The nodes of derivative programs, of which the values have no need, made wrong.
+/// Mistakes in the nodes of derivative programs that the values do not need.
 fn symbolic(list: &mut List) {
     const RULES: &[(&str, Node)] = &[
         ("an addend is dropped", rewrite::drop_addend),

@@ -16,9 +16,9 @@ pub enum Place {
     Everywhere,
     /// None of them.
     Nowhere,
-    /// Those in the bodies of builds.
+    /// The nodes in the bodies of builds.
     InBuilds,
-    /// Those at these positions, and what is inside of them.
+    /// The nodes at these positions, and those inside of them.
     At(Vec<bool>),
 }
 
@@ -49,7 +49,7 @@ pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Bod
         if matches!(place, Place::InBuilds) || rewrite(body, at as NodeId).is_none() {
             continue;
         }
-        // The rule sees what has become of the node's bodies.
+        // The rule sees the rewritten bodies of the node.
         let mut seen = body.nodes().to_vec();
         seen[at] = nodes[at].clone();
         let seen = Body::new(body.parameters(), body.captures(), seen, body.results().to_vec());
@@ -71,7 +71,7 @@ pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Bod
     graph.finish(&results)
 }
 
-/// All operations of a program, those of nested bodies too.
+/// All operations of a program, including those of nested bodies.
 pub fn operations<X: Extension>(body: &Body<X>) -> Vec<(&Op<X>, usize)> {
     let mut found = Vec::new();
     for node in &body.nodes()[body.arity()..] {

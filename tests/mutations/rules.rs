@@ -21,7 +21,7 @@ pub enum In {
     Gradients,
 }
 
-/// Wrong rules: the name of the right one, what is wrong, the wrong rule, and where it is sought.
+/// Wrong rules: the name of the right one, the mistake, the wrong rule, and where to look for it.
 pub const WRONG_RULES: &[(&str, &str, Rule, In)] = &[
     ("accumulate solved", "is shifted by one", accumulate_shifted, In::Gradients),
     ("accumulate repeated", "forgets the sum's other elements", accumulate_once, In::Gradients),

@@ -61,7 +61,7 @@ fn sine<X: Extension>(graph: &mut Graph<X>) -> NodeId {
     graph.add(Op::Unary(Unary::Sin), &[0])
 }
 
-/// A body as one that captures what it takes, or does not.
+/// A body whose parameter becomes a capture, or stays a parameter.
 fn with_captures<X: Extension>(inner: &Body<X>, captures: usize) -> Arc<Body<X>> {
     Arc::new(Body::new(1 - captures, captures, inner.nodes().to_vec(), inner.results().to_vec()).unwrap())
 }

@@ -54,7 +54,7 @@ fn at_the_bound_every_door_takes_a_function() {
             let gradient = function.value_and_grad().unwrap();
             assert!(gradient.program().nesting() <= fewer);
             drop(function.jvp().unwrap());
-            // Loops in loops may need more memory than there is.
+            // Nested loops may need more memory than there is.
             drop(gradient.compile(Cpu::default()));
             assert!(!gradient.to_string().is_empty() && !export::html(&function).unwrap().is_empty());
             drop((

@@ -43,7 +43,7 @@ fn scan() -> Program {
     })
 }
 
-/// A loop that takes nothing of each step, so that it may have any number of them.
+/// A loop that reads no slices, so that it may have any number of steps.
 fn counted() -> Program {
     program(&[&[3]], |graph| {
         let mut step: Graph = Graph::new(&[Type::new(DType::F64, &[3])], 0);
@@ -82,7 +82,7 @@ fn nothing_far() -> Program {
     })
 }
 
-/// Arrays of no elements, of which the other extent is so large that nobody makes a list of its positions.
+/// Empty arrays whose other extent is so large that nobody makes a list of its positions.
 fn long_and_empty() -> Program {
     const LONG: usize = 1 << 57;
     program(&[&[LONG, 0], &[0, LONG]], |graph| {

@@ -1,4 +1,4 @@
-//! The ways that a program is run, and those that it is written.
+//! The ways in which a program is run, and those in which it is written.
 
 use crate::exported::documents::work;
 use crate::random::arrays::array;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Programs that go through more elements are written, and not run.
 const MOST: usize = 20_000;
 
-/// What became of programs.
+/// The outcomes of programs.
 #[derive(Default)]
 pub struct Counts {
     programs: AtomicUsize,

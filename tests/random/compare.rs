@@ -23,9 +23,9 @@ pub type Run = Box<dyn Fn(&Stages<'_>, &[Array]) -> Vec<Array> + Send + Sync>;
 
 /// One way to compute something of a program.
 pub struct Pipeline {
-    /// What failures call it.
+    /// Its name in failures.
     pub name: String,
-    /// Of how many programs: one in so many.
+    /// The share of programs: one in so many.
     pub one_in: u64,
     /// Computes it.
     pub run: Run,
@@ -48,23 +48,23 @@ fn chosen(name: &str, one_in: u64, case: &Case) -> bool {
     (case.seed >> 7).wrapping_add(salt).is_multiple_of(one_in)
 }
 
-/// The judgement of a [`Law`]: what is broken.
+/// The judgement of a [`Law`]: a description of the violation.
 pub type Judgement = Result<(), String>;
 
-/// A property of a program that is no comparison of two results.
+/// A property of a program other than the equality of two results.
 pub struct Law {
-    /// What failures call it.
+    /// Its name in failures.
     pub name: String,
     /// Whether it is about derivatives, and so left out where those are ill-defined.
     pub of_derivatives: bool,
-    /// Of how many programs it is judged: one in so many.
+    /// The share of programs that it is judged on: one in so many.
     pub one_in: u64,
     /// Judges.
     #[allow(clippy::type_complexity)]
     pub judge: Box<dyn Fn(&Case, &Stages<'_>, &Scale) -> Judgement + Send + Sync>,
 }
 
-/// What numbers of a program are compared by.
+/// The scale for comparing numbers of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     /// The relative tolerance.
@@ -104,7 +104,7 @@ pub struct Suite {
     pub spent: Mutex<BTreeMap<String, Duration>>,
 }
 
-/// What became of a program.
+/// The outcome of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// All pipelines agree, derivatives included.
@@ -149,7 +149,7 @@ pub fn show(case: &Case) -> String {
     text
 }
 
-/// What a run of many programs found.
+/// The findings of a run of many programs.
 #[derive(Default)]
 pub struct Report {
     /// How often constructs occurred.
@@ -331,7 +331,7 @@ impl Suite {
         const THREADS: u64 = 2;
         let stop = AtomicBool::new(false);
         let report = Mutex::new(Report::default());
-        // What each thread is at, so that a program that hangs a pass is named.
+        // The program that each thread is at, so that one that makes a pass hang is named.
         let at: Vec<Mutex<(u64, Instant)>> = (0..THREADS).map(|_| Mutex::new((0, Instant::now()))).collect();
         std::thread::scope(|scope| {
             let mut workers = Vec::new();
@@ -410,7 +410,7 @@ impl Suite {
     }
 }
 
-/// What two differences share that are likely to have one cause: the pipeline, and the place of a panic.
+/// The common part of two differences that probably have one cause: the pipeline, and the place of a panic.
 fn kind_of(difference: &str) -> String {
     let (pipeline, problem) = difference.split_once(": ").unwrap_or((difference, ""));
     let place = problem.strip_prefix("panics at ").and_then(|rest| rest.split_once(": "));

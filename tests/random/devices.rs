@@ -28,10 +28,10 @@ const TOGETHER: usize = 25;
 /// Attempts to make a program smaller on which a device differs: each of them builds kernels.
 const ATTEMPTS: usize = 200;
 
-/// A program that is a fair test, with its gradient and what is expected of both.
+/// A program that is a fair test, with its gradient and the expected results of both.
 struct Prepared {
     case: Case,
-    /// The values, and from their cotangents those of all parameters.
+    /// The values, and from their cotangents the cotangents of all parameters.
     reverse: Body,
     arguments: Vec<Array>,
     values: Vec<Array>,
@@ -69,7 +69,7 @@ fn results(program: &Program, arguments: &[Array]) -> Result<Vec<Array>> {
 }
 
 impl Prepared {
-    /// What a device computes else than expected.
+    /// The difference between a device's results and the expected ones.
     fn problem(&self, program: &Program) -> Option<String> {
         let found = match results(program, &self.arguments) {
             Ok(found) => found,
@@ -122,7 +122,7 @@ fn failure(prepared: &Prepared, problem: String, options: &OpenCl) -> String {
     }
 }
 
-/// What a run of many programs found.
+/// The findings of a run of many programs.
 #[derive(Default)]
 struct Found {
     fair: usize,
@@ -140,7 +140,7 @@ impl Found {
         let programs = match Program::all(part.iter().map(|prepared| &prepared.reverse), options) {
             Ok(programs) => programs,
             Err(error) => {
-                // Those that do not compile alone are the ones.
+                // Programs that do not compile on their own are to blame.
                 let fails = |prepared: &&Prepared| Program::new(&prepared.reverse, options).is_err();
                 let failing = part.iter().filter(fails);
                 self.failures.extend(failing.map(|prepared| failure(prepared, error.to_string(), options)));
@@ -165,9 +165,10 @@ impl Found {
     }
 }
 
-/// As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the host.
+/// With the device's defaults, and as for graphics processors, with everything shared that can be, and all loops launched by
+/// the host.
 fn ways() -> [OpenCl; 2] {
-    // Nothing of these programs is worth keeping for other processes.
+    // These programs are not worth keeping for other processes.
     let options = OpenCl::default().without_cache();
     [options.clone(), options.written_for(DeviceKind::Gpu).least_steps(1).single_item(0)]
 }

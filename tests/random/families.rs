@@ -60,7 +60,7 @@ fn rows<A: Algebra>(seed: u64, (x, w, v): &(M<A>, M<A>, V<A>)) -> (Scalar<A, f64
     (at.powi(2).sum() * 1e-3, at.mean_axis(0), (&at * 0.5).logsumexp_axis(1))
 }
 
-/// A recurrence over the rows of `x`, of which a reverse derivative keeps a part; steps may have loops of their own.
+/// A recurrence over the rows of `x` whose reverse derivative keeps only some states; steps may have loops of their own.
 fn checkpointed<A: Algebra>(seed: u64, (x, w): &(M<A>, M<A>)) -> (V<A>, M<A>) {
     let mut random = Random::new(seed);
     let few = 1 + random.below(3);
@@ -167,7 +167,7 @@ fn some_of_each(number: u64) -> Vec<Member> {
     let staged = "functions of families can be staged";
     let mut members = Vec::new();
 
-    // Arrays of more than half a megabyte, of which blocks of rows make sense; with and without a last block of other size.
+    // Arrays of more than half a megabyte, for which blocks of rows make sense; with and without a last block of other size.
     let (n, m, k) = (random.pick(&[1536, 1601, 2049]), random.pick(&[48, 61]), random.pick(&[2, 5]));
     let inputs = (matrix(random, n, m), matrix(random, m, k), vector(random, n));
     let function = stage(|at| rows(seed, at), &inputs).expect(staged);

@@ -56,7 +56,7 @@ pub const CONSTRUCTS: &[&str] = &[
     "several results",
 ];
 
-/// All that is counted: what is found in programs, and what of the library was written into them.
+/// All counted names: constructs found in programs, and parts of the library written into them.
 fn names() -> impl Iterator<Item = &'static str> {
     CONSTRUCTS.iter().chain(LIBRARY).copied()
 }
@@ -121,9 +121,9 @@ impl Frequency {
     }
 }
 
-/// What is around a body.
+/// The context of a body.
 struct Around {
-    /// Whether a build is.
+    /// Whether a build encloses it.
     build: bool,
     /// How many leading parameters are indices of a build.
     indices: usize,

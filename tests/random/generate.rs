@@ -1,9 +1,9 @@
 //! The generator: random well-typed source programs.
 //!
-//! A program is written from the first operation to the last. Each step picks a construct, and operands among the nodes
-//! that exist, by preference those that nobody uses yet; operands that do not fit are made to fit by views and casts. So
-//! sharing is common and little is dead. Every node has a rough bound on its magnitude; what grows too large is tamed by
-//! `tanh`, `sin` and the like, so that nearly every program has finite, moderate values.
+//! A program is written from the first operation to the last. Each step picks a construct, and operands among the nodes that
+//! exist, preferring unused ones; operands that do not fit are made to fit by views and casts. So sharing is common and little
+//! is dead. Every node has a rough bound on its magnitude; values that grow too large are tamed by `tanh`, `sin` and the like,
+//! so that nearly every program has finite, moderate values.
 
 mod custom;
 mod implicit;
@@ -38,17 +38,17 @@ const TAME_INTEGER: f64 = 60.0;
 /// A program and inputs for it.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What the generator started from.
+    /// The seed that the generator started from.
     pub seed: u64,
     /// The program.
     pub body: Body<Build>,
     /// An array for each parameter.
     pub inputs: Vec<Array>,
-    /// What of the library was written.
+    /// The parts of the library that were written.
     pub library: BTreeSet<&'static str>,
 }
 
-/// What the nodes of one program have in common, so that shapes and element types often fit.
+/// The common style of one program's nodes, so that shapes and element types often fit.
 struct Style {
     extents: Vec<usize>,
     floats: Vec<DType>,
@@ -82,7 +82,7 @@ struct Writer<'a> {
     runs: usize,
     /// How many bodies are around this one.
     depth: usize,
-    /// What of the library was written.
+    /// The parts of the library that were written.
     wrote: &'a mut BTreeSet<&'static str>,
 }
 

@@ -16,7 +16,7 @@ use deltaray::term::interpret::interpret;
 use deltaray::term::{Body, interpret_source};
 use deltaray::vectorise::push_reads;
 
-/// All pipelines and laws. What costs much and seldom differs from its neighbours runs on a share of the programs.
+/// All pipelines and laws. Expensive ones that seldom differ from their neighbours run on a share of the programs.
 pub fn everything() -> Suite {
     let mut suite = Suite::default();
     let eager = |stages: &Stages<'_>, inputs: &[Array]| interpret_source::<Concrete>(stages.source, inputs.to_vec());

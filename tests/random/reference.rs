@@ -1,4 +1,4 @@
-//! A reference: a plain, slow evaluator of programs, written apart from the library's own meaning of its operations.
+//! A reference: a plain, slow evaluator of programs, written independently of the library's operations.
 //!
 //! It computes every element on its own, in `f64` (rounded to `f32` where the program says so) or `i64` (wrapped), runs
 //! both sides of every conditional, and watches: the largest magnitude, whether all is finite, whether a decision (a
@@ -31,7 +31,7 @@ struct Plain {
     cells: Vec<Cell>,
 }
 
-/// What was seen while a program ran.
+/// Observations while a program ran.
 #[derive(Clone, Debug)]
 pub struct Watch {
     /// The largest magnitude of a float.
@@ -178,7 +178,7 @@ pub fn is_single<X: Extension>(body: &Body<X>) -> bool {
     })
 }
 
-/// The results of a program, and what was seen on the way.
+/// The results of a program, and the observations on the way.
 pub fn evaluate<X: Extension>(body: &Body<X>, inputs: &[Array]) -> (Vec<Array>, Watch) {
     let margin = if is_single(body) { 1e-3 } else { 1e-6 };
     let mut watch = Watch::new(margin);
@@ -201,8 +201,8 @@ fn differentiated<X: Extension>(body: &Body<X>) -> Vec<bool> {
     leads
 }
 
-/// Of each node, whether it is a constant, or a choice of elements, that extremes are taken of and nothing else: −∞ in it
-/// stands for what is not to be counted, and is no overflow.
+/// For each node, whether it is a constant, or a choice of elements, that only extremes are taken of: −∞ in it marks elements
+/// that don't count, and is no overflow.
 fn padded<X: Extension>(body: &Body<X>) -> Vec<bool> {
     let (mut used, mut others) = (vec![false; body.nodes().len()], vec![false; body.nodes().len()]);
     body.results().iter().for_each(|&id| others[id as usize] = true);

@@ -77,7 +77,7 @@ pub fn minimal(case: &Case, most_attempts: usize, fails: &dyn Fn(&Case) -> bool)
     }
 }
 
-/// What shrinking makes smaller.
+/// The size that shrinking reduces.
 fn weight(case: &Case) -> usize {
     let inputs: usize = case
         .inputs

@@ -14,9 +14,9 @@ type M<A> = Matrix<A, f64>;
 type S<A> = Scalar<A, f64>;
 type I<A> = Scalar<A, i64>;
 type K<A> = Vector<A, i64>;
-/// What loops carry.
+/// The carries of loops.
 type State<A> = (V<A>, M<A>, S<A>, K<A>);
-/// What programs take: first values, and what steps read.
+/// The inputs of programs: first values, and arrays that steps read.
 type Inputs<A> = ((V<A>, M<A>), (V<A>, M<A>, K<A>));
 
 /// A position along an axis, in a step.
@@ -54,7 +54,8 @@ enum Way {
     Set,
     Add,
     Multiply,
-    /// The larger of what is there and the number. (Where nothing is written `scatter_max` takes infinity, which is no fair test.)
+    /// The larger of the element there and the number. (Where nothing is written `scatter_max` takes infinity, which is no fair
+    /// test.)
     Max,
 }
 
@@ -62,11 +63,11 @@ enum Way {
 #[derive(Clone, Debug)]
 enum Change {
     Element(Way, Position, Number),
-    /// A stretch, of what is read along another one.
+    /// A stretch, computed from a read along another one.
     Stretch(Way, Position, Position),
     /// Positions among which some are the same.
     Several(Way, Position, Number),
-    /// From the vector as it was when the step began, where the vector as it is says.
+    /// From the vector as it was when the step began; the current vector selects the position.
     Before(Position, Position),
     Cell(Way, Position, Position, Number),
     Row(Way, Position, Position),
@@ -100,7 +101,7 @@ enum Kind {
     WhileCheckpoints(Checkpoints),
 }
 
-/// What the loop stands in.
+/// The construct around the loop.
 #[derive(Clone, Copy, Debug)]
 enum Around {
     Nothing,
@@ -261,7 +262,7 @@ impl Plan {
     }
 }
 
-/// What a step sees but for what it carries.
+/// The inputs of a step apart from its carries.
 struct World<A: Algebra> {
     plan: Arc<Plan>,
     inputs: (V<A>, M<A>),
@@ -349,7 +350,7 @@ impl<A: Algebra> World<A> {
                 })
             }
             Change::Before(to, from) => {
-                // A position that says what was written: no order lets that write go into the array.
+                // The position depends on the written values: no order lets that write go into the array.
                 let at = vector.at(element(*to)).gt(0.0).select(element(*from), element(*to));
                 let value = before.at(at) * vector.at(element(*to));
                 vector_becomes(vector.scatter_set(element(*to), &value.sin()))

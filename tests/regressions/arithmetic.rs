@@ -1,4 +1,4 @@
-//! Values of simplified programs, and what is infinite or too small in them.
+//! Values of simplified programs that are infinite or very small.
 
 use super::*;
 

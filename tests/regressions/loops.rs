@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Equal bodies are one body; what is known of a loop is not known of another with the same body.
+/// Equal bodies are one body, but facts about a loop do not apply to another with the same body.
 #[test]
 fn loops_of_one_body_differ_in_length_direction_and_carries() {
     fn loops<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
@@ -93,7 +93,7 @@ fn what_is_added_in_place_may_be_made_of_its_target() {
     check!(contracted, summed, scattered, shifted);
 }
 
-/// A write at positions along no axis, which is the updates, was a panic of what is compiled or exported.
+/// A write at positions along no axis, which is the updates, made compiled and exported programs panic.
 #[test]
 fn writes_at_positions_along_no_axis_are_the_updates() {
     let vector = Type::new(DType::F64, &[3]);
@@ -148,8 +148,8 @@ fn loops_read_views_that_are_outside_everywhere() {
     assert_eq!(gradient.compile(Cpu::default()).unwrap().call(&z).unwrap().0.to_vec(), [0.0, 1.0, 0.0]);
 }
 
-/// A loop in a loop leaves what it wrote over in one array, which the gradient of the other one reads where nothing uses the
-/// first in the end.
+/// A nested loop leaves the overwritten elements in one array, which the gradient of the other array reads where nothing uses
+/// the first in the end.
 #[test]
 fn what_was_written_over_is_read_where_its_array_is_not_used() {
     #[differentiable]

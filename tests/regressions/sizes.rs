@@ -34,7 +34,7 @@ fn sizes_beyond_counting() {
     let message = panic_of(|| full::<Concrete, i64, _>((1 << 40, 1 << 40), 1));
     assert!(message.starts_with("full: ") && message.contains(file!()), "{message}");
     assert!(panic_of(|| v(&[1.0]).replicate(1 << 60)).starts_with("replicate: "));
-    // What memory could hold is legal, also beside axes of length 0.
+    // Sizes that memory could hold are legal, also beside axes of length 0.
     assert_eq!(full::<Concrete, i64, _>((1 << 30, 1 << 29), 3).sum().item(), 3 << 59);
     assert_eq!(full::<Concrete, i32, _>((1 << 20, 3), i32::MAX).sum().item(), -3 << 20);
     assert!(full::<Concrete, f64, _>((1 << 30, 1 << 29), 1.0).sum().item() == 2f64.powi(59));
@@ -92,7 +92,7 @@ fn arrays_that_no_memory_holds() {
             assert_eq!(dual, message);
             let tangent = panic_of(|| jvp(|x: &Vector<_, f64>| $f(x), &x, &x));
             assert_eq!(tangent, message);
-            // What a macro calls is called at the macro's place.
+            // Calls inside of a macro are located at the macro's place.
             let line = line!();
             let error = stage($f, &x).unwrap().interpret(&x).expect_err("no memory");
             let Error::Memory { operation, ty, place } = error else { panic!("{error}") };
@@ -117,7 +117,7 @@ fn arrays_that_no_memory_holds() {
     check!(steps, "replicate", "replicate", "[1125899906842624, 2]");
 }
 
-/// Arrays whose elements are all equal take no memory, but what was made of them did; and a pullback failed in the library.
+/// Arrays whose elements are all equal take no memory, but arrays made from them did; and a pullback failed in the library.
 #[test]
 fn equal_elements_that_no_memory_holds() {
     let many = full::<Concrete, f64, _>((MANY, 2), 1.5);
@@ -135,12 +135,12 @@ fn equal_elements_that_no_memory_holds() {
         assert!(message.starts_with(&format!("{name}: ")) && message.contains("[1125899906842624, 2]"), "{message}");
         assert!(message.contains(file!()), "{message}");
     }
-    // What is added up many times is not added one by one.
+    // Repeated addition of one number is not done step by step.
     let x = full::<Concrete, f64, _>(2, 1.0);
     assert_eq!(grad(|x| x.replicate(1 << 40).sum(), &x).to_vec(), [2f64.powi(40); 2]);
     assert_eq!(grad(|x| x.insert_axis(1).broadcast_to((2, 1 << 40)).sum(), &x).to_vec(), [2f64.powi(40); 2]);
     assert_eq!(grad(|x| x.gather(full(1 << 40, 1)).sum(), &v(&[1.0, 2.0])).to_vec(), [0.0, 2f64.powi(40)]);
-    // Of a program nothing is computed that takes memory.
+    // The program computes nothing that takes memory.
     let element = stage(|x| build((1_000_000, 1_000_000), |(i, j)| x.at(i) * x.at(j)).at((1, 1)), &v(&[1.0, 3.0]));
     assert_eq!(element.unwrap().call(&v(&[1.0, 3.0])).unwrap().item(), 9.0);
     let sum = stage(|x| x.replicate(MANY).sum(), &v(&[1.0, 3.0])).unwrap();

@@ -56,7 +56,7 @@ fn a_function_staged_inside_another_can_not_use_its_values() {
     }
 }
 
-/// The panic of an inner staging dropped what was recorded for the outer one, which then succeeded.
+/// The panic of an inner staging dropped the error recorded for the outer one, which then succeeded.
 #[test]
 fn the_panic_of_an_inner_staging_keeps_the_outer_error() {
     let error = error_of(|x| {

@@ -1,5 +1,5 @@
-//! What does not fit: eager, a panic with operation, shapes and line; staged, the same as an `Err`; and indices that leave
-//! their build.
+//! Mismatches: eagerly, a panic with operation, shapes and line; staged, the same as an `Err`; and indices that leave their
+//! build.
 
 use crate::harness::C;
 use deltaray::Error;
@@ -222,7 +222,7 @@ fn what_is_written_does_not_fit() {
     ]);
 }
 
-/// Checks what is reported of mistakes in every algebra.
+/// Checks the reports of mistakes in every algebra.
 fn check_reports(mistakes: Vec<Mistake>) {
     let at: At<C> = (v(&[1.0, 2.0]), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]].into());
     for mistake in mistakes {
@@ -259,7 +259,7 @@ fn the_first_mistake_is_reported() {
     let Err(Error::Operands { operation, place, .. }) = result else { panic!("no error") };
     assert_eq!(operation, "add");
     assert!(place.contains(&format!("bad_input.rs:{line}:")), "{place}");
-    // Nothing of it is left behind. Of a condition both sides are seen, but eagerly only the one that is taken.
+    // Nothing of it is left behind. Staging sees both sides of a condition, eager execution only the one taken.
     let line = line!() + 1;
     let Err(error) = stage(|(x, m)| cond(x.at(0).gt(0.0), || x.clone(), || m.at(0)), &at) else { panic!("no error") };
     for mention in ["cond: ", "f64[2]", "f64[3]", &format!("bad_input.rs:{line}:")] {
@@ -298,7 +298,7 @@ fn calls_with_other_arguments() {
     let staged = stage(|x| x * 2.0, &zeros::<C, f64, _>(vec![2, 3])).unwrap();
     assert!(staged.call(&zeros::<C, f64, _>(vec![3, 2])).is_err());
     assert!(staged.call(&zeros::<C, f64, _>(vec![6])).is_err());
-    // A gradient of what is not one number.
+    // A gradient of a result that is not one number.
     let Err(error) = stage(|x| x * 2.0, &at.0).unwrap().grad() else { panic!("no error") };
     assert!(error.to_string().contains("f64[2]"), "{error}");
 }
@@ -339,7 +339,7 @@ fn arguments_are_named() {
     assert_eq!(found, "argument 0: the program was staged for f64[2], but f64[0] was given");
 }
 
-/// What the library calls by itself, in loops and derivatives, is reported at the user's line.
+/// Calls that the library makes itself, in loops and derivatives, are reported at the user's line.
 #[test]
 fn the_librarys_own_lines_are_not_reported() {
     let (x, m) = (v(&[1.0, 2.0]), zeros::<C, f64, _>((3, 2)));
@@ -354,12 +354,12 @@ fn the_librarys_own_lines_are_not_reported() {
     here(panic_of(|| vmap(|row: Scalar<C, f64>| row.replicate(1 << 58), &rows)), line);
     let line = line!() + 1;
     here(panic_of(|| jvp_batch(|x| x * ones(1 << 58), &scalar(1.0), &rows)), line);
-    // What is too large for any memory, of all directions only.
+    // Too large for any memory only with all directions together.
     let line = line!() + 1;
     let large = stage(|x| jvp_batch(|x| x.replicate(1 << 59), &x.at(0), x).1, &rows).expect_err("it is too large");
     assert!(large.to_string().starts_with("jvp_batch: an array of type f64[2, 576460752303423488]"), "{large}");
     here(large.to_string(), line);
-    // What a function uses that is written in the language itself.
+    // Library functions that are written in the language itself.
     let escaped = RefCell::new(None);
     stage(|x| escaped.borrow_mut().insert(x.clone()).sum(), &x).unwrap();
     let vector: Vector<Staged, f64> = escaped.take().unwrap();
@@ -405,7 +405,7 @@ fn indices_outside_of_their_build() {
     assert_scope(stage(|_| escaped.clone(), &x), 0);
     assert_scope(stage(|x| build(3, |i| x.at(i + &escaped)), &x), line!());
     assert_scope(stage(|x| grad(|x| x.at(&escaped), x), &x), line!());
-    // A parameter of an earlier function, and what was computed from it.
+    // A parameter of an earlier function, and a value computed from it.
     let parameter = RefCell::new(None);
     stage(|x| parameter.borrow_mut().insert(x.clone()).sum(), &x).unwrap();
     let parameter = parameter.take().unwrap();

@@ -1,5 +1,5 @@
-//! Loops: how many steps, and what is kept of them, never show in values; a loop that never ends is run only where it is
-//! reached.
+//! Loops: the number of steps, and the steps that are kept, never show in values; a loop that never ends is run only where it
+//! is reached.
 
 use crate::harness::C;
 use deltaray::algebra::Algebra;

@@ -34,7 +34,7 @@ fn what_is_normalised_before_it_is_squared() {
     }
 }
 
-/// The square of an inverse need not be a number where what it is multiplied by makes it one.
+/// The square of an inverse may overflow although its product with other factors is a number.
 #[test]
 fn derivatives_of_inverses() {
     rows! {

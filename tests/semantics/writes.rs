@@ -71,7 +71,7 @@ fn arrays_that_somebody_else_holds_stay_what_they_are() {
 #[test]
 fn loops_write_into_what_they_carry_and_nothing_else() {
     rows! {
-        // What the loop begins with is used afterwards, captured, and read slice by slice.
+        // The loop's initial array is used afterwards, captured, and read slice by slice.
         |x, i| {
             let y = fold(x.clone(), &iota(2), |y: Vector<A, E>, k: Scalar<A, i64>| {
                 let updates = (y.at(&k) * x.at(0)).reshape(1);
@@ -82,7 +82,7 @@ fn loops_write_into_what_they_carry_and_nothing_else() {
         |x, i| {
             scan(x.clone(), x, 2, |y: Vector<A, E>, s: Scalar<A, E>| (put(y, 1, &s), s * 2.0)).0
         }; [2.0, 3.0], [] => [2.0, 3.0], [1.0, 1.0];
-        // What it carries is stacked before and after each write, or twice what it passes on.
+        // The carry is stacked before and after each write, or the next carry twice.
         |x, i| {
             let (last, stacked) = scan(x * 1.0, &iota(2), 2, |y: Vector<A, E>, k: Scalar<A, i64>| {
                 let before = y.clone();
@@ -143,7 +143,7 @@ fn loops_write_into_what_they_carry_and_nothing_else() {
     }
 }
 
-/// A closure may keep what it was given, and only what it was given then is in it.
+/// A closure may keep the array that it was given, with the elements that it had then.
 #[test]
 fn what_a_step_keeps_of_its_values_stays() {
     let x: Vector<C, f64> = Vector::from(vec![1.0, 2.0]);

@@ -139,10 +139,10 @@ fn two_seeds_whatever_the_number_of_observations() {
         assert_eq!((compressed.compression(), compressed.seeds()), (Reads, 2));
         let (rows, columns) = (3 * observations, 11 * cameras + 3 * points + observations);
         assert_eq!(compressed.pattern().shape(), (rows, columns));
-        // Two rows of a camera, but for one coordinate of its principal point, a point and a weight; and one of a weight.
+        // Two rows of a camera, without one coordinate of its principal point, a point and a weight; and one row of a weight.
         assert_eq!(compressed.nonzeros(), observations * (2 * (10 + 3 + 1) + 1));
         let program = compressed.program().unwrap();
-        // Nothing is larger than two rows of all copies, of which an observation has its camera, its point and weights.
+        // Nothing is larger than two rows of all copies; an observation copies its camera, its point and weights.
         assert!(largest(program) <= 2 * observations * 24, "{}\n{program}", largest(program));
         nodes.push(program.node_count());
     }

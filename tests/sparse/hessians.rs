@@ -84,8 +84,8 @@ fn a_band_of_seven() {
     assert_eq!(entries, 7 * 24 - 12);
 }
 
-/// The cost of the k-means problem: to each point its nearest centre. The second derivative by a centre's coordinate is
-/// twice the number of points nearest to it, and a product with ones has them all.
+/// The cost of the k-means problem: the distance of each point to its nearest centre. The second derivative by a centre's
+/// coordinate is twice the number of points nearest to it, and a product with ones gives them all.
 #[test]
 fn the_cost_of_clusters_is_diagonal() {
     let points = Matrix::<C, f64>::from_elements((7, 2), numbers(14).to_vec());

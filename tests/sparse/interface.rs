@@ -1,4 +1,4 @@
-//! What users ask for and are told.
+//! The requests of users and the answers to them.
 
 use super::*;
 use deltaray::concrete::Array;
@@ -60,7 +60,7 @@ fn fixed_floats_cut_off_what_they_multiply_by_zero() {
     let f = |(x, mask): &(Vector<Staged, f64>, Fixed<Vector<Staged, f64>>)| x.powi(2) * &**mask;
     let jacobian = stage(f, (&x, &mask)).unwrap().sparse_jacobian().unwrap();
     assert_eq!(jacobian.call((&x, &mask)).unwrap().pattern().to_string(), "...\n.x.\n..x\n");
-    // What derivatives are taken by is not known, fixed or not.
+    // Arrays that derivatives are taken by are not known, fixed or not.
     let both = (v(&[0.0, 2.0]), fixed(v(&[0.0, 3.0])));
     let f = |(x, y): &(Vector<Staged, f64>, Fixed<Vector<Staged, f64>>)| x * &**y;
     let jacobian = stage(f, &both).unwrap().sparse_jacobian().unwrap();

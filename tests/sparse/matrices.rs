@@ -4,8 +4,8 @@ use super::counting::{MEGABYTE, measured};
 use super::*;
 use deltaray::sparse::Compression::{self, Columns, Reads, Rows};
 
-/// Checks the Jacobian of a vector function against the dense one, by every compression; the seeds that these take, and
-/// those of the one that is chosen.
+/// Checks the Jacobian of a vector function against the dense one, by every compression. Gives the number of seeds of each
+/// compression, and the chosen compression with its seeds.
 fn seeds(
     f: impl Fn(&Vector<deltaray::staged::Staged, f64>) -> Vector<deltaray::staged::Staged, f64>,
     dense: impl Fn(&Vector<C, f64>) -> Matrix<C, f64>,

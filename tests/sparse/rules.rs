@@ -1,4 +1,4 @@
-//! What the pattern of each construct is, to the entry.
+//! The pattern of each construct, to the entry.
 
 use super::row::function;
 use super::*;

@@ -142,7 +142,7 @@ fn what_is_linearised_runs_once() {
     let runs = std::cell::Cell::new(0);
     let f = |x: &Vector<_, f64>| {
         runs.set(runs.get() + 1);
-        // Any control flow: what it decides is decided at the point.
+        // Any control flow is decided at the point.
         if x.known().is_some_and(|x| x.to_vec()[0] > 0.0) { x.sin() } else { x.cos() }
     };
     let x = v(&[0.5, 2.0]);

@@ -9,7 +9,7 @@ fn x() -> Vector<C, f64> {
     Vector::from((0..N).map(|at| (at as f64 * 0.37).sin()).collect::<Vec<_>>())
 }
 
-/// How often a closure is called, and what is built.
+/// How often a closure is called, and the array that is built.
 fn counted<A: Algebra>(f: impl Fn(Scalar<A, i64>) -> Scalar<A, f64>) -> (usize, Vector<A, f64>) {
     let calls = Cell::new(0);
     let built = build(N, |i| {
@@ -27,7 +27,7 @@ fn closures_that_read_no_value_are_called_once() {
     let elements = x.to_vec();
     let expected: Vec<f64> = (0..N).map(|i| elements[i] * elements[N - 1 - i] + i as f64).collect();
     close(&y.to_vec(), &expected);
-    // What does not depend on the position is repeated.
+    // Values that do not depend on the position are repeated.
     let (calls, y) = counted(|_| x.sum());
     assert_eq!((calls, y.to_vec()), (1, vec![x.sum().item(); N]));
 }
@@ -71,7 +71,7 @@ fn values_that_outlive_their_closure_are_plain() {
     assert_eq!(calls, 1);
     let first = kept.borrow()[0].clone();
     assert_eq!((&first + 1.0).item(), x.at(0).item() + 1.0);
-    // Used in another closure it is what it was.
+    // In another closure it keeps its value.
     let (_, y) = counted(|i| x.at(&i) + &first);
     close(&y.to_vec(), &(&x + x.at(0)).to_vec());
 }
@@ -103,7 +103,7 @@ fn choosing<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
     y.sum()
 }
 
-/// Values and derivatives of both modes and of second order are those of staged programs.
+/// Values and derivatives of both modes and of second order equal those of staged programs.
 #[test]
 fn all_derivatives_are_those_of_staged_programs() {
     macro_rules! check {

@@ -1,4 +1,4 @@
-//! Arrays of the host's where those of a device are wanted.
+//! Arrays of the host in place of a device's.
 
 use deltaray::opencl::OpenCl;
 use deltaray::prelude::*;

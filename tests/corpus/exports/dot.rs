@@ -1,4 +1,4 @@
-//! The programs as graphs: what is written is the language of Graphviz, and every edge has two ends.
+//! Programs as graphs: the output is valid Graphviz, and every edge has two ends.
 
 use super::all;
 use deltaray::export;
@@ -45,7 +45,7 @@ fn tokens(graph: &str) -> Vec<String> {
     tokens
 }
 
-/// Reads `[name=value, ..];`, of which the list may be missing.
+/// Reads `[name=value, ..];`; the list may be missing.
 fn attributes<'a>(tokens: &mut impl Iterator<Item = &'a str>, mut next: Option<&'a str>) {
     if next == Some("[") {
         loop {

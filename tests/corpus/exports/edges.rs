@@ -1,5 +1,5 @@
-//! Small programs that the corpus has few of: every operation of the table at numbers that are special, for every element
-//! type, and affine reads, contractions, reductions, sorts, and reads and adds at positions of all kinds.
+//! Small programs that are rare in the corpus: every operation of the table at special numbers, for every element type, and
+//! affine reads, contractions, reductions, sorts, and reads and adds at positions of all kinds.
 
 use crate::corpus::check::{Scale, compare};
 use crate::corpus::prelude::*;
@@ -196,7 +196,7 @@ fn far_reads(random: &mut Random) -> Vec<Case> {
         case(format!("far read {number}, {map:?}"), inputs, |graph, ids| {
             let read = graph.add(Op::View(map.clone()), &[ids[0]]);
             let added = graph.add(Op::Accumulate(map.clone()), &[ids[1]]);
-            // Through what is read outside, again.
+            // Through the read outside, again.
             let again = graph.add(Op::View(map.clone()), &[added]);
             vec![graph.add(Op::Unary(Unary::Sin), &[read]), added, graph.add(Op::Unary(Unary::Cos), &[again])]
         })

@@ -1,6 +1,6 @@
-//! Texts and JSON of programs, changed at random: what is still a program prints and runs, and all else is an error.
+//! Texts and JSON of programs, changed at random: a mutant that is still a program prints and runs, and all others are errors.
 //!
-//! `DELTARAY_MUTANTS` is how many changed ones there are of each program.
+//! `DELTARAY_MUTANTS` sets the number of mutants for each program.
 
 use super::all;
 use crate::exported::documents::{mutated, renumbered, work};
@@ -12,7 +12,7 @@ use deltaray::export::{self, Program};
 /// Programs that go through more elements are not called.
 const MOST: usize = 100_000;
 
-/// What an accepted program does; whether it was small enough to run.
+/// Uses an accepted program; returns whether it was small enough to run.
 fn use_of(program: &Program, input: &str) -> bool {
     let text = export::text(program);
     let read = export::parse(&text).unwrap_or_else(|error| panic!("{error} in\n{text}\nof\n{input}"));
@@ -65,7 +65,7 @@ fn changed_texts_are_errors_or_programs() {
         for _ in 0..mutants() {
             let mutant = changed_one(&text, &mut random);
             changed += 1;
-            // A source program may be what it is now.
+            // The mutant may be a source program instead.
             let _ = export::parse_source(&mutant);
             if let Ok(program) = export::parse(&mutant) {
                 accepted += 1;

@@ -74,7 +74,7 @@ fn read(page: &str) -> (Vec<Tag>, String) {
     (tags, text)
 }
 
-/// How many nodes are shown as lines of their own: those of nested bodies without their parameters.
+/// The number of nodes that have lines of their own; nested bodies count without their parameters.
 fn shown<X: Extension>(body: &Body<X>) -> usize {
     body.nodes().iter().map(|node| 1 + nested(&node.op)).sum()
 }
@@ -124,7 +124,7 @@ fn check(name: &str, page: &str) -> Vec<Lines> {
             }
             "a" => {
                 let Some(stage) = lines.last_mut() else { continue };
-                // Within a stage, links are those of names; the arrow to the next one is the last of a line.
+                // Links within a stage go to names; the arrow to the next stage comes last in a line.
                 let target = tag.attributes["href"].trim_start_matches('#');
                 if stage.is_outer && target[..1] > *stage.letter {
                     stage.linked += 1;
@@ -142,14 +142,14 @@ struct Lines {
     letter: String,
     /// All of them.
     nodes: usize,
-    /// Those outside of bodies.
+    /// The nodes outside of bodies.
     outer: usize,
-    /// Those of the outer ones with links to the next stage.
+    /// Those of the outer nodes with links to the next stage.
     linked: usize,
     is_outer: bool,
 }
 
-/// The source of a case, or of a gradient the program itself.
+/// The source of a case, or the program itself for a gradient.
 fn stages(case: &Case) -> (Stages, usize) {
     match &case.source {
         Some(source) => (Stages::from(source), shown(&source.body)),
@@ -192,7 +192,7 @@ fn pages_are_well_formed() {
     assert!(pages > 0);
     if std::env::var("DELTARAY_ROW").is_err() {
         assert!(pages >= 200 && gradients >= 20);
-        // What becomes a part of another operation, or is not needed any more, has no link.
+        // Nodes that become a part of another operation, or are no longer needed, have no link.
         assert!(all_linked * 10 > all_nodes * 8, "{all_linked} of {all_nodes}");
     }
 }

@@ -1,5 +1,5 @@
-//! Exported programs: that of every row of the corpus, and that of its values and cotangents, through every
-//! exporter, run there, and compared with the interpreter.
+//! Exported programs: those of every row of the corpus, and those of its values and cotangents, through every exporter, run
+//! there, and compared with the interpreter.
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 

@@ -9,7 +9,7 @@ use deltaray::shape::{DType, Value};
 use std::fmt::Write;
 use std::path::Path;
 
-/// An array as a line: what it is, its type, its extents, and its elements' bytes in hexadecimal digits.
+/// An array as a line: its role, its type, its extents, and its elements' bytes in hexadecimal digits.
 fn line(what: &str, array: &Array) -> String {
     let extents: Vec<String> = array.shape().iter().map(usize::to_string).collect();
     let mut text = format!("{what} {} {} ", array.dtype().name(), extents.join(","));
@@ -34,8 +34,8 @@ fn has(case: &Case, dtype: DType) -> bool {
 /// Elements beyond which an array is not written.
 const MOST: usize = 1 << 20;
 
-/// Writes the modules, inputs and results to a folder. Results of the corpus are compared by the largest of a program, those
-/// of other programs each on its own.
+/// Writes the modules, inputs and results to a folder. Results of the corpus are compared relative to a program's largest,
+/// results of other programs each on its own.
 fn write_all(folder: &Path) {
     std::fs::create_dir_all(folder).expect("the folder can be made");
     let edges = edges::all();

@@ -11,7 +11,7 @@ use deltaray::staged::{self, Staged, StagedArray};
 use deltaray::tensor::{associative_scan_axis, associative_scan_reverse, linear_recurrence, reduce_axis};
 use deltaray::term::NodeId;
 
-/// What programs are written with here, by the names that are counted.
+/// The parts of the library that programs here use, by the names under which they are counted.
 pub const LIBRARY: &[&str] = &[
     "running total",
     "product or logsumexp",
@@ -40,7 +40,7 @@ const IMPLICIT_RUNS: usize = 6;
 type Any<E> = TensorD<Staged, E>;
 type Keys = Vector<Staged, i64>;
 
-/// What is left to chance in a construct.
+/// The random choices in a construct.
 struct Choice {
     which: usize,
     axis: usize,

@@ -131,7 +131,7 @@ impl Writer<'_> {
             };
             let ty = self.ty(id);
             let id = if ty.dtype.is_float() { self.tame(id, 2.0) } else { id };
-            // What the steps make of it stays below this, too.
+            // The values that the steps compute from it stay below this, too.
             leading.push(Leading { ty, bound: self.bound(id).max(9.0), index: None });
             operands.push(id);
         }
@@ -205,7 +205,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What a step makes of a carry: something new, and no larger than a carry may be.
+    /// A step's next value of a carry: something new, and no larger than a carry may be.
     pub(super) fn next_carry(&mut self, ty: &Type) -> NodeId {
         if ty.rank() > 0 && self.random.chance(0.4) {
             return self.changed(ty);

@@ -10,7 +10,7 @@ type I = Scalar<Staged, i64>;
 /// An array so large is read more than it is written over, so that the backward loop puts back elements instead of keeping it.
 pub const LEAST: usize = 5;
 
-/// Elements of an array, each from what is before or after a bound: where the loop is, or what is looked up.
+/// Elements of an array, each computed from those before or after a bound: the loop's position, or a number that is looked up.
 pub fn written_to_bounds<E: Float>(which: usize, x: &Any<E>, y: &Any<E>, keys: &Vector<Staged, i64>) -> Any<E> {
     let n = x.shape().iter().product::<usize>();
     let (first, weights): (V<E>, V<E>) = (x.reshape(n), y.reshape(n));
@@ -27,7 +27,7 @@ pub fn written_to_bounds<E: Float>(which: usize, x: &Any<E>, y: &Any<E>, keys: &
         match which / 8 {
             0 => a.with(&j, value),
             1 => a.with_added(&j, value),
-            // What is read of the array needs a write to it.
+            // The read of the array needs a write to it.
             2 if which.is_multiple_of(4) => {
                 let written = a.clone().with(&j, value);
                 let at = written.at(&j).gt(weights.at(&j)).select(&j, &j + 1);

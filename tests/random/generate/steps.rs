@@ -1,4 +1,4 @@
-//! Steps: each writes one construct, with what it needs.
+//! Steps: each writes one construct, with its operands.
 
 use super::super::arrays::full;
 use super::{DEEPEST, LARGEST, TAME, Writer};

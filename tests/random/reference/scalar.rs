@@ -214,8 +214,8 @@ fn polygamma(order: i32, x: f64) -> f64 {
     factorial * (sum + tail) * if order % 2 == 1 { 1.0 } else { -1.0 }
 }
 
-/// The logarithm of the gamma function and its derivative, by Stirling's series after the recurrence, which has too many steps for
-/// numbers far below 0: nothing is said of these.
+/// The logarithm of the gamma function and its derivative, by Stirling's series after the recurrence. This has too many steps
+/// for numbers far below 0, for which the result is NaN.
 fn gamma_family(op: Unary, x: f64) -> f64 {
     if x < -1e4 {
         return f64::NAN;

@@ -127,7 +127,7 @@ fn go_over<X: Extension>(sweeps: &Sweeps<X>, args: &[Rc<Plain>], watch: &mut Wat
     for (number, sweep) in sweeps.sweeps.iter().enumerate() {
         let (carries, inputs) = sweeps.operands(number);
         let mut carries = args[carries].to_vec();
-        // By step, what is kept and what is written.
+        // By step, the kept values and the outputs.
         let mut rows: Vec<(usize, Vec<Rc<Plain>>, Vec<Rc<Plain>>)> = Vec::new();
         loop {
             match (count, &sweeps.steps) {
