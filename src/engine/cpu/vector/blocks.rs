@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 /// Elements of the smaller blocks: a vector, about.
 pub(super) const SMALL: usize = 8;
 
-/// Keeps a loop over blocks as it is: where the elements of a block are in vectors, the compiler would else make further
+/// Keeps a loop over blocks as it is: where the elements of a block are in vectors, the compiler would otherwise make further
 /// vectors of elements of several blocks, which lie far apart.
 #[inline(always)]
 pub(super) fn between_blocks() {
@@ -52,10 +52,9 @@ pub(super) trait Blocks {
 }
 
 /// Goes over so many elements in the blocks of the level, then in smaller ones, each a power of two. All of a block is computed before
-/// the first of it is written: a result may lie where an operand lies, which the compiler can't rule out, and of a block in which
-/// nothing is written it makes vectors. So runs of one length are cut at the same
-/// places, and what an instruction reads in a block has been written as a block: a processor that has it on its way to the
-/// cache hands it on then, and else waits until it is there.
+/// the first of it is written: a result may lie where an operand lies, which the compiler can't rule out, and it vectorises a block in
+/// which nothing is written. So runs of one length are cut at the same places, and a block that an instruction reads has been written
+/// as a block: a processor can then forward it from the store buffer, and would otherwise wait until it is in the cache.
 ///
 /// # Safety
 ///
@@ -103,7 +102,7 @@ pub(super) unsafe fn each_large_block<L: Level>(count: usize, blocks: &impl Bloc
     start
 }
 
-/// What a loop writes: at each position a value that depends on elements at this position alone.
+/// The elements that a loop writes: at each position a value that depends only on elements at this position.
 pub(super) trait Elements {
     /// The type of the values.
     type Value: Copy;
@@ -133,12 +132,12 @@ pub(super) trait InRegisters: Elements {
     unsafe fn write<V: Packed<Element = Self::Element>>(&self, start: usize, to: *mut Self::Value);
 }
 
-/// Writes a value at every position, in the registers of the level where these are filled.
+/// Writes a value at every position, in registers of the level if these are filled.
 ///
 /// # Safety
 ///
-/// The result has room for `count` values, there are so many, and the machine has the instructions of the level. Values depend on
-/// nothing of the result but what is at their own position or later.
+/// The result has room for `count` values, there are so many, and the machine has the instructions of the level. Values depend
+/// on no element of the result except those at their own position or later.
 #[inline(always)]
 pub(super) unsafe fn fill<L: Level, E: InRegisters>(result: *mut E::Value, count: usize, elements: E) {
     struct Filled<L, E: Elements>(*mut E::Value, E, PhantomData<L>);
@@ -164,8 +163,8 @@ pub(super) unsafe fn fill<L: Level, E: InRegisters>(result: *mut E::Value, count
     unsafe { each_block::<L>(count, Filled::<L, E>(result, elements, PhantomData)) };
 }
 
-/// Writes a block in registers, of which it fills a whole number; values that are not known in them are written one by one, since
-/// they take so long each that a block of them gains nothing.
+/// Writes a block in registers, a whole number of which it fills. Values without a form in registers are written one by one:
+/// each takes so long that a block of them gains nothing.
 ///
 /// # Safety
 ///

@@ -12,15 +12,15 @@ use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Rows that are combined at once, with the result in registers meanwhile: so many that writing and reading it takes less than
-/// they do, and what is left of these.
+/// Rows that are combined at once, with the result in registers meanwhile: so many that writing and reading it takes less time
+/// than they do, and the number for the remaining rows.
 const MOST_TOGETHER: usize = 8;
 const FEW_TOGETHER: usize = 3;
 
-/// Where the operands of a row begin.
+/// The beginnings of the operands of a row.
 type Row<T> = [*const T; 2];
 
-/// How an element of a row joins what its column has so far.
+/// How an element of a row is combined with the result of its column so far.
 trait Joining<T: Vectorised> {
     /// # Safety
     ///
@@ -48,7 +48,7 @@ impl<T: Vectorised, J: Join<T>> Joining<T> for Elementwise<J> {
     }
 }
 
-/// The products of both operands, of which the first may be one element.
+/// The products of both operands; the first may be a single element.
 struct Products<const FIRST_IS_RUN: bool>;
 
 impl<T: Vectorised, const FIRST_IS_RUN: bool> Joining<T> for Products<FIRST_IS_RUN> {
@@ -107,14 +107,14 @@ impl<T: Vectorised, L: Level, J: Joining<T>, const ROWS: usize> InRegisters for 
     }
 }
 
-/// Combines each element of a run with those of all rows at its place, one row after the other.
+/// Combines each element of a run with the elements of all rows in the same place, one row after the other.
 struct Columns<T, J>(PhantomData<(T, J)>);
 
-/// Rows that are left: where the first one's operands begin, how far the next one's are, and how many there are.
+/// The remaining rows: the beginnings of the first one's operands, the distances to the next one's, and their number.
 type Left = ([*const u8; 2], [isize; 2], usize);
 
 impl<T: Vectorised, J: Joining<T>> Columns<T, J> {
-    /// Combines so many rows at once, as long as there are as many.
+    /// Combines so many rows at once, as long as that many remain.
     ///
     /// # Safety
     ///

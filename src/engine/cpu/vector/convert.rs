@@ -13,8 +13,8 @@ use std::mem::MaybeUninit;
 
 /// Elements that are converted to any type.
 ///
-/// Conversions from floats to integers saturate and take NaN to 0. As the language has them they are no vector
-/// instructions, but those of numbers that are inside are; what is outside is chosen afterwards.
+/// Conversions from floats to integers saturate and take NaN to 0. In the language's form they are no vector instructions, but
+/// conversions of numbers in range are; results for other numbers are selected afterwards.
 pub(super) trait Convert: Scalar {
     /// The element as one of another type.
     #[inline(always)]

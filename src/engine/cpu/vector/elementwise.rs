@@ -193,7 +193,7 @@ impl<T: Vectorised> BinaryLoop<T, T> for Choose {
     }
 }
 
-/// The table's function of one element; for rows with a parameter, of which a kernel has it at each call.
+/// The table's function of one element, for rows with a parameter, which a kernel gets at each call.
 struct Of<T>(T);
 
 impl<T: Scalar> UnaryLoop<T> for Of<T> {
@@ -326,7 +326,7 @@ impl<T: Vectorised> MaskedLoop for Select<T> {
     }
 }
 
-/// Where a mask is true the elements of one operand, else those of another.
+/// The elements of one operand where a mask is true, else those of another.
 pub(super) struct Chosen<T, A, B>(pub(super) Run<bool>, pub(super) A, pub(super) B, pub(super) PhantomData<T>);
 
 impl<T: Copy, A: Source<T>, B: Source<T>> Elements for Chosen<T, A, B> {

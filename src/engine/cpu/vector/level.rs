@@ -1,7 +1,7 @@
 //! Sets of instructions, and functions compiled for each.
 //!
 //! A loop is written once, as a type with an always inlined function, and compiled into one function for every set of
-//! instructions: what is inlined into a function with target features is compiled with these.
+//! instructions: code that is inlined into a function with target features is compiled with these.
 
 use super::functions::Real;
 use super::lanes::Lanes;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::concrete::Scalar;
 
-/// What a loop may know of the instructions that it is compiled to.
+/// Facts about the instructions that a loop is compiled to.
 pub(super) trait Level {
     /// The set of instructions.
     const INSTRUCTIONS: Instructions;
@@ -23,9 +23,9 @@ pub(super) trait Level {
     const FUSED: bool;
     /// The bytes of the widest registers that loops are written for, or 0 where there are none.
     const REGISTER: usize;
-    /// The widest registers of floats, or a single element where compilers are to find the vectors.
+    /// The widest registers of floats, or a single element where the compiler finds the vectors.
     type Wide<T: Real>: Lanes<Element = T>;
-    /// Registers for the elements that are left by those.
+    /// Registers for the elements that the widest ones leave.
     type Half<T: Real>: Lanes<Element = T>;
     /// Registers for the elements that are left by both.
     type Quarter<T: Real>: Lanes<Element = T>;
@@ -34,7 +34,7 @@ pub(super) trait Level {
 /// Elements of a block at most.
 pub(super) const LARGEST_BLOCK: usize = 32;
 
-/// What every machine has.
+/// Instructions of every machine.
 pub(super) struct Plain;
 
 /// Instructions of AVX2, with fused multiply-add.
@@ -85,7 +85,7 @@ pub(super) trait Product: Scalar {
     /// kernels: most programs spend little time on them.
     const IS_WIDE: bool = false;
 
-    /// This element times the factor, plus the term, with one rounding; that of other elements than floats is none.
+    /// This element times the factor, plus the term, with one rounding; elements other than floats are not rounded.
     #[inline(always)]
     fn fused(self, factor: Self, term: Self) -> Self {
         self.times(factor).plus(term)

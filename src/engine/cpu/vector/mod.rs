@@ -1,9 +1,9 @@
 //! The instructions of the processor's engine: compiled loops over short runs of elements.
 //!
-//! A kernel is a function pointer, chosen once for an operation, an element type and the machine's widest vectors, and
-//! then called for run after run. What it means is what the operation table says: the kernels of elementwise operations
-//! are compiled from the table's own closures, so that a new row has its kernels without a line here. The transcendental
-//! functions, of which the standard library has only calls for one element, have [vector versions](functions) beside.
+//! A kernel is a function pointer, chosen once for an operation, an element type and the machine's widest vectors, and then
+//! called for run after run. Its meaning is the operation table's: the kernels of elementwise operations are compiled from the
+//! table's own closures, so that a new row has its kernels without a line here. The transcendental functions, which the
+//! standard library has only as calls for one element, also have [vector versions](functions).
 //!
 //! All loops are plain Rust, compiled once for every set of instructions in [`level`]; the compiler makes the vectors.
 
@@ -28,19 +28,19 @@ use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::DType;
 use std::sync::OnceLock;
 
-/// Whether loops are made of registers, and functions are computed by their vector versions. Where nothing is optimised each
-/// instruction on a register is a call, so that the standard library's functions, which are compiled already, take a tenth of
-/// the time.
+/// Whether loops are made of registers, and functions are computed by their vector versions. Without optimisation each
+/// instruction on a register is a call, so the standard library's functions, which are compiled already, take a tenth of the
+/// time.
 pub(super) const USES_REGISTERS: bool = cfg!(not(unoptimized));
 
-/// Which instructions kernels are compiled to.
+/// The instructions that kernels are compiled to.
 ///
 /// NEON would stand between `Portable` and `Avx2`, with fused multiply-add and vectors of 16 bytes. It needs no entry for
-/// correctness, nor for vectors, which are part of the portable instructions of that architecture; what it would add are
-/// the fused forms of the vector functions.
+/// correctness, nor for vectors, which are part of the portable instructions of that architecture; it would add the fused forms
+/// of the vector functions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Instructions {
-    /// What every machine of the architecture has, without fused multiply-add.
+    /// Instructions of every machine of the architecture, without fused multiply-add.
     Portable,
     /// Vectors of 32 bytes, with fused multiply-add.
     Avx2,
@@ -168,7 +168,7 @@ pub(crate) fn fill(isa: Instructions, dtype: DType) -> Kernel {
     movement::fill(isa, dtype)
 }
 
-/// Adds the product of `a` and `b` to the result; that of floats is not rounded where the instructions have fused
+/// Adds the product of `a` and `b` to the result; products of floats are not rounded where the instructions have fused
 /// multiply-add.
 pub(crate) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Operand) -> Kernel {
     elementwise::multiply_add(isa, dtype, a, b)

@@ -50,7 +50,7 @@ pub(in crate::engine::cpu) trait Packed: Copy {
     fn equals(self, other: Self) -> Self::Mask;
     /// The first where the mask holds, else the second.
     fn either(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// The first elements, fewer than the register has, and after them those of this one.
+    /// The first elements, fewer than the register has, followed by the elements of this one.
     ///
     /// # Safety
     ///
@@ -104,7 +104,7 @@ pub(in crate::engine::cpu) trait Packed: Copy {
     fn binary(row: Binary, a: Self, b: Self) -> Option<Self>;
     /// Whether there are instructions for a conversion to this type; known when compiled.
     fn converts(to: DType) -> bool;
-    /// Writes the elements as those of another type.
+    /// Converts the elements to another type and writes them.
     ///
     /// # Safety
     ///

@@ -14,8 +14,9 @@ use std::marker::PhantomData;
 /// instructions the same number, so that the order of a sum does not depend on them.
 pub(super) const LANES: usize = 32;
 
-/// Combines a run in a fixed order: every 32nd element together, then halves of those results with each other. What is the same
-/// in any order is combined one after the other, in vectors of the compiler's, which reads the lanes of integers far apart.
+/// Combines a run in a fixed order: every 32nd element together, then halves of those results with each other. Operations that
+/// give the same in any order run sequentially, in vectors that the compiler makes: it would read the lanes of integers far
+/// apart.
 ///
 /// # Safety
 ///
@@ -59,7 +60,7 @@ unsafe fn in_lanes<T: Product>(count: usize, start: T, step: impl Fn(T, usize) -
 
 /// How two elements become one.
 pub(super) trait Join<T> {
-    /// What a reduction of nothing is.
+    /// The value of a reduction of nothing.
     const NOTHING: T;
     fn join(a: T, b: T) -> T;
     fn join_packed<V: Packed<Element = T>>(a: V, b: V) -> V;

@@ -70,17 +70,17 @@ mod x86 {
     use crate::engine::cpu::vector::lanes::Lanes;
     use crate::engine::cpu::vector::packed::{Packed, Vectorised};
 
-    /// What becomes of the elements, or pairs of elements, of a run.
+    /// The reduction of the elements, or pairs of elements, of a run.
     pub(super) trait Term<V: Packed> {
         /// Whether there is a second operand.
         const PAIRS: bool = true;
-        /// What nothing becomes.
+        /// The value for nothing.
         #[inline(always)]
         fn nothing() -> V::Element {
             V::Element::ZERO
         }
         fn add(all: V, a: V, b: V) -> V;
-        /// What two parts become.
+        /// Joins two parts.
         #[inline(always)]
         fn join(a: V, b: V) -> V {
             a.plus(b)
@@ -90,14 +90,14 @@ mod x86 {
         fn join_elements(a: V::Element, b: V::Element) -> V::Element {
             a.plus(b)
         }
-        /// What the halves of a register become, until one element is left.
+        /// Joins the halves of a register, until one element is left.
         #[inline(always)]
         fn total(all: V) -> V::Element {
             all.total()
         }
     }
 
-    /// The elements of the first operand alone.
+    /// The elements of the first operand only.
     pub(super) struct Elements;
     pub(super) struct Products;
     pub(super) struct SquaredDifferences;

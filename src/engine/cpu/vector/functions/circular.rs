@@ -9,9 +9,9 @@ use crate::operation::Unary;
 /// An angle as n π/2 + r, with a whole n and |r| up to π/4.
 struct Reduced<T: Lanes> {
     r: T,
-    /// What r lacks, but for the last rounding.
+    /// The part that r lacks, without the last rounding.
     rest: T,
-    /// What the last rounding has taken: half a unit of r at most, which no more than the tangent need know of.
+    /// The last rounding error: at most half a unit of r. Only the tangent needs it.
     rounding: T,
     /// Whether n is odd, and whether its half is, rounded down.
     bits: (T::Mask, T::Mask),
@@ -28,8 +28,8 @@ fn reduced<T: Lanes, L: Level>(x: T) -> Reduced<T> {
     let n = sum - T::of(<T::Element>::ROUND);
     let [first, second, third, fourth] = half_pi::<T::Element, L>().0;
     let (first, second, third, fourth) = (T::of(first), T::of(second), T::of(third), T::of(fourth));
-    // The first step is exact. The second is too where little is left, since its part of π/2 is short; elsewhere what it is
-    // rounded by is kept. So it is with the third; and what the fourth takes away is always much smaller than what is left.
+    // The first step is exact. The second is exact too if little is left, since its part of π/2 is short; elsewhere its
+    // rounding error is kept. The same holds for the third; and the fourth always takes away much less than is left.
     let left = n.times_plus::<L>(-first, x);
     let less = n.times_plus::<L>(-second, left);
     let r = n.times_plus::<L>(-third, less);
@@ -62,7 +62,7 @@ fn cosine<T: Lanes, L: Level>(r: T, rest: T) -> Parts<T> {
     let square = r * r;
     let half_square = square * T::number(0.5);
     let high = one - half_square;
-    // What the difference has been rounded by.
+    // The rounding error of the difference.
     let low = (one - high) - half_square;
     let low = r.times_plus::<L>(-rest, low);
     (high, (square * square).times_plus::<L>(polynomial::<T, L>(square, <T::Element>::COSINE), low))
@@ -74,7 +74,7 @@ fn either<T: Lanes>(mask: T::Mask, yes: Parts<T>, no: Parts<T>) -> Parts<T> {
     (T::either(mask, yes.0, no.0), T::either(mask, yes.1, no.1))
 }
 
-/// The sum of the parts, and what it lacks.
+/// The sum of the parts, and its rounding error.
 #[inline(always)]
 fn rounded<T: Lanes>((high, low): Parts<T>) -> Parts<T> {
     let sum = high + low;
@@ -129,8 +129,8 @@ impl Function for Tan {
         let (above, below) = (either(odd, cosine, sine), either(odd, sine, cosine));
         let (above, below) = (rounded(above), rounded(below));
         let quotient = above.0 / below.0;
-        // What the quotient lacks, for which a rough inverse of the divisor will do: with that of the cosine, which is
-        // about 1 + r²/2 + 5r⁴/24, that of the sine is the cotangent times it.
+        // The rounding error of the quotient, for which a rough inverse of the divisor is enough. The inverse of the cosine is
+        // about 1 + r²/2 + 5r⁴/24; times the cotangent it is the inverse of the sine.
         let square = r * r;
         let of_cosine = square.times_plus::<L>(square.times_plus::<L>(T::number(0.21), T::number(0.5)), T::number(1.0));
         let inverse = T::either(odd, quotient * of_cosine, of_cosine);

@@ -1,4 +1,4 @@
-//! Exponentials, and what is made of them.
+//! Exponentials, and functions made from them.
 
 use super::logarithm::ln_1p_of;
 use super::real::Real;
@@ -146,8 +146,8 @@ impl Function for Tanh {
         let size = x.size().at_most(T::of(<T::Element>::TANGENT_IS_ONE));
         let (linear, rest) = exp_m1_in_parts::<T, L>(size + size);
         let (half, two) = (T::number(0.5), T::number(2.0));
-        // With e for exp(2x) − 1, the result is e / (e + 2), and 1 / (e + 2) is half of what it lacks to 1; which serves to
-        // add what numerator and denominator have been rounded by.
+        // With e for exp(2x) − 1, the result is e / (e + 2), and 1 / (e + 2) is half of its distance to 1, which serves to add
+        // the rounding errors of numerator and denominator.
         let above = linear + rest;
         let above_low = rest - (above - linear);
         let below = above + two;

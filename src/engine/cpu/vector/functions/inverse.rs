@@ -31,7 +31,7 @@ impl Function for Atan {
     }
 }
 
-/// The angle of a sine up to ½, of which the square is given; or of a half of such an angle.
+/// The angle of a sine up to ½, given with its square; or half of such an angle.
 #[inline(always)]
 fn arcsine<T: Lanes, L: Level>(x: T, square: T) -> T {
     (x * square).times_plus::<L>(polynomial::<T, L>(square, <T::Element>::ARCSINE), x)

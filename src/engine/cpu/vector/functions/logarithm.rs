@@ -49,7 +49,7 @@ fn to_base<T: Lanes, L: Level>(
     let (unit, inverse) = ((T::of(unit.0), T::of(unit.1)), (T::of(inverse.0), T::of(inverse.1)));
     let square = f * f;
     let half_square = square * T::number(0.5);
-    // The logarithm in two parts, of which the first has so few digits that its products are exact.
+    // The logarithm in two parts; the first has so few digits that its products are exact.
     let high = (f - half_square).head();
     let low = (square * f).times_plus::<L>(polynomial::<T, L>(f, <T::Element>::LOGARITHM), (f - high) - half_square);
     let whole = k * unit.0;

@@ -75,15 +75,15 @@ fn polynomial<T: Lanes, L: Level>(x: T, coefficients: &[T::Element]) -> T {
     }
 }
 
-/// The elements of a block, one after the other, of which compilers make vectors where instructions have them.
+/// The elements of a block in turn, in a form that compilers vectorise where instructions allow.
 ///
 /// # Safety
 ///
 /// The pointers point at a block each, which may be the same.
 #[inline(always)]
 unsafe fn elements<T: Real, F: Function, L: Level, const COUNT: usize>(result: *mut T, a: *const T) {
-    // Nothing is written to the result before the block is complete, and the loops count, since what iterators hide is not
-    // always seen through here.
+    // Nothing is written to the result before the block is complete, and the loops are counting loops, since the compiler does
+    // not always see through iterators here.
     let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
     let mut any_outside = false;
     // SAFETY: the caller promises a block.
@@ -102,7 +102,7 @@ unsafe fn elements<T: Real, F: Function, L: Level, const COUNT: usize>(result: *
     unsafe { store(result.cast(), values) };
 }
 
-/// The elements of a block in registers, of which it fills a whole number.
+/// The elements of a block in registers, a whole number of which it fills.
 ///
 /// # Safety
 ///
@@ -155,7 +155,7 @@ unsafe fn correct_outside<T: Real, F: Function, L: Level>(values: *mut T, a: *co
 
 /// Work on a block in registers, or on its elements.
 trait Block<T: Real> {
-    /// Does it in registers, of which the block fills a whole number.
+    /// Does it in registers, a whole number of which the block fills.
     ///
     /// # Safety
     ///
@@ -322,9 +322,9 @@ impl<T: Real, F: Function> Loop for Vectors<T, F> {
 /// The kernel of an operation that has a vector version.
 pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel> {
     match (op, dtype, isa) {
-        // Of whole powers the table has no kernel, since the exponent comes with each call.
+        // The table has no kernel for whole powers, since the exponent comes with each call.
         _ if !USES_REGISTERS && !matches!(op, Unary::Powi(_)) => None,
-        // With two elements to a vector, what is computed for both halves of the line takes longer than a call for one.
+        // With two elements to a vector, computing both halves of the line takes longer than a call for one.
         (Unary::Erf, DType::F64, Instructions::Portable) => None,
         (_, DType::F32, _) => of_floats::<f32>(isa, op),
         (_, DType::F64, _) => of_floats::<f64>(isa, op),

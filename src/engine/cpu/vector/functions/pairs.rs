@@ -168,12 +168,12 @@ fn log_add_exp<T: Lanes<Element = f64>, L: Level>(a: T, b: T) -> T {
     let ordered = a.less(b);
     let (low, high) = (T::either(ordered, a, b), T::either(ordered, b, a));
     let difference = low - high;
-    // What it is rounded by counts where the larger operand is small.
+    // The rounding error matters where the larger operand is small.
     let near = difference.greater(T::number(-50.0));
     let lost = T::either(near, (low - difference) - high, T::number(0.0));
     let exponential = Exp::value::<T, L>(difference);
     let sum = high + ln_1p_of::<T, L>(exponential.times_plus::<L>(lost, exponential));
-    // Of equal infinities the difference is no number.
+    // The difference of equal infinities is NaN.
     T::either(low.equals(high), high + T::of(f64::LN_2), sum)
 }
 
@@ -268,7 +268,7 @@ fn precise_power<T: Lanes<Element = f64>, L: Level>(a: T, b: T) -> T {
     let (ln, ln_low) = ln_in_parts::<T, L>(a);
     let product = b * ln;
     let low = b.times_plus::<L>(ln, -product) + b * ln_low;
-    // What a product has been rounded by says nothing where it is infinite.
+    // The rounding error of an infinite product has no meaning.
     let bounded = product.size().less(T::number(1000.0));
     exp_of_sum::<T, L>(product, T::either(bounded, low, T::number(0.0)))
 }

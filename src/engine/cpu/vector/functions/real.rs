@@ -1,4 +1,4 @@
-//! What the vector functions need of a float type: the places of its bits, and the constants of its precision.
+//! The properties of a float type that the vector functions need: the places of its bits, and the constants of its precision.
 
 use crate::engine::cpu::vector::lanes::{self, Lanes};
 use crate::engine::cpu::vector::level::Product;
@@ -42,7 +42,7 @@ pub(in crate::engine::cpu::vector) trait Real:
     const SMALLEST_NORMAL: Self;
     /// A power of two that takes all smaller numbers to those of full precision, and its logarithm to base 2.
     const ENLARGE: (Self, Self);
-    /// From where ln(1 + x) is ln x.
+    /// The number from which ln(1 + x) is ln x.
     const ONE_IS_LOST: Self;
     /// Exponentials are 0 below, and infinite above.
     const EXPONENTS: (Self, Self);
@@ -56,9 +56,9 @@ pub(in crate::engine::cpu::vector) trait Real:
     const ONE_PARTS: (Self, Self);
     /// 1 / ln 2.
     const LOG2_E: Self;
-    /// 1 / ln 2, of which the first part has half the digits.
+    /// 1 / ln 2; the first part has half the digits.
     const LOG2_E_PARTS: (Self, Self);
-    /// 1 / ln 10, of which the first part has half the digits.
+    /// 1 / ln 10; the first part has half the digits.
     const LOG10_E_PARTS: (Self, Self);
     /// ln 2.
     const LN_2: Self;
@@ -95,9 +95,9 @@ pub(in crate::engine::cpu::vector) trait Real:
     /// From where the error function is 1.
     const ERROR_IS_ONE: Self;
 
-    /// What the operation table says.
+    /// The result according to the operation table.
     fn by_table(op: Unary, x: Self) -> Self;
-    /// What it says of two operands.
+    /// The table's result for two operands.
     fn pair_by_table(op: Binary, a: Self, b: Self) -> Self;
 }
 
@@ -121,7 +121,7 @@ impl<T> BinaryLoop<T, T> for ApplyPair<T> {
     }
 }
 
-/// What differs by the places of exponent and mantissa alone.
+/// The parts that differ only by the places of exponent and mantissa.
 macro_rules! bits {
     ($t:ident, $bits:ident, $run:ident, $wide:ident, $half:ident, $quarter:ident, mantissa: $mantissa:literal, bias: $bias:literal,
         offset: $offset:literal, tail: $tail:literal, sign_of_exponent: $sign:literal, whole: $whole:literal,

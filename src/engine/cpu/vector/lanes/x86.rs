@@ -1,7 +1,7 @@
 //! Registers of floats, with the instructions of AVX2 and fused multiply-add, and those of 64 bytes with AVX-512.
 //!
-//! Masks of AVX-512 are a bit an element. Elsewhere a mask is a register in which the first bit of an element, its sign, is
-//! the answer; the other bits mean nothing.
+//! Masks of AVX-512 are a bit an element. Elsewhere a mask is a register in which the first bit of an element, its sign, is the
+//! answer; the other bits have no meaning.
 
 use super::{Bits, Lanes, Mask};
 use crate::engine::cpu::elements::{load, store};

@@ -7,7 +7,7 @@ use crate::engine::cpu::vector::lanes::{
 };
 use booleans::Booleans;
 
-/// The conversions that there are instructions for, of which each writes its result.
+/// The conversions with instructions; each writes its result.
 macro_rules! conversions {
     ($(|$x:ident, $to:ident| $($dtype:ident => $write:expr;)*)?) => {
         #[inline(always)]

@@ -1,5 +1,5 @@
-//! The precision of vector functions at points whose results were computed with 200 bits, and where exponentials end; over ranges
-//! it is that of [`super::accuracy`].
+//! The precision of vector functions at points whose results were computed with 200 bits, and where exponentials end;
+//! [`super::accuracy`] tests it over ranges.
 
 use super::*;
 use crate::operation::UNARY_ROWS;
@@ -7,7 +7,7 @@ use crate::shape::DType;
 
 /// Arguments with the floats nearest to the exact results: ends of the intervals of reductions, arguments next to poles and
 /// zeros and at the ends of the range, the worst that scans have found, and some others.
-// What is near a constant is meant as a number like the others.
+// Points near a constant are numbers like the others.
 #[allow(clippy::approx_constant)]
 const POINTS: &[(Unary, &[(f64, f64)])] = &[
     (

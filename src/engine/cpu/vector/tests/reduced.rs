@@ -58,7 +58,7 @@ fn extremes_and_sums_of_integers() {
     exact_sums::<bool>();
 }
 
-/// Sums of floats are within some units of the sum of sizes; those of small integers are exact.
+/// Sums of floats are within some units of the sum of sizes; sums of small integers are exact.
 fn sums_of_floats<T: Tested>(make: impl Fn(f64) -> T, value: impl Fn(T) -> f64, epsilon: f64) {
     let mut random = Random(1);
     for count in lengths() {

@@ -7,8 +7,8 @@ use std::ptr::null;
 
 const OPERANDS: [Operand; 2] = [Operand::Run, Operand::One];
 
-/// How far a kernel may be from the table's function, in steps of the type: functions with vector versions are within
-/// two units of the exact result, and those of the standard library within one.
+/// How far a kernel may be from the table's function, in steps of the type: functions with vector versions are within two units
+/// of the exact result, and the standard library's within one.
 fn allowed(isa: Instructions, op: Unary, dtype: DType) -> u64 {
     if functions::unary(isa, op, dtype).is_some() { 3 } else { 0 }
 }
@@ -164,7 +164,7 @@ fn every_comparison_row() {
     comparison_rows::<bool>();
 }
 
-/// Rows that choose an operand, or change its sign: they keep all of its bits, those of what is no number too.
+/// Rows that choose an operand, or change its sign: they keep all of its bits, even of NaN.
 fn chosen_bits<T: Tested>() {
     use Binary::{Max, MaxRight, Min, MinRight};
     use Unary::{Abs, Neg, Relu, Sign, StopGradient};

@@ -33,7 +33,7 @@ macro_rules! answers {
     };
 }
 
-/// A byte for each of four bits. The products of a bit do not meet those of another.
+/// A byte for each of four bits. The products of different bits do not overlap.
 #[inline(always)]
 fn four_bytes(bits: u32) -> u32 {
     bits.wrapping_mul(0x0020_4081) & 0x0101_0101

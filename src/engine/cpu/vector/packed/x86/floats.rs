@@ -106,14 +106,14 @@ macro_rules! floats {
     };
 }
 
-/// 0 for what is no number, and the nearest that `i32` can hold for what it can't.
+/// 0 for NaN, and the nearest number that `i32` can hold for others.
 #[inline(always)]
 fn within_32<V: Lanes>(x: V) -> V {
     let number = V::either(x.equals(x), x, V::number(0.0));
     number.at_least(V::number(f64::from(i32::MIN))).at_most(V::number(f64::from(i32::MAX)))
 }
 
-/// Where singles are too large for `i32`. What is outside becomes the smallest integer with the instruction.
+/// Where singles are too large for `i32`. The instruction turns numbers outside into the smallest integer.
 #[inline(always)]
 fn above_32<V: Lanes>(x: V) -> V::Mask {
     V::number(-f64::from(i32::MIN)).less_or_equal(x)
@@ -137,7 +137,7 @@ fn saturated_half(x: Half64) -> __m256i {
     }
 }
 
-/// Integers of doubles; what is outside becomes the smallest integer with the instruction.
+/// Integers of doubles. The instruction turns numbers outside into the smallest integer.
 #[inline(always)]
 fn saturated_64(x: Wide64) -> __m512i {
     let above = Lanes::less_or_equal(<Wide64 as Lanes>::of(-(i64::MIN as f64)), x);

@@ -29,8 +29,8 @@ reversed! {
     reversed_32: __m256i = |x| _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
 }
 
-/// Doubles of integers without an instruction: both halves as the last bits of large numbers, of which the difference and the
-/// sum are rounded once.
+/// Doubles of integers without an instruction: both halves as the last bits of large numbers, whose difference and sum are
+/// rounded once.
 #[inline(always)]
 unsafe fn doubles_64(x: __m256i) -> __m256d {
     // SAFETY: as the caller's.
@@ -43,7 +43,7 @@ unsafe fn doubles_64(x: __m256i) -> __m256d {
     }
 }
 
-/// Products of four integers, of which there are instructions for halves alone.
+/// Products of four integers, with instructions for halves only.
 #[inline(always)]
 unsafe fn times_64(a: __m256i, b: __m256i) -> __m256i {
     // SAFETY: as the caller's.
@@ -54,8 +54,8 @@ unsafe fn times_64(a: __m256i, b: __m256i) -> __m256i {
     }
 }
 
-/// Four integers moved down, with copies of the sign above: as numbers without sign, of which negative ones have all bits the
-/// other way meanwhile.
+/// Four integers shifted down, with copies of the sign above: as unsigned numbers, with all bits of negative ones inverted
+/// meanwhile.
 #[inline(always)]
 unsafe fn moved_down_64(a: __m256i, places: __m256i) -> __m256i {
     // SAFETY: as the caller's.

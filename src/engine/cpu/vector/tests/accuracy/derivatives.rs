@@ -14,7 +14,7 @@ use wide::{LN_2, LN_10};
 #[derive(Clone, Copy, Debug)]
 struct Bound {
     units: f64,
-    /// A unit is that of this size, where the derivative is smaller.
+    /// The least size whose unit counts, where the derivative is smaller.
     size: f64,
 }
 
@@ -26,7 +26,7 @@ fn absolute(units: f64) -> Bound {
     Bound { units, size: 1.0 }
 }
 
-/// The bound of a derivative that is a multiple of this number: where that overflows or lacks digits, nothing is promised.
+/// The bound of a derivative that is a multiple of this number: if that overflows or lacks digits, there is no bound.
 fn multiple_of<T: Float>(number: Wide, bound: Bound) -> Bound {
     if (T::LEAST..=T::MOST).contains(&number.high.abs()) { bound } else { relative(f64::INFINITY) }
 }
@@ -40,7 +40,7 @@ fn one_minus_square(x: f64) -> Wide {
     (one() - x) * (one() + x)
 }
 
-/// a / (a² + b²), of which no square leaves the range.
+/// a / (a² + b²), with squares that stay in range.
 fn part_of_square(a: f64, b: f64) -> Wide {
     if a == 0.0 && b == 0.0 {
         return Wide::NAN;
@@ -119,7 +119,7 @@ fn slopes<T: Float>(op: Binary, a: f64, b: f64) -> [(Wide, Bound); 2] {
         }
         Binary::Pow => {
             let (logarithm, less) = (ln(a.into()), Wide::from(b) - 1.0);
-            // What b − 1 is rounded by counts as often.
+            // The rounding error of b − 1 counts as many times.
             let lost = (logarithm * less).high.abs();
             let (power, lower) = (exp(logarithm * b), exp(logarithm * less));
             let by_base = (lower * b, multiple_of::<T>(lower, relative(5.0 + lost)));
@@ -153,12 +153,12 @@ fn routes<T: Float>(op: &Op, operands: &[Vec<T>]) -> [Vec<Vec<T>>; 2] {
     [of(interpret::<Concrete>(&derived, arguments.clone())), of(compiled.run(&arguments).unwrap())]
 }
 
-/// What was found of an operation.
+/// The findings about an operation.
 #[derive(Default)]
 struct Found {
     /// The units of the derivative that is furthest off.
     worst: f64,
-    /// The share of its bound of the one that is furthest beyond, and which that is.
+    /// The share of its bound for the one that is furthest beyond, and a description of that.
     beyond: Option<(f64, String)>,
 }
 

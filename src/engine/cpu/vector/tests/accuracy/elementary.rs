@@ -116,8 +116,8 @@ pub(super) fn sin_cos_of_small(x: Wide) -> (Wide, Wide) {
     (sine * x, cosine)
 }
 
-/// An angle that is no less than ½ as n π/2 + r with |r| ≤ π/4: the last two digits of n, and r. The product with 2/π is computed
-/// exactly, but for what is a multiple of 4 and for digits that are of no importance (Payne and Hanek).
+/// An angle of at least ½ as n π/2 + r with |r| ≤ π/4: the last two digits of n, and r. The product with 2/π is computed
+/// exactly, except for multiples of 4 and for digits of no importance (Payne and Hanek).
 fn reduced(x: f64) -> (u64, Wide) {
     let (mantissa, exponent) = (x.to_bits() << 12 >> 12 | 1 << 52, Wide::from(x).exponent() - 52);
     // The digit of 2/π that makes 2 of the last digit of the mantissa.

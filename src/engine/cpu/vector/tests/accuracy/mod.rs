@@ -29,7 +29,7 @@ fn bound(op: Unary) -> f64 {
         Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => 2.0,
         Unary::Asinh | Unary::Acosh | Unary::Atanh | Unary::Softplus | Unary::Erf => 2.0,
         Unary::Sigmoid => 3.0,
-        // Those of the standard library and of `libm`; the kernels have 2.
+        // Bounds of the standard library and of `libm`; the kernels have 2.
         Unary::Log10 | Unary::Tanh | Unary::Erfc => 3.0,
         Unary::Lgamma => 4.0,
         // 3 for positive arguments.
@@ -84,7 +84,7 @@ trait Float: Tested {
     /// The next floats, so many steps above or below.
     fn stepped(self, steps: i64) -> Self;
 
-    /// The distance from the exact result in units of its last place, or of that of the scale.
+    /// The distance from the exact result in units of its last place, or of the scale's.
     fn units(self, exact: Wide, scale: f64) -> f64 {
         let found = self.wide();
         let nearest = Self::from_wide(exact.high).wide();
@@ -227,14 +227,14 @@ fn rows() -> impl Iterator<Item = Unary> {
     UNARY_ROWS.iter().copied().filter(|op| op.domain().accepts(DType::F64)).chain(with_parameter)
 }
 
-/// A power whose factors are not all of full precision is not that of real numbers.
+/// A power with factors below full precision differs from that of real numbers.
 fn is_in_range<T: Float>(op: Unary, x: T) -> bool {
     match op {
         Unary::Powi(n) => {
             let size = n.unsigned_abs() as f64 * x.wide().abs().log2();
             size.abs() < -T::LEAST.log2() - 2.0
         }
-        // A thousand digits before the point are nothing but poles.
+        // Among numbers of that size the function has nothing but poles.
         Unary::Polygamma(_) => x.wide() > -1e15 && (x.wide().abs() > 1e-9),
         _ => true,
     }
@@ -299,7 +299,7 @@ fn references_are_exact_at_hard_points() {
 #[ignore = "takes minutes in optimised code"]
 fn singles_are_within_their_bounds_over_dense_ranges() {
     tables::<f32>(600_000);
-    // All floats, but for a stride: the functions of doubles are exact enough to check those of singles.
+    // All floats with a stride: the functions of doubles are exact enough to check those of singles.
     for op in rows() {
         let every: Vec<f32> =
             (0..=u32::MAX).step_by(1013).map(f32::from_bits).filter(|&x| is_in_range(op, x)).collect();

@@ -53,7 +53,7 @@ pub(super) fn unary(op: Unary, x: f64) -> Wide {
     }
 }
 
-/// The result of an operation of two operands, where it is not that of an instruction.
+/// The result of an operation of two operands, unless an instruction computes it.
 pub(super) fn binary(op: Binary, a: f64, b: f64) -> Option<Wide> {
     Some(match op {
         Binary::Pow => elementary::pow(a, b),

@@ -1,6 +1,6 @@
-//! Numbers of twice the digits of `f64`, in which references are computed: the sum of a float and of what it lacks.
+//! Numbers of twice the digits of `f64`, in which references are computed: the sum of a float and of its rounding error.
 //!
-//! Sums and products of such pairs are those of Dekker, as Knuth and Shewchuk have them; about 104 binary digits are right.
+//! Sums and products of such pairs follow Dekker, Knuth and Shewchuk; about 104 binary digits are right.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -18,7 +18,7 @@ pub(super) const LN_10: Wide = Wide { high: std::f64::consts::LN_10, low: -2.170
 /// a + b without rounding, where |a| ≥ |b|.
 fn quick_sum(a: f64, b: f64) -> Wide {
     let high = a + b;
-    // What is not finite has no rest.
+    // Infinities and NaN have no rest.
     Wide { high, low: if high.is_finite() { b - (high - a) } else { 0.0 } }
 }
 
@@ -29,7 +29,7 @@ fn sum(a: f64, b: f64) -> Wide {
     Wide { high, low: if high.is_finite() { (a - (high - b_in)) + (b - b_in) } else { 0.0 } }
 }
 
-/// a · b without rounding, but of what is lost below the smallest float.
+/// a · b without rounding, apart from digits lost below the smallest float.
 fn product(a: f64, b: f64) -> Wide {
     let high = a * b;
     Wide { high, low: if high.is_finite() { a.mul_add(b, -high) } else { 0.0 } }
@@ -78,7 +78,7 @@ impl Mul for Wide {
 impl Div for Wide {
     type Output = Wide;
     fn div(self, other: Wide) -> Wide {
-        // What the quotient leaves of a smaller dividend would lose digits.
+        // The remainder of a smaller dividend would lose digits.
         if self.high != 0.0 && self.high.abs() < 1e-280 {
             return (self.times_power_of_two(200) / other).times_power_of_two(-200);
         }
