@@ -114,7 +114,7 @@ fn counts<E: Float>(options: &Options) -> Result<Matrix<Concrete, i32>, Box<dyn 
     Ok(counts)
 }
 
-/// Grey for the counts, white for what never escaped.
+/// Grey for the counts, white for points that never escaped.
 fn image(counts: &Matrix<Concrete, i32>, steps: usize) -> Vec<u8> {
     let [height, width] = counts.shape()[..] else { unreachable!("a matrix has two axes") };
     let grey = |count: i32| (255.0 * (f64::from(count) / steps as f64).sqrt()) as u8;

@@ -232,7 +232,7 @@ impl AffineMap {
         self.0.inside
     }
 
-    /// Whether the map reads its source as it is.
+    /// Whether the map reads its source unchanged.
     pub fn is_identity(&self) -> bool {
         let is_plain = |row: usize| {
             self.0.offset[row] == 0
@@ -481,7 +481,7 @@ impl AffineMap {
         let mut matrix: SmallVec<[i64; 9]> = SmallVec::with_capacity(inner.0.source.len() * columns);
         let mut offset: SmallVec<[i64; 4]> = SmallVec::with_capacity(inner.0.source.len());
         for row in 0..inner.0.source.len() {
-            // Σ inner[row, middle] · what the outer map has there.
+            // Σ inner[row, middle] · the outer map's coefficient there.
             let through = |start: i64, outer: &dyn Fn(usize) -> i64| {
                 let add = |sum: i128, (middle, &factor): (usize, &i64)| {
                     sum.checked_add((factor as i128).checked_mul(outer(middle) as i128)?)

@@ -300,7 +300,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     fn scatter_set(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
         Self::bind(&Op::ScatterSet, [target, updates].into_iter().chain(indices).collect())
     }
-    /// Whether it is plain that no two of these positions are the same. Positions of which it is not may be distinct too.
+    /// Whether these positions are obviously distinct. Others may be distinct too.
     fn are_distinct(_positions: &[Self::Array]) -> bool {
         false
     }

@@ -69,7 +69,7 @@ pub enum Error {
         /// The user's line, `file:line:column`: of the call.
         place: String,
     },
-    /// A text is no program, or no JSON: what [`parse`](crate::export::parse) finds.
+    /// A text is no program, or no JSON: the error of [`parse`](crate::export::parse).
     Parse {
         /// The expectation and the text found, or the mismatch.
         problem: String,

@@ -46,7 +46,7 @@ compiled! {
     pub fn log_sum_exp(x: &[f64], columns: usize, gradient: &mut [f64]) -> f64 = log_sum_exp_kernel;
 }
 
-/// Rows of which the logarithms are computed side by side.
+/// Rows whose logarithms are computed side by side.
 const ROWS: usize = 16;
 
 #[inline(always)]

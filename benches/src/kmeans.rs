@@ -16,7 +16,7 @@ compiled! {
     ) -> () = k_means_kernel;
 }
 
-/// Points of which the nearest centres are looked for together.
+/// Points whose nearest centres are searched together.
 const POINTS: usize = 64;
 
 /// Columns that are in registers at once.

@@ -1,4 +1,4 @@
-//! Numbers that stay side by side: what the compiler makes a vector, or some, of.
+//! Numbers that stay side by side: the compiler makes one or more vectors of them.
 
 use crate::machine::Machine;
 use std::ops::{Deref, DerefMut};
@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 /// As many numbers of double precision as the widest vectors have.
 pub(crate) type Lanes = [f64; 8];
 
-/// Numbers that one weight or factor is applied to at once: what hides how long an operation takes.
+/// Numbers that one weight or factor is applied to at once, enough to hide the latency of an operation.
 pub(crate) const BLOCK: usize = 64;
 pub(crate) type Block = [f64; BLOCK];
 

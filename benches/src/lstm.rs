@@ -98,7 +98,7 @@ struct Sizes {
     steps: usize,
     /// Each of the layers takes its last step a round after the one before it.
     rounds: usize,
-    /// Vectors of a layer, of all layers, and of what goes into a round.
+    /// Vectors of a layer, of all layers, and of a round's inputs.
     width: usize,
     chunks: usize,
     row: usize,
@@ -120,7 +120,7 @@ impl Sizes {
 }
 
 impl Tape {
-    /// Makes room, and writes what goes into the first layer and the state.
+    /// Makes room, and writes the first layer's input and the state.
     fn begin(&mut self, sizes: Sizes, weights: &[Aligned<Lanes>], state: &[Aligned<Lanes>], text: &[Aligned<Lanes>]) {
         let Sizes { layers, steps, rounds, width, chunks, row, .. } = sizes;
         self.signals.resize((rounds + 1) * row, Aligned([0.0; 8]));

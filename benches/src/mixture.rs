@@ -98,7 +98,7 @@ fn mixture_kernel<M: Machine>(
     value - n as f64 * normaliser + log_volume - 0.5 * prior.gamma.powi(2) * squares
 }
 
-/// The logarithm of what the prior's density is divided by.
+/// The logarithm of the prior's normalising constant.
 fn log_volume(prior: Wishart, d: usize) -> f64 {
     let freedom = prior.m + (d + 1) as f64;
     let gammas: f64 = (0..d).map(|at| libm::lgamma(0.5 * (freedom - at as f64))).sum();

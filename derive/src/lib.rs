@@ -20,7 +20,7 @@ pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     tree::derive(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// Makes a function of arrays generic over their algebra, so that it is written as it is thought.
+/// Makes a function of arrays generic over their algebra, so that it can be written as plain code.
 ///
 /// See the guide on the attribute in `deltaray`'s documentation for the rules.
 #[proc_macro_attribute]

@@ -32,7 +32,7 @@ impl Jacobian {
     }
 }
 
-/// A program that was run: how long it took to make, how many kernels and how much memory it has, and what came of running it.
+/// A program that was run: how long it took to make, how many kernels and how much memory it has, and its outcome.
 pub struct Run<T> {
     staging: f64,
     kernels: usize,

@@ -1,4 +1,4 @@
-//! Where the programs of examples run: what stands after `--device`.
+//! Where the programs of examples run: the value of `--device`.
 
 pub mod options;
 

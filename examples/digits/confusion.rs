@@ -19,7 +19,7 @@ impl Confusion {
         confusion
     }
 
-    /// The share of images that were read as what they are.
+    /// The share of images that were classified correctly.
     pub fn accuracy(&self) -> f64 {
         let all: usize = self.counts.iter().flatten().sum();
         let right: usize = (0..CLASSES).map(|digit| self.counts[digit][digit]).sum();

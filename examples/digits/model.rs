@@ -196,7 +196,7 @@ impl<'a> Training<'a> {
         Ok(self.programs.step.step(&mut self.learner, &batch)?.item())
     }
 
-    /// The loss, and what each image is taken for.
+    /// The loss, and the digit that each image is taken for.
     pub fn evaluate(&self, batch: &Batch<Concrete>) -> Result<(f32, Vec<u8>)> {
         let learner = self.learner.fetch()?;
         let (loss, digits) = self.programs.predict.call((&learner.mlp, batch))?;

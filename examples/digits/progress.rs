@@ -21,7 +21,7 @@ impl Progress {
     pub fn show(&mut self, done: usize, remark: &str) {
         if self.shown {
             let text = line(done, self.total, remark);
-            // Blanks over what a longer line before has left. Nobody minds a bar that can not be drawn.
+            // Blanks over the rest of a longer line before. Nobody minds a bar that can not be drawn.
             let blanks = self.length.saturating_sub(text.chars().count());
             let _ = write!(stderr(), "\r{text}{:blanks$}", "");
             self.length = text.chars().count();

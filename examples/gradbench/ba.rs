@@ -7,7 +7,7 @@ use deltaray::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The first and the last elements, which is what the eval wants to see.
+/// The first and the last elements, as the eval expects.
 fn ends<T: Copy>(elements: &[T]) -> Vec<T> {
     elements.iter().take(30).chain(elements.last()).copied().collect()
 }

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// The output of an evaluation, or what went wrong, which the eval is told.
+/// The output of an evaluation, or the error, for the eval.
 pub type Answer = std::result::Result<Value, Box<dyn std::error::Error>>;
 
 /// The message of an eval; the kind determines the fields.
@@ -66,7 +66,7 @@ impl<'a> Evaluation<'a> {
         Evaluation { programs, function, runs, timings: Vec::new() }
     }
 
-    /// Runs a program as often as the eval wants, and results in what the last run did. The program is made by `prepare`,
+    /// Runs a program as often as the eval wants, and returns the result of the last run. The program is made by `prepare`,
     /// once for successive evaluations of this function at inputs of these sizes; that is a timing of its own.
     pub fn measure<P: 'static, T>(
         &mut self,

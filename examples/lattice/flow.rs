@@ -169,7 +169,7 @@ pub fn flow_in_stretches(
     energy(&advance(&particles, cavity, relaxation, steps - stretches * stretch), cavity)
 }
 
-/// The same energy. The gradient keeps what `checkpoints` says.
+/// The same energy. The gradient keeps the values that `checkpoints` selects.
 #[differentiable]
 pub fn flow_with(
     particles: Particles,

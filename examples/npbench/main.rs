@@ -61,10 +61,10 @@ trait Visitor {
     fn kernel<F: ArrayFn>(&mut self, kernel: Kernel<'_, F>, at: impl FnOnce() -> Plain<F::In>);
 }
 
-/// Shows a visitor all kernels, and what they are run on at a preset.
+/// Shows a visitor all kernels, and their inputs at a preset.
 fn visit(visitor: &mut impl Visitor, preset: Preset) {
     let (alpha, beta) = (1.5, 1.2);
-    // A kernel of which the first result is summed.
+    // A kernel whose first result is summed.
     macro_rules! kernel {
         ($module:ident::$name:ident { $($field:ident),* }, $at:expr) => { kernel!($module::$name { $($field),* }, 0, &[], $at) };
         ($module:ident::$name:ident { $($field:ident),* }, $result:expr, $steps:expr, $at:expr) => {

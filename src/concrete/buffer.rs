@@ -141,7 +141,7 @@ impl<T: Scalar> Buffer<T> {
         match self.elements.try_into_owned_nocopy() {
             Ok(owned) => {
                 let (mut elements, offset) = owned.into_raw_vec_and_offset();
-                // A buffer of which the array is a part, as arrays from outside may be, is cut to that part.
+                // An array from outside may be a part of its buffer; the buffer is cut to that part.
                 let start = offset.unwrap_or(0);
                 elements.truncate(start + count);
                 elements.drain(..start);

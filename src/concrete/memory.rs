@@ -60,8 +60,8 @@ thread_local! {
     static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-/// While it lives, what fails in this thread is reported at a place of the user's program, though the library's own code
-/// is what calls the algebra: a pullback runs long after the function that it is of.
+/// While it lives, failures in this thread are reported at a place of the user's program, even though the library's own code
+/// calls the algebra: a pullback runs long after its function.
 pub(crate) struct ReportedAt {
     outer: Option<&'static Location<'static>>,
 }

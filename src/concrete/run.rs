@@ -26,7 +26,7 @@ pub(crate) struct Failure {
 ///
 /// The first operation for which there is no memory.
 pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Failure> {
-    // Where a closure is traced, what the program does is no part of it.
+    // The program's operations do not belong to a closure that is being traced.
     let arguments = arguments.into_iter().map(Read::read).collect();
     let evaluate = |node: &Node, args: Operands<Concrete>| match &node.op {
         Op::Scan(scan) => {

@@ -1,6 +1,7 @@
 //! Sorting along an axis.
 //!
-//! Loops count, and lines are slices: at the first level of optimisation what iterators and vectors do is a call for each element.
+//! Loops are counting loops, and lines are slices: at the first level of optimisation iterators and vectors make a call for
+//! each element.
 
 use crate::algebra::Order;
 use crate::concrete::memory::{self, OutOfMemory};

@@ -91,7 +91,7 @@ fn clip(start: i128, step: i128, extent: i128, count: i128) -> (i128, i128) {
     (low.max(0), high.min(count))
 }
 
-/// The runs of a map that may read outside, cut to what lies inside.
+/// The runs of a map that may read outside, cut to the part inside.
 fn clipped_runs(map: &AffineMap, mut f: impl FnMut(Run)) {
     if size(map.result()) == 0 || size(map.source()) == 0 {
         return;

@@ -176,7 +176,7 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
         }
     }
 
-    /// As [`Compiled::check_arguments`], of a state and what follows it.
+    /// As [`Compiled::check_arguments`], for a state and the arguments after it.
     #[track_caller]
     fn check_state<S: Family, R: Rest<Concrete, S, All = In>>(&self, state: &S::At<Concrete>, rest: &R) -> Result<()> {
         let outline = |outline: &mut Outline| rest.outline(&|outline| state.outline(outline), outline);

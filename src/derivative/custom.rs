@@ -217,7 +217,7 @@ where
     }
 }
 
-/// A function and its rules, at one call: what the algebras are given.
+/// A function and its rules, at one call, in the form for the algebras.
 struct Typed<F: ArrayFn, R> {
     function: F,
     rules: R,
@@ -276,7 +276,7 @@ where
         self.output.get().expect("the function is run before its rules")
     }
 
-    /// The arrays of what a rule gives, or, where it is not like `expected`, placeholders.
+    /// The arrays of a rule's result, or placeholders if it is not like `expected`.
     fn checked<A: Algebra, T: Tree<Concrete>, U: Tree<A>>(&self, what: &str, expected: &T, found: &U) -> Vec<A::Array> {
         let Err(problem) = check_same_trees(expected, found) else { return found.leaves() };
         let problem = format!("{what} and what the rule gives for it differ: {problem}");

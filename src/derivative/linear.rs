@@ -29,8 +29,8 @@ type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
 /// The value of a function at a point, and the linear map from tangents of the argument, or of the first of several, to
 /// tangents of the value: the map gives the same as [`jvp`](super::jvp), but the function runs only once.
 ///
-/// Inside of a staged function too; what the map needs of the point is computed once there. A function that was staged has
-/// [`Function::linearize`](super::Function::linearize).
+/// Works inside of a staged function too; the values at the point that the map needs are computed once there. A function that
+/// was staged has [`Function::linearize`](super::Function::linearize).
 ///
 /// # Panics
 ///

@@ -23,7 +23,7 @@ pub struct CompiledForDevice<In: Family, Out: Family> {
     input: PhantomData<fn(In)>,
 }
 
-/// A tree of arrays in a device's memory: what a program results in there, and takes.
+/// A tree of arrays in a device's memory: the result of a program there, or its argument.
 ///
 /// Clones are handles on the same elements, which nothing changes.
 pub struct OnDevice<F: Family> {
@@ -291,7 +291,7 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         Ok(())
     }
 
-    /// Runs the program on a state and what follows it.
+    /// Runs the program on a state and the arguments after it.
     #[track_caller]
     fn run_after<S: Family, R: DeviceRest<S>>(&self, state: &OnDevice<S>, rest: R) -> Result<Vec<DeviceArray>> {
         let first = |outline: &mut Outline| state.like.outline(outline);

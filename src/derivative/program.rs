@@ -63,7 +63,7 @@ const ROUNDS: usize = 3;
 pub fn tidy(body: &Body) -> Body {
     countable("tidy", body);
     let mut current = simplify(body);
-    // Simplification may find that what a loop carries has no use for an output.
+    // Simplification may find that a loop's carry does not need an output.
     if can_be_split(&current) {
         current = simplify(&vectorise(&current.widen()));
     }

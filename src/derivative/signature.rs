@@ -13,7 +13,7 @@ pub(super) struct Signature {
     results: Vec<String>,
 }
 
-/// Names that say what the arrays are to those of these names.
+/// Names that relate the arrays to those with these names.
 fn labelled(label: &str, names: &[String]) -> impl Iterator<Item = String> {
     names.iter().enumerate().map(move |(position, name)| match (&name[..], names.len()) {
         ("", 1) => label.to_string(),
@@ -22,7 +22,7 @@ fn labelled(label: &str, names: &[String]) -> impl Iterator<Item = String> {
     })
 }
 
-/// A path by the name of a type, without what its parts are generic in.
+/// A path by the name of a type, without generic arguments.
 fn path_of(ty: &str) -> String {
     let (mut path, mut depth, mut before) = (String::new(), 0usize, ' ');
     for character in ty.trim_start_matches('&').chars() {

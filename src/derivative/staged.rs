@@ -411,7 +411,7 @@ impl<In: Family, Out: Family, First: Family> fmt::Display for Function<In, Out, 
     }
 }
 
-/// The program, as it is displayed.
+/// The program in its displayed form.
 impl<In: Family, Out: Family, First: Family> fmt::Debug for Function<In, Out, First> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -46,7 +46,7 @@ of_several! {
     (B C D E F G H);
 }
 
-/// A staged function, by the type of the function that was staged: what to call it in a struct.
+/// A staged function, by the type of the function that was staged: a name for it in a struct.
 ///
 /// All functions of one signature have this type, whichever was staged: they stand in a `Vec` or a map, to be chosen from at run
 /// time, without a box.

@@ -32,7 +32,7 @@ pub(crate) struct Node<A: Algebra> {
     pub(crate) operands: SmallVec<[Option<Delta<A>>; 2]>,
 }
 
-/// The linear maps. Each holds what its transpose needs.
+/// The linear maps. Each holds the values that its transpose needs.
 pub(crate) enum Map<A: Algebra> {
     /// The tangent of an input, which the identity of the node names.
     Input,
@@ -40,7 +40,7 @@ pub(crate) enum Map<A: Algebra> {
     Add,
     /// Elementwise scaling.
     Scale(A::Array, Scaling),
-    /// The sum of both operands, scaled by a factor each: what every product is, as one node instead of three.
+    /// The sum of both operands, scaled by a factor each: the form of every product, as one node instead of three.
     Products(Box<[A::Array; 2]>),
     /// The operand where the mask is true.
     Mask(A::Array),
@@ -68,7 +68,7 @@ pub(crate) enum Map<A: Algebra> {
     /// updates.
     ScatterSet(Box<(Vec<A::Array>, Option<A::Array>)>),
     /// A contraction with a fixed right operand, as the contraction of its transpose. Elsewhere: a node of an eager program
-    /// on numbers should be no larger than what scaling by one needs.
+    /// on numbers should be no larger than scaling by one needs.
     ContractLeft(Box<(Contraction, A::Array)>),
     /// A contraction with a fixed left operand, as the contraction of its transpose.
     ContractRight(Box<(Contraction, A::Array)>),
@@ -96,7 +96,7 @@ impl<A: Algebra> Node<A> {
 }
 
 impl<A: Algebra> Drop for Node<A> {
-    /// Takes apart what only this node held, with a list of its own instead of recursion: chains are long.
+    /// Takes apart the nodes that only this node held, with an explicit list instead of recursion: chains are long.
     fn drop(&mut self) {
         let mut orphans: Vec<Node<A>> = Vec::new();
         self.orphan(&mut orphans);

@@ -135,7 +135,7 @@ pub(crate) fn scan_tangent<A: Algebra, const MARKED: bool>(
     captures: Vec<TangentArray<A>>,
 ) -> Vec<TangentArray<A>> {
     if scan.length == 0 {
-        // The carries are what they were, which no derivative of a step says.
+        // The carries stay the same, which no derivative of a step shows.
         let outputs = scan.body.result_types().skip(scan.carries).map(|ty| {
             let mut stacked = ty.clone();
             stacked.shape.insert(0, 0);

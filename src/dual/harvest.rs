@@ -41,7 +41,7 @@ enum Way {
     Scatter,
     /// By one contraction of stacks.
     Contract,
-    /// By one contraction of stacks that are as large as what they replace.
+    /// By one contraction of stacks that are as large as those that they replace.
     Elementwise,
 }
 

@@ -133,7 +133,7 @@ impl Residual {
         }
     }
 
-    /// The residual, if it is an output, and else what [`Residual::operand`] found.
+    /// The residual, if it is an output, and otherwise the operand that [`Residual::operand`] found.
     pub(crate) fn or_output<A: Algebra>(self, operand: Option<A::Array>, outputs: &[A::Array]) -> A::Array {
         match self {
             Residual::Operand(_) => operand.expect("the operand was kept"),
@@ -394,7 +394,7 @@ pub(crate) fn scan_dual<A: Algebra>(
     captures: Vec<DualArray<A>>,
 ) -> Vec<DualArray<A>> {
     if scan.length == 0 {
-        // The carries are what they were, which no derivative of a step says.
+        // The carries stay the same, which no derivative of a step shows.
         let outputs = scan.body.result_types().skip(scan.carries).map(|ty| {
             let mut stacked = ty.clone();
             stacked.shape.insert(0, 0);

@@ -1,4 +1,4 @@
-//! Printing Delta terms of staged programs: what the symbolic pass has in hand before it transposes.
+//! Printing Delta terms of staged programs: the state of the symbolic pass before it transposes.
 
 use super::delta::{Delta, Map, ShareId};
 use super::rolled::Rolled;

@@ -33,7 +33,7 @@ impl Drop for Restore {
     }
 }
 
-/// Records what `f` does with parameters of the given types, in a graph of its own.
+/// Records the operations of `f` on parameters of the given types, in a graph of its own.
 pub(crate) fn record<R>(parameters: &[Type], f: impl FnOnce(Vec<NodeId>) -> R) -> (Graph, R) {
     let restore = Restore(GRAPHS.with_borrow(Vec::len));
     let open = Open { graph: Graph::new(parameters, 0), restored: HashMap::new() };

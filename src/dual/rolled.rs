@@ -97,7 +97,7 @@ fn recordings((then, otherwise): (&Active, &Active), present: &[bool]) -> [Box<R
     [then, Recording::boxed(otherwise, present, true)]
 }
 
-/// One side's recording, what its backward pass has, and what that needs.
+/// One side's recording, the values that its backward pass has, and those that it needs.
 struct Side<'a> {
     active: &'a Active,
     recording: &'a mut Recording,

@@ -36,7 +36,7 @@ impl<A: Algebra> Clone for TangentArray<A> {
     }
 }
 
-/// A tangent as what the derivative rules compute with.
+/// A tangent in the form that the derivative rules compute with.
 pub(crate) struct Direction<A: Algebra, const MARKED: bool>(A::Array);
 
 impl<A: Algebra, const MARKED: bool> Clone for Direction<A, MARKED> {

@@ -26,7 +26,7 @@ const SMALL: u128 = 64 << 20;
 ///
 /// # Errors
 ///
-/// When it has fewer, or when they can't be counted by an `isize`, which is what addresses allow.
+/// When it has fewer, or when their number exceeds `isize`, the limit of addresses.
 pub(crate) fn admit(bytes: u128) -> Result<(), TooLarge> {
     if bytes <= SMALL {
         return Ok(());

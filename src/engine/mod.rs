@@ -1,4 +1,4 @@
-//! Engines: what runs loop nests.
+//! Engines, which run loop nests.
 
 mod arguments;
 pub(crate) mod arrays;

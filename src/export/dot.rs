@@ -60,7 +60,7 @@ fn numbered(kind: &str, count: usize) -> impl Iterator<Item = String> {
     (0..count).map(move |at| format!("{kind} {at}"))
 }
 
-/// The bodies of an operation, with what they are, in the order of [`Op::bodies`].
+/// The bodies of an operation, with their roles, in the order of [`Op::bodies`].
 fn nested(op: &Op) -> Vec<(String, Roles)> {
     match op {
         Op::Scan(scan) => {
@@ -125,7 +125,7 @@ fn quoted(text: &str) -> String {
             '"' => quoted.push_str("\\\""),
             '\\' => quoted.push_str("\\\\"),
             '\n' => quoted.push_str("\\n"),
-            // No text of a graph holds a NUL, and what else controls a screen is seen on none.
+            // No text of a graph holds a NUL, and other control characters are invisible.
             control if control.is_control() => quoted.push(char::REPLACEMENT_CHARACTER),
             other => quoted.push(other),
         }

@@ -11,7 +11,7 @@ use crate::tensor::{Float, Matrix, Rank, Scalar, Tensor, Vector, build};
 pub fn softmax_cross_entropy<A: Algebra, E: Float>(scores: &Matrix<A, E>, labels: &Vector<A, i64>) -> Scalar<A, E> {
     let _place = ReportedAt::caller();
     let shifted = scores - scores.max_axis(1).insert_axis(1).stop_gradient();
-    // The right scores are read before anything is subtracted: a read that may fall outside is 0 as it is.
+    // The right scores are read before anything is subtracted: a read that falls outside is 0 by itself.
     let right = build(labels.len(), |sample| shifted.at((&sample, labels.at(&sample))));
     (shifted.exp().sum_axis(1).ln() - right).mean()
 }

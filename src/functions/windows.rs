@@ -11,7 +11,7 @@ use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::tensor::{Float, Number, Rank, Tensor, Tensor3, Tensor4, Tensor5};
 use smallvec::SmallVec;
 
-/// How windows move over `D` axes: by how much, over how many zeros on either side, and how far apart what they read is.
+/// How windows move over `D` axes: the stride, the zeros on either side, and the distance between reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window<const D: usize> {
     /// From one window to the next; not 0.

@@ -42,7 +42,7 @@ pub struct Rewriter<'a> {
     pub generics: &'a HashSet<String>,
     /// The names of trees in the signature.
     pub trees: &'a HashSet<String>,
-    /// Whether float literals take the type of what they stand beside.
+    /// Whether float literals take the type of the other operand.
     pub floats: bool,
     pub errors: Vec<Error>,
 }
@@ -214,7 +214,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Retypes what a body mentions, whose algebra the compiler finds.
+    /// Retypes the types mentioned in a body; the compiler infers their algebra.
     fn retyping(&mut self, retype: impl FnOnce(&Retyping) -> syn::Result<()>) {
         let any = quote::quote!(_);
         let retyping =
@@ -270,7 +270,7 @@ impl Rewriter<'_> {
         Some(parse(quote_spanned!(span=> (&&::deltaray::tensor::attribute::Owned(&#name)).owned())))
     }
 
-    /// A field, or what a reference refers to.
+    /// A field, or a dereferenced value.
     fn part(&mut self, expression: &mut Expr, position: Position, is_kept: bool) {
         let span = expression.span();
         match position {

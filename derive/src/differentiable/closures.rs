@@ -1,4 +1,4 @@
-//! Calls and closures: which closures the library runs, and what those may not do.
+//! Calls and closures: the closures that the library runs, and their restrictions.
 
 use super::body::{Position, Rewriter, parse};
 use super::effects::changes_of_closure;
@@ -94,7 +94,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Reports what closures that the library runs change outside of them.
+    /// Reports outside variables that are changed by closures which the library runs.
     pub fn check_closures(&mut self, name: &str, arguments: &Punctuated<Expr, Token![,]>) {
         let Some(reason) = reason(name) else { return };
         for argument in arguments {
@@ -196,7 +196,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Declares what a pattern binds inside of a closure.
+    /// Declares the bindings of a pattern inside of a closure.
     pub fn bound_by(patterns: &Punctuated<Pat, Token![,]>) -> Vec<String> {
         patterns.iter().flat_map(bindings).map(|(name, _)| name.to_string()).collect()
     }

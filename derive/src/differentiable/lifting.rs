@@ -1,4 +1,4 @@
-//! Closures of derivatives: what they use from outside enters by `lift`. Closures that are kept own handles on it.
+//! Closures of derivatives: their outside variables enter by `lift`. Closures that are kept own handles on these.
 
 use super::body::{Rewriter, parse};
 use super::scopes::{Declared, used};
@@ -50,8 +50,8 @@ impl VisitMut for Renamed {
 }
 
 impl Rewriter<'_> {
-    /// A call that differentiates a closure: what that uses from outside is lifted before, once the other arguments are
-    /// there, which are of the algebra outside.
+    /// A call that differentiates a closure: its outside variables are lifted before, once the other arguments are there, which
+    /// are of the algebra outside.
     pub fn differentiated(&mut self, expression: &mut Expr, entrance: &str) {
         let Expr::Call(call) = expression else { return };
         let mut arguments = call.args.iter_mut();

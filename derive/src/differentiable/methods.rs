@@ -1,4 +1,4 @@
-//! Methods: what their arguments are for, by their names.
+//! Methods: the roles of their arguments, by the methods' names.
 
 use super::body::{Position, Rewriter, is_literal, is_place, parse};
 use super::closures::of_checkpoints;
@@ -52,7 +52,7 @@ const CHANGING: [&str; 38] = [
     "entry",
 ];
 
-/// Methods of Rust's collections and iterators that keep what they are given.
+/// Methods of Rust's collections and iterators that keep their arguments.
 const KEEPING: [&str; 7] = ["push", "push_back", "push_front", "insert", "fold", "unwrap_or", "replace"];
 
 /// Methods that take literals as operands, and that plain numbers don't have.
@@ -139,7 +139,7 @@ impl Rewriter<'_> {
         self.scopes.pop_later();
     }
 
-    /// The larger or smaller one of with a literal, which takes the type of what the method is called on.
+    /// The larger or smaller one of with a literal, which takes the type of the receiver.
     fn extreme(&mut self, call: &mut syn::ExprMethodCall) {
         self.rewrite(&mut call.receiver, Position::Reference);
         self.literal(&mut call.args[0]);

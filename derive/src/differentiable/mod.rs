@@ -1,4 +1,4 @@
-//! `#[differentiable]`: code of arrays as it is thought, made generic over the algebra.
+//! `#[differentiable]`: plain code of arrays, made generic over the algebra.
 //!
 //! Tokens go one way: [`groups`] opens what macros were given, [`signature`] makes the function generic, [`body`],
 //! [`operators`], [`indices`], [`assignments`], [`plain`], [`statements`], [`closures`] and [`lifting`] rewrite expressions by

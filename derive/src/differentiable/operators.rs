@@ -41,7 +41,7 @@ fn is_integer(literal: &Expr) -> bool {
 }
 
 impl Rewriter<'_> {
-    /// A float literal beside what may be generic over the element type.
+    /// A float literal beside an operand that may be generic over the element type.
     pub fn literal(&self, literal: &mut Expr) {
         if self.floats && is_float(literal) {
             let span = literal.span();

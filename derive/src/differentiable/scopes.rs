@@ -19,14 +19,15 @@ pub enum Declared {
     Mutable,
     /// As the parameter of a closure that is kept in a variable, so that its type may not be known yet.
     Open,
-    /// As a reference, or by what may bind one: a loop, a closure's parameters, or a pattern of `match` or `if let`.
+    /// As a reference, or by a construct that may bind one: a loop, a closure's parameters, or a pattern of `match` or `if
+    /// let`.
     Element,
     /// In any other way.
     Otherwise,
 }
 
 impl Declared {
-    /// By a pattern on what may be a reference, or is none.
+    /// By a pattern on a value that may be a reference or not.
     pub fn by_pattern(refers: bool) -> Declared {
         if refers { Declared::Element } else { Declared::Otherwise }
     }

@@ -328,14 +328,14 @@ impl Rewriter<'_> {
                 names.push(name);
             }
         }
-        // Nothing moves out of what a closure captures.
+        // Nothing can be moved out of a closure's captures.
         let mutable = |name: &Ident| {
             name != "self" && self.scopes.find(name).is_some_and(Declared::is_mutable) && !self.scopes.is_captured(name)
         };
         (!names.is_empty() && names.iter().all(mutable) && sides().all(only_assigns)).then_some(names)
     }
 
-    /// An `if` whose blocks assign: what they assign goes into both, and comes out of the one that is taken.
+    /// An `if` whose blocks assign: the assigned variables go into both blocks, and come out of the one taken.
     fn assigning_choice(&mut self, expression: &mut Expr, carries: &[Ident]) {
         let span = expression.span();
         let Expr::If(ExprIf { cond, then_branch, else_branch, .. }) = expression else { return };

@@ -11,7 +11,7 @@ use syn::{
     parse_quote,
 };
 
-/// Types of Rust that hold what their arguments are.
+/// Types of Rust that hold values of their type arguments.
 const CONTAINERS: [&str; 8] = ["Vec", "Option", "Box", "Rc", "Arc", "Result", "HashMap", "BTreeMap"];
 
 /// Types of Rust without arrays.

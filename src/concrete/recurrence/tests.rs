@@ -102,7 +102,7 @@ fn running_totals_are_those_of_single_steps() {
     }
 }
 
-/// Steps of several operations, with what they are called.
+/// Steps of several operations, with their names.
 fn steps() -> Vec<(&'static str, Step, usize, Vec<DType>)> {
     use Binary::{Add, KeepZero, Max, Mul, Sub};
     vec![

@@ -59,7 +59,7 @@ fn numbers<T: Number>(array: Array) -> Option<Array> {
 }
 
 impl Block {
-    /// Runs what leads from carries to the next carries, one step and place after the other.
+    /// Runs the instructions that lead from carries to the next carries, step by step and place by place.
     pub(super) fn walk<T: Number>(&mut self, plan: &Plan<'_>, state: &mut [Vec<T>]) -> Result<(), OutOfMemory> {
         let (carries, places) = (plan.carries, plan.places);
         let steps: Vec<(usize, &Instruction)> = plan.instructions(Phase::Within).collect();

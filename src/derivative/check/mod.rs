@@ -64,7 +64,7 @@ impl CheckGrad {
 /// A tree of family `F` of plain arrays.
 type Plain<F> = <F as Family>::At<Concrete>;
 
-/// The ways in which a derivative along a direction is found; the last one is what the others are judged by.
+/// The ways in which a derivative along a direction is found; the others are judged by the last one.
 const MODES: [&str; 5] = ["reverse", "forward", "staged reverse", "staged forward", "finite differences"];
 
 /// Up to how many elements of the argument are tried one by one to find where derivatives disagree.
@@ -296,7 +296,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// The largest distance between two derivatives, in units of what is allowed; barely too much where that is unknown.
+    /// The largest distance between two derivatives, in units of the tolerance; slightly more than 1 where it is unknown.
     fn excess(&self) -> f64 {
         match self {
             Outcome::Found(found) => found.excess(),
@@ -336,7 +336,7 @@ impl Found {
         distances.fold(0.0, |largest: f64, distance| if distance.is_nan() { f64::NAN } else { largest.max(distance) })
     }
 
-    /// The largest distance to the finite differences, or between two modes, in units of what is allowed; the largest number
+    /// The largest distance to the finite differences, or between two modes, in units of the tolerance; the largest number
     /// where one is not a number.
     fn excess(&self) -> f64 {
         let Differences { slope, coarse, bend, .. } = self.differences;

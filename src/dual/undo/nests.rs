@@ -1,5 +1,5 @@
-//! Loops and conditionals that change an array by writes: what they leave in addition, and the loop or conditional that takes
-//! the writes back.
+//! Loops and conditionals that change an array by writes: the values that they leave in addition, and the loop or conditional
+//! that takes the writes back.
 
 use super::chain::Chain;
 use super::{Nested, Undone, hold};

@@ -39,7 +39,7 @@ struct Assembler<'a> {
     isa: Instructions,
     nest: &'a Nest,
     layout: Layout,
-    /// The level of each value, one more than the innermost loop that moves it: 0 for what no loop moves.
+    /// The level of each value, one more than the innermost loop that moves it: 0 for values that no loop moves.
     levels: Vec<usize>,
     /// Whether the vector axis moves each value.
     runs: Vec<bool>,
@@ -52,9 +52,9 @@ struct Assembler<'a> {
     constants: Vec<u64>,
     constant_slots: TermMap<u64, Slot>,
     buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), Slot>,
-    /// The buffers of which every chunk has a part, and the positions of these.
+    /// The buffers that are split among chunks, and their positions.
     partials: TermMap<u32, u32>,
-    /// Free registers of a tile, by level: what an outer loop computes stays while inner ones run.
+    /// Free registers of a tile, by level: values of an outer loop stay while inner ones run.
     free: Vec<Vec<Slot>>,
     /// Slots of tile registers by their number; offsets are known when the tile's size is.
     tile_registers: Vec<Slot>,
@@ -416,7 +416,7 @@ impl Assembler<'_> {
         self.places[id as usize] = Some(slot);
     }
 
-    /// A value as an instruction for a tile takes it where it must be a run: what the vector axis does not move is repeated.
+    /// A value in the form of a run for a tile's instruction: values that the vector axis does not move are repeated.
     fn as_run(&mut self, id: ValueId, (level, is_run): (usize, bool), dtype: DType) -> Slot {
         let a = self.place(id);
         if self.operand(id, is_run) == Operand::Run {
@@ -443,7 +443,7 @@ impl Assembler<'_> {
     fn finish(mut self) -> Code {
         let count = self.tile_registers.len();
         let vector = self.layout.extents[self.layout.vector];
-        // Where loops run inside of tiles, what these touch should stay in the cache too.
+        // If loops run inside of tiles, the memory that these touch should stay in the cache too.
         let touched: usize = match self.layout.vector + 1 < self.depth() {
             true => self.moves[self.layout.vector].iter().map(|&(_, stride)| stride.unsigned_abs().min(TOUCHED)).sum(),
             false => 0,

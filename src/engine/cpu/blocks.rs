@@ -71,7 +71,7 @@ impl CompiledBlocks {
         let continued: Vec<_> = continued.collect();
         let bytes: usize = continued.iter().map(|&(_, id, _)| types[id as usize].size() * width(id)).sum();
         let most = if continued.is_empty() { CHUNKS } else { PARTIAL_CHUNKS.min(PARTIAL_BYTES / bytes.max(1)) };
-        // Results of a chunk's own are worth it where they are little beside what the chunk goes through.
+        // Separate results per chunk pay where they are small relative to the memory that the chunk goes through.
         let count = blocks.extent.div_ceil(blocks.rows);
         let strides = blocks.arguments.iter().map(|&(id, stride)| stride * width(id));
         let strides = strides.chain(blocks.results.iter().map(|&(id, stride, _)| stride * width(id)));
@@ -131,8 +131,8 @@ impl CompiledBlocks {
     ///
     /// # Safety
     ///
-    /// As [`Machine::run`], of the procedure that the blocks are a step of; `partials` has room for what chunks have for
-    /// themselves, and `slots` are of these blocks.
+    /// As [`Machine::run`], of the procedure that the blocks are a step of; `partials` has room for the results that chunks
+    /// have for themselves, and `slots` are of these blocks.
     pub(super) unsafe fn run(
         &self,
         isa: Instructions,

@@ -155,7 +155,7 @@ pub(super) struct Axis {
     pub(super) edges: Box<[Edge]>,
 }
 
-/// A bound of a loop that is known where the loop begins: an `i64` plus an offset, minus what outer loops add.
+/// A bound of a loop that is known where the loop begins: an `i64` plus an offset, minus the terms of outer loops.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     /// Whether the steps are below it, or at least it.

@@ -1,4 +1,4 @@
-//! Elements by pointer, without what builds with debug assertions look for.
+//! Elements by pointer, without the checks of builds with debug assertions.
 //!
 //! There `*pointer`, `pointer.read()`, `pointer.add(n)` and their relatives look each time whether a pointer is null, aligned and
 //! inside of memory. In innermost loops that takes longer than the work itself and leaves no vectors. References are not looked

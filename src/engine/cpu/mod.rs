@@ -225,7 +225,8 @@ impl Program {
         Report { kernels, memory: self.memory(), interface }
     }
 
-    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
+    /// Bytes of memory that a run takes in addition to its arguments and results, and to the values that loops keep of their
+    /// steps.
     pub fn memory(&self) -> usize {
         self.machine.total_memory(self.threads.count())
     }

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 /// The loops of a nest in the order in which they run.
 ///
 /// The vector axis, along which instructions run, is cut into tiles. Loops that stand behind it run for each tile, so that
-/// what they do not move is computed once for the tile, and stays in the first-level cache.
+/// values that they do not move are computed once for the tile, and stays in the first-level cache.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The extents, outermost first; at least one.
@@ -278,7 +278,7 @@ impl Choice<'_> {
         self.nest.stores.iter().any(combines)
     }
 
-    /// Whether a smallest tile's elements of all accesses, with what lies between them, stay in the first-level cache.
+    /// Whether a smallest tile's elements of all accesses, with the memory between them, stay in the first-level cache.
     fn stays_near(&self, order: &Order) -> bool {
         let span = |at: &&Affine| match at.coefficients[order.vector.0].unsigned_abs() {
             0 | 1 => 0,

@@ -33,7 +33,7 @@ pub(super) struct CompiledProduct {
     dtype: DType,
     batches: usize,
     sizes: [usize; 3],
-    /// Whether the products are added to what the result has.
+    /// Whether the products are added to the result's elements.
     continues: bool,
     operands: [Layout; 3],
     /// The role whose positions chunks share.

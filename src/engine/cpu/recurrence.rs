@@ -56,7 +56,7 @@ struct Step {
 enum Sequential {
     /// One or two operations on the one carry, each with another operand; the registers of their results.
     Chain { run: Chain, others: [Place; 2], results: [usize; 2] },
-    /// Instructions, and what some of their registers hold when a block begins.
+    /// Instructions, and the contents of some of their registers when a block begins.
     Scalars(Scalars, Vec<(Number, Begin)>),
 }
 
@@ -325,8 +325,8 @@ impl Compiler<'_> {
         (place, self.dtype(operand).bytes())
     }
 
-    /// The kernel for a step of the recurrence; `None` for what kernels do not take, one number for a whole block in a place
-    /// where they want a run.
+    /// The kernel for a step of the recurrence; `None` for operands that kernels do not take, one number for a whole block in a
+    /// place where they want a run.
     fn step(&mut self, at: usize) -> Option<Step> {
         let instruction = &self.recurrence.steps[at];
         let operands = instruction.operands.clone();
@@ -350,7 +350,7 @@ impl Compiler<'_> {
         Some(Step { run, result: self.scan.scan.carries + at, operands: places })
     }
 
-    /// The sequential part as instructions, which write what somebody else reads.
+    /// The sequential part as instructions, which write the values that others read.
     fn scalars(&mut self, depends: &[bool], leads: &[bool], read: &[Register]) -> Option<Sequential> {
         let (carries, recurrence) = (self.scan.scan.carries, self.recurrence);
         let mut builder = Builder::new(self.isa);

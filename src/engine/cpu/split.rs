@@ -1,7 +1,7 @@
 //! Nests in parallel: chunks of the outermost loop.
 //!
-//! Into how many chunks a nest is cut depends on the nest alone and not on the number of threads, and what chunks sum up
-//! by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
+//! The number of chunks that a nest is cut into depends on the nest alone and not on the number of threads, and the sums of
+//! chunks by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
 
 use super::order::{Layout, Wrapped};
 use super::vector::{self, Instructions, Operand};

@@ -1,4 +1,4 @@
-//! The steps of machines, and what each has for itself in the memory of a run.
+//! The steps of machines, and the memory of each in a run.
 
 use super::assemble::assemble;
 use super::blocks::{self, CompiledBlocks};
@@ -144,7 +144,7 @@ impl Compiled {
         }))
     }
 
-    /// A step that runs machines, made in a function of its own: the frames of what recurses into machines stay small.
+    /// A step that runs machines, made in a function of its own: functions that recurse into machines keep small frames.
     fn boxed<T>(of: fn(Box<T>) -> Compiled, inner: Box<T>) -> Box<Compiled> {
         Box::new(of(inner))
     }
@@ -159,7 +159,7 @@ impl Compiled {
         }
     }
 
-    /// Sets what stays of a nest's table.
+    /// Sets the constant part of a nest's table.
     pub(super) fn begin(&self, pointers: &mut [*mut u8], scratch: &mut Scratch, bases: &[*mut u8]) {
         if let Compiled::Nest { fills, code, table: Some(table) } = self {
             table.begin(code, fills, pointers, scratch, bases);

@@ -225,7 +225,7 @@ impl CompiledSweeps {
     ///
     /// # Safety
     ///
-    /// As [`CompiledSweeps::run`]; what other sweeps alone read need not be there yet.
+    /// As [`CompiledSweeps::run`]; arrays that only other sweeps read need not be there yet.
     pub(super) unsafe fn begin(
         &self,
         space: &mut SweepsSpace,

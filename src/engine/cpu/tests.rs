@@ -104,7 +104,7 @@ fn carries_that_are_outputs_are_those_before_each_step() {
         let half = step.add(Op::Constant(Array::full(&[n], Value::F64(0.5))), &[]);
         let product = step.add(Op::Binary(Binary::Mul), &[0, half]);
         let sum = step.add(Op::Binary(Binary::Add), &[product, 2]);
-        // The second carry gets what the first was.
+        // The second carry gets the old value of the first.
         let body = Arc::new(step.finish(&[sum, 0, 0, 1, 0]));
         let inputs = Type::new(DType::F64, &[length, n]);
         let mut graph: Graph = Graph::new(&[row.clone(), row.clone(), inputs], 0);
@@ -126,7 +126,7 @@ fn carries_that_are_outputs_are_those_before_each_step() {
 
 #[test]
 fn small_matrices_are_laid_out_with_their_batch_innermost() {
-    // Powers of 100 matrices of four rows and columns, and of one, which stays as it is.
+    // Powers of 100 matrices of four rows and columns, and of one, which stays the same.
     let layout = |batch: usize| {
         let matrices = Type::new(DType::F64, &[batch, 4, 4]);
         let mut graph: Graph = Graph::new(&[matrices], 0);
@@ -139,7 +139,7 @@ fn small_matrices_are_laid_out_with_their_batch_innermost() {
         let own = laid_out.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
         own.map(|buffer| buffer.ty.shape.to_vec()).collect::<Vec<Vec<usize>>>()
     };
-    // Results are what the program says.
+    // Results are those of the program.
     assert_eq!(layout(100), [vec![16, 100], vec![16, 100], vec![100, 4, 4]]);
     assert_eq!(layout(1), [[1, 4, 4]; 3]);
 }
@@ -208,7 +208,7 @@ fn loops_run_the_steps_that_plain_arrays_run() {
     }
 }
 
-/// As [`go`], where the second sweep begins with what a loop of the first one's steps has ended with, and that is a result too.
+/// As [`go`], where the second sweep begins with the last state of a loop over the first one's steps, which is a result too.
 fn go_on(sweeps: &Sweeps, start: &Array) -> (Vec<Array>, Counts) {
     let first = &sweeps.sweeps[0];
     let alone = Sweep {

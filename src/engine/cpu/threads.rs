@@ -1,4 +1,4 @@
-//! Threads, and what each of them has for itself.
+//! Threads, and each thread's own memory.
 
 use super::code::Scratch;
 use super::machine::Machine;
@@ -111,7 +111,7 @@ impl Worker {
         self.helpers.len().max(1)
     }
 
-    /// Calls a function for every chunk, with the number of the thread and what that has: in turn, or on several threads.
+    /// Calls a function for every chunk, with the thread's number and memory: in turn, or on several threads.
     pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, usize, &mut Own) + Sync) {
         let Worker { threads, own, helpers } = self;
         match threads.team() {

@@ -25,9 +25,9 @@ pub(super) struct Ahead {
     first: usize,
     /// For each of them, and maybe one more, whether there is such a step.
     holds: Vec<bool>,
-    /// The places of what each of them carries on.
+    /// The places of each step's next carries.
     states: SmallVec<[usize; AHEAD]>,
-    /// Whether what they keep is on the tape, which then had memory for this step first.
+    /// Whether their kept values are on the tape, which had memory for this step first in that case.
     keeps: bool,
     pub(super) from: usize,
     /// How many steps were run at a time the last time.
@@ -46,7 +46,7 @@ impl Ahead {
         self.holds.get(step.checked_sub(self.first)?).copied()
     }
 
-    /// Where what a step carries on is, if the step was run.
+    /// The place of a step's next carries, if the step was run.
     pub(super) fn state(&self, step: usize, keeps: bool) -> Option<usize> {
         if keeps != self.keeps {
             return None;

@@ -26,7 +26,7 @@ pub(super) fn folder() -> Option<PathBuf> {
 
 /// A folder of compiled programs: those that were used longest ago are removed when they become too many.
 ///
-/// Nothing here fails: what can't be read is not there, and what can't be written is not kept.
+/// Nothing here fails: an unreadable file counts as absent, and a file that can't be written is not kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Cache {
     folder: PathBuf,
@@ -50,7 +50,8 @@ fn contents(key: &str, program: &[u8]) -> Vec<u8> {
 fn program(file: &[u8], key: &str) -> Option<Vec<u8>> {
     let start = BEGINNING.len() + 3 * size_of::<u64>() + key.len();
     let program = file.get(start..)?;
-    // The key is all of what the program depends on, so that one of another key with the same hash is never taken.
+    // The key contains everything that the program depends on, so that a program with another key but the same hash is never
+    // taken.
     (file[..start] == contents(key, program)[..start]).then(|| program.to_vec())
 }
 

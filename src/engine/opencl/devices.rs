@@ -39,7 +39,7 @@ pub(super) struct Limits {
     pub(super) units: usize,
     /// Bytes of all operands of a kernel together.
     pub(super) parameters: usize,
-    /// The most work items of a launch: what its addresses count.
+    /// The most work items of a launch, by the width of its addresses.
     pub(super) items: usize,
     /// Whether elements of eight bytes are exchanged atomically.
     pub(super) has_long_atomics: bool,
@@ -53,7 +53,7 @@ pub(super) struct Limits {
     pub(super) least_steps: usize,
     /// The most elements that a step of a loop may compute for the loop to run on a single work item.
     pub(super) single_item: usize,
-    /// Whether the same sums are to be the same numbers in every run.
+    /// Whether the same sums must be the same numbers in every run.
     pub(super) is_deterministic: bool,
     /// The build options of sources that use subgroups, where the device has these and a language for them.
     pub(super) subgroups: Option<&'static str>,
@@ -169,7 +169,7 @@ impl fmt::Display for Device {
 ///
 /// # Errors
 ///
-/// When a driver does not say what its devices are.
+/// When a driver does not describe its devices.
 pub fn devices() -> crate::error::Result<Vec<Device>> {
     Ok(all().map_err(|problem| problem.error("OpenCL", "devices", None))?.to_vec())
 }
@@ -279,7 +279,7 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
     let along = id.first_number(CL_DEVICE_MAX_WORK_ITEM_SIZES).map_or(1, |along| along as usize);
     let local_memory = number(CL_DEVICE_LOCAL_MEM_SIZE, 0);
     let limits = Limits {
-        // Where a device does not say, what the standard asks of all is taken.
+        // If a device does not say, the standard's minimum is taken.
         group: number(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1).min(along).max(1),
         local: local_memory.saturating_sub(OF_DRIVERS),
         units: number(CL_DEVICE_MAX_COMPUTE_UNITS, 1).max(1),

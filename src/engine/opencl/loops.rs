@@ -76,7 +76,7 @@ pub(super) struct Running<'a, 'k> {
     pub(super) taped: usize,
 }
 
-/// Where what a sweep carries is.
+/// The place of a sweep's carries.
 pub(super) fn carried<'v>(turns: &'v [Turns], state: Option<usize>, starts: &[View<'v>]) -> Views<'v> {
     match state {
         Some(place) => turns.iter().map(|turn| turn.view(place)).collect(),
@@ -103,7 +103,7 @@ impl<'a, 'k> Running<'a, 'k> {
         }
     }
 
-    /// Has so many places for what a sweep carries, which take turns.
+    /// Sets how many places of a sweep's carries alternate.
     pub(super) fn has_places(&mut self, sweep: usize, places: usize) -> Outcome<()> {
         let space = &mut self.space.sweeps[sweep];
         space.places = space.places.max(places).max(2);
@@ -156,7 +156,7 @@ impl<'a, 'k> Running<'a, 'k> {
         self.launcher.run(&self.inside.bodies[sweep], space, &given, &taken)
     }
 
-    /// Has what a step has kept on the tape where it belongs, since that has memory for other steps now.
+    /// Moves a step's kept values to their place on the tape, which has memory for other steps now.
     fn move_kept(&mut self, step: usize, from: usize) -> Outcome<()> {
         let (shared, to) = (self.launcher.shared, step - self.from);
         for keep in self.space.sweeps[0].keeps.iter_mut().filter(|keep| keep.is_read) {
@@ -167,13 +167,13 @@ impl<'a, 'k> Running<'a, 'k> {
         Ok(())
     }
 
-    /// Bytes of what a sweep keeps of a step.
+    /// Bytes that a sweep keeps of a step.
     pub(super) fn kept_bytes(&self, sweep: usize) -> usize {
         let read = self.space.sweeps[sweep].keeps.iter().filter(|keep| keep.is_read);
         read.map(|keep| keep.tape.bytes()).fold(0, usize::saturating_add)
     }
 
-    /// Bytes of what a sweep carries.
+    /// Bytes of a sweep's carries.
     pub(super) fn state_bytes(&self, sweep: usize) -> usize {
         self.space.sweeps[sweep].turns.iter().map(|turn| turn.records.bytes()).fold(0, usize::saturating_add)
     }

@@ -265,7 +265,7 @@ impl Shared {
 
     /// Gives all memory back that no array is in.
     fn release(&self) -> Outcome<()> {
-        // Drivers keep memory until what reads and writes it is done.
+        // Drivers keep memory until the commands that use it are done.
         self.common.queues.finish()?;
         self.queue.finish()?;
         self.common.pools().for_each(|pool| pool.clear());

@@ -294,8 +294,8 @@ impl Program {
         self.shared.common.taken.load(Ordering::Relaxed)
     }
 
-    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps and of those
-    /// that they run ahead.
+    /// Bytes of memory that a run takes in addition to its arguments and results, and to the values that loops keep of their
+    /// steps and of those that they run ahead.
     pub fn memory(&self) -> usize {
         usize::try_from(report::memory(&self.code)).unwrap_or(usize::MAX)
     }

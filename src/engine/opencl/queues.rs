@@ -69,7 +69,7 @@ impl Work {
         self.is_upload &= self.written.as_ref().is_none_or(|written| !Arc::ptr_eq(written, upload));
     }
 
-    /// From now on a run is what uses it last, and what writes it too if it is a result.
+    /// Records a run as the last user, and as the writer too if it is a result.
     pub(super) fn set_run(&mut self, run: &Arc<Event>, is_result: bool) {
         self.used = Some(run.clone());
         if is_result {

@@ -1,4 +1,4 @@
-//! Arrays of one type by their number, in few allocations: tapes, stored states, and the places of what loops carry.
+//! Arrays of one type by their number, in few allocations: tapes, stored states, and the places of carries.
 
 use super::failure::Outcome;
 use super::memory::{Place, View};

@@ -9,7 +9,7 @@ use crate::kernel::{Procedure, Step};
 use crate::shape::{DType, Type};
 use crate::term::Steps;
 
-/// Bytes of a run's memory beside arguments and results, and beside what loops keep of their steps.
+/// Bytes of a run's memory in addition to arguments and results, and to the values that loops keep of their steps.
 pub(super) fn memory(code: &Code) -> u128 {
     let of = |ty: &Type| bytes(ty.dtype, ty.size());
     let slots = code.slots.iter().map(|slot| bytes(slot.dtype, slot.count));

@@ -1,4 +1,4 @@
-//! How long what a program launched took.
+//! The times of a program's launches.
 
 use super::driver::Event;
 use super::failure::Outcome;

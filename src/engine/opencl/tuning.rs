@@ -48,7 +48,7 @@ impl fmt::Display for ProductKernel {
     }
 }
 
-/// Reads what [`Display`](fmt::Display) writes.
+/// Reads the output of [`Display`](fmt::Display).
 impl FromStr for ProductKernel {
     type Err = String;
 

@@ -111,7 +111,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// The lines that compute what a line of another stage computes: the first parameter is `own`'s stage.
+    /// The lines that compute the same as a line of another stage: the first parameter is `own`'s stage.
     fn find(&self, from: &Seen, own: &Known) -> Vec<usize> {
         let mut found: Vec<usize> =
             own.parameter.and_then(|at| self.parameters.get(&at)).copied().into_iter().collect();

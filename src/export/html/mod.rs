@@ -22,8 +22,8 @@ use std::panic::Location;
 /// that run. Each node is a line in the [language of printed programs](crate::guide::printed_programs), with its type, its
 /// floating-point operations and its bytes. Who selects a node sees the nodes of the other stages that compute the same.
 ///
-/// Nodes are matched by what they compute at a point that is chosen at random; of programs that would take too long for
-/// that, by how they are computed. See [the guide](crate::guide::pages).
+/// Nodes are matched by their values at a random point; of programs that would take too long for that, by how they are
+/// computed. See [the guide](crate::guide::pages).
 ///
 /// ```
 /// use deltaray::export;

@@ -87,7 +87,7 @@ fn counted(count: f64, thing: &str) -> String {
     format!("{} {thing}{}", number(count), if count == 1.0 { "" } else { "s" })
 }
 
-/// The whole page: what the program is called, its first line, and its stages.
+/// The whole page: the program's name, its first line, and its stages.
 pub(super) fn page(title: &str, head: &str, stages: &[Stage]) -> String {
     let mut text = String::new();
     let title = escaped(title);

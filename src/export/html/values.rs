@@ -97,7 +97,7 @@ impl Fingerprint {
         self.magnitude += first.abs().max(second.abs());
     }
 
-    /// By what fingerprints of one type are put in order.
+    /// The sort key of fingerprints of one type.
     pub(super) fn key(&self) -> f64 {
         self.sums[0]
     }

@@ -21,7 +21,7 @@ pub(super) fn encode(bytes: impl IntoIterator<Item = u8>) -> String {
     text
 }
 
-/// The bytes of a text, if it is what [`encode`] makes of them.
+/// The bytes of a text, if [`encode`] gives this text for them.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let letters = text.as_bytes();
     if !letters.len().is_multiple_of(4) {

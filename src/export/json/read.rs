@@ -55,7 +55,7 @@ pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Progr
     let read = |reader: &mut Reader| {
         reader.constants(constants).within("constants")?;
         let body = reader.body::<X>(body).within("body")?;
-        // Whatever a document says, what leaves here is well formed.
+        // Whatever a document says, the result here is well formed.
         body.validate().within("body")?;
         if parameters.len() > body.arity() {
             return problem("more names than parameters").within("parameters");

@@ -39,9 +39,9 @@ pub struct CSource {
 }
 
 impl CSource {
-    /// A program of which some results, by their positions, are the entries of sparse matrices of a pattern, one array for
-    /// each: what `NAME_sparsity_out` says. As all matrices, these are described as their transposes, so that entries are in
-    /// the order of CasADi's, and column by column there is row by row here.
+    /// A program some of whose results, by position, are the entries of sparse matrices, one array and one pattern for each:
+    /// `NAME_sparsity_out` describes them. As all matrices, these are described as their transposes, so that entries are in the
+    /// order of CasADi's, and column by column there is row by row here.
     ///
     /// ```
     /// use deltaray::export::CSource;

@@ -19,7 +19,7 @@ pub(super) struct CInterface<'p> {
     pub(super) arrays: String,
     /// The function that takes pointers to pointers.
     general: String,
-    /// The functions that say what these take.
+    /// The functions that describe the arguments of these.
     queries: [String; 9],
 }
 
@@ -140,7 +140,7 @@ impl<'p> CInterface<'p> {
         self.queries(source, patterns, [behind[1], behind[0]]);
     }
 
-    /// The functions that say what a function takes and results in.
+    /// The functions that describe a function's arguments and results.
     fn queries(&self, source: &mut Text, patterns: &[(usize, &Pattern)], [sz_iw, sz_w]: [usize; 2]) {
         let mut one = |head: &String, lines: &[String]| {
             source.open(head);

@@ -1,4 +1,4 @@
-//! Programs as source in languages with loops: Rust, C, and OpenCL C: files around what [`source`](crate::source) writes.
+//! Programs as source in languages with loops: Rust, C, and OpenCL C: files around the output of [`source`](crate::source).
 
 mod c_file;
 mod c_interface;

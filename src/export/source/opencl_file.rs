@@ -1,4 +1,4 @@
-//! A program as OpenCL C, and a plan of what a host launches.
+//! A program as OpenCL C, and the launch plan for a host.
 
 use super::file_names::FileNames;
 use super::{check_sizes, lowered, words};

@@ -74,7 +74,8 @@ const LIBRARY: &str = "
     fcntl ioctl lseek
 ";
 
-/// Functions of complex numbers, and what systems have beside C's mathematical library, all for three types each.
+/// Functions of complex numbers, and functions that systems have in addition to C's mathematical library, all for three types
+/// each.
 const MORE_MATHEMATICS: &str = "
     cacos casin catan ccos csin ctan cacosh casinh catanh ccosh csinh ctanh cexp clog clog10 cabs cpow csqrt
     carg cimag conj cproj creal

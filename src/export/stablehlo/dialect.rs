@@ -1,4 +1,4 @@
-//! The operations of StableHLO: one method for each, which knows how it is written and what type results.
+//! The operations of StableHLO: one method for each, which knows its syntax and its result type.
 
 use super::writer::{Handle, Writer, dense, list, names, tensor, types};
 use crate::algebra::Reduction;
@@ -134,7 +134,7 @@ impl Writer {
         self.define(ty, &text)
     }
 
-    /// Conversion of the element type; what becomes of numbers that don't fit is up to whoever runs it.
+    /// Conversion of the element type; the results for numbers that don't fit are up to the consumer.
     pub(super) fn convert(&mut self, a: &Handle, dtype: DType) -> Handle {
         if a.ty.dtype == dtype {
             return a.clone();

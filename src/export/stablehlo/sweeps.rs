@@ -160,7 +160,7 @@ impl Open<'_> {
         [values, &self.captures].concat()
     }
 
-    /// Whether later sweeps read what a sweep keeps.
+    /// Whether later sweeps read a sweep's kept values.
     fn is_run_again(&self, sweep: usize) -> bool {
         self.sweeps.sweeps[sweep + 1..].iter().any(|later| later.reads.iter().any(|&(from, _)| from == sweep))
     }

@@ -51,7 +51,7 @@ fn columns(map: &AffineMap) -> Option<Vec<Option<usize>>> {
         }
         columns.push(column);
     }
-    // An axis of which one position is read may stay, where the result has an axis of length 1 for it in this order.
+    // An axis with a single read position may stay, where the result has an axis of length 1 for it in this order.
     let mut next = 0;
     for column in &mut columns {
         match column {
@@ -154,7 +154,7 @@ pub(super) fn accumulate(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Re
     Ok(writer.pad(&block, &zeros.collect::<Vec<_>>()))
 }
 
-/// A target with what [`accumulate`] results in added to it: where the target is, if that is one block.
+/// A target with the result of [`accumulate`] added to it: in place, if that is one block.
 pub(super) fn accumulate_onto(writer: &mut Writer, target: &Handle, a: &Handle, map: &AffineMap) -> Result<Handle> {
     if let Lines::Separate(lines) = lines(map)
         && lines.iter().all(|line| step_within(line) == 1)

@@ -1,11 +1,11 @@
-//! Lets, and what a body results in.
+//! Lets, and the results of a body.
 
 use super::reader::{Form, Read, Reader};
 use super::tokens::{Kind, Problem};
 use crate::term::{NodeId, Op};
 
 impl<'t, X: Form> Reader<'t, X> {
-    /// Lets, and what they are for, on lines of their own.
+    /// Lets, each followed by the expression that uses it, on lines of their own.
     pub(super) fn block(&mut self) -> Read<Vec<NodeId>> {
         self.kind(Kind::Newline, "the end of the line")?;
         self.kind(Kind::Indent, "a line further to the right")?;

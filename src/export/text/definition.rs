@@ -242,7 +242,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.add(Op::Sweeps(Arc::new(Sweeps { steps, sweeps, reverse, checkpoints })), &args, place)
     }
 
-    /// `0.1`: of what sweep 0 keeps.
+    /// `0.1`: a value that sweep 0 keeps.
     fn kept(&mut self) -> Read<(usize, usize)> {
         let kept = self.peek().split_once('.').filter(|_| self.token().kind == Kind::Number);
         match kept.and_then(|(sweep, kept)| Some((sweep.parse().ok()?, kept.parse().ok()?))) {

@@ -91,7 +91,7 @@ impl<'t, X: Form> Reader<'t, X> {
         &self.types(node)[0]
     }
 
-    /// Reads a body of these parameters. `captures` are what siblings that were read before refer to.
+    /// Reads a body of these parameters. `captures` are the nodes that earlier siblings refer to.
     pub(super) fn body(
         &mut self,
         parameters: Vec<Parameter<'t>>,

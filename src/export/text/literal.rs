@@ -171,7 +171,7 @@ impl<'t, X: Form> Reader<'t, X> {
         }
     }
 
-    /// A list of numbers as an array of what its first number is.
+    /// A list of numbers as an array of the type of its first number.
     pub(super) fn listed(&mut self) -> Read<Array> {
         let (shape, elements) = self.elements(None)?;
         Ok(array(&shape, &elements))

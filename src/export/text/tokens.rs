@@ -117,7 +117,7 @@ fn number(rest: &str) -> usize {
             end += 1 + sign + exponent;
         }
     }
-    // An ending, or what doesn't belong to a number, which is reported with it.
+    // An ending, or characters that don't belong to a number, which are reported with it.
     end + rest[end..].find(|character| !continues_word(character)).unwrap_or(rest.len() - end)
 }
 

@@ -145,7 +145,7 @@ impl<'t, X: Form> Reader<'t, X> {
         })
     }
 
-    /// A view's word and what stands in brackets behind it.
+    /// A view's word and the attributes in brackets after it.
     pub(super) fn view_head(&mut self, word: &str) -> Read<Head> {
         Ok(match word {
             "transpose" => Head::Transpose(self.axes()?),
@@ -216,7 +216,7 @@ impl<'t, X: Form> Reader<'t, X> {
             true => Ok(axis),
             false => Err(Problem::new(format!("there is no axis {axis} in shape {source:?}"), place)),
         };
-        // Every axis as it is, to begin with.
+        // Every axis unchanged, to begin with.
         let mut result = Shape::from_slice(source);
         let mut rows: Vec<Row> = (0..source.len()).map(|axis| (Some(axis), 1, 0)).collect();
         match head {

@@ -121,7 +121,7 @@ impl Assembler<'_> {
         part
     }
 
-    /// Reads with guards that are only summed, element by element: where the guards do not hold, a sum stays as it is. Their
+    /// Reads with guards that are only summed, element by element: where the guards do not hold, a sum does not change. Their
     /// elements are not copied between zeros for that.
     pub(super) fn guarded_sums(&self, uses: &[u32]) -> HashSet<ValueId> {
         let is_summed = |store: &&Store| {

@@ -5,14 +5,13 @@ use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Binary;
 use crate::shape::DType;
 
-/// Runs a chain over a block: the state; two other operands, and places for the old states and for what each operation
-/// results in, each with its step, 0 or 1; the numbers of steps and of places, each of which has a state; whether the steps go
-/// downwards.
+/// Runs a chain over a block: the state; two other operands, and places for the old states and for each operation's results,
+/// each with its step, 0 or 1; the numbers of steps and of places, each of which has a state; whether the steps go downwards.
 pub(super) type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], [usize; 2], bool);
 
 /// The effect of a link of a chain on the state, as in the operation table.
 trait Link {
-    /// Whether the state stays as it is.
+    /// Whether the state does not change.
     const IS_NOTHING: bool = false;
     fn of<T: Scalar>(state: T, other: T) -> T;
 }

@@ -1,4 +1,4 @@
-//! Registers that get what others hold, all at once.
+//! Simultaneous assignment of registers to registers.
 
 use super::instruction::{Instruction, Op, Register};
 use crate::term::hash::TermMap;
@@ -31,7 +31,7 @@ impl Block {
         Block { instructions, gone, end, writers, readers }
     }
 
-    /// The instruction that computes what a register holds.
+    /// The instruction that computes the value of a register.
     fn made(&self, register: Register) -> Option<usize> {
         self.writers.get(&register).copied().filter(|&at| self.instructions[at].op != Op::Count)
     }

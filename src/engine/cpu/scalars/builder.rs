@@ -1,4 +1,4 @@
-//! Writes instructions: equal ones once, loops and conditionals with what they carry in registers.
+//! Writes instructions: equal ones once, loops and conditionals with their carries in registers.
 
 use super::assign::assigned;
 use super::embedded::EmbeddedNest;
@@ -13,7 +13,7 @@ use crate::term::hash::TermMap;
 const INSTRUCTIONS: usize = 4096;
 /// The most registers.
 const REGISTERS: usize = 1 << 14;
-/// The greatest exponent of which a power is written as products.
+/// The greatest exponent for which a power is written as products.
 const PRODUCTS: u32 = 64;
 
 /// Nanoseconds of an instruction, about, and of one that calls a kernel.
@@ -401,7 +401,7 @@ impl Builder {
         Some(count)
     }
 
-    /// Ends the steps of a loop: the first registers of pairs get what the second ones hold, and pointers move by so many
+    /// Ends the steps of a loop: the first registers of pairs get the values of the second ones, and pointers move by so many
     /// bytes.
     pub(in crate::engine::cpu) fn next(
         &mut self,
@@ -441,7 +441,7 @@ impl Builder {
         self.place(label)
     }
 
-    /// Has the first register of each pair hold what the second holds, all at once.
+    /// Sets the first register of each pair to the value of the second, all at once.
     pub(in crate::engine::cpu) fn assign(&mut self, pairs: &[(Register, Register)]) -> Option<()> {
         let block = self.code.instructions.split_off(self.block);
         let block = assigned(block, pairs, || self.register())?;

@@ -50,7 +50,7 @@ impl Part {
 }
 
 impl EmbeddedNest {
-    /// Sets what stays of the tables as long as the scratch is where it is.
+    /// Sets the parts of the tables that stay the same as long as the scratch does not move.
     ///
     /// # Safety
     ///

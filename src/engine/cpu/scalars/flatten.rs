@@ -172,7 +172,7 @@ impl Flattener {
         }
     }
 
-    /// Writes something of which there are not too many inside of each other.
+    /// Writes something, unless it would be nested too deeply.
     fn inside(&mut self, write: impl FnOnce(&mut Flattener) -> Option<()>) -> Option<()> {
         self.depth = self.depth.checked_sub(1)?;
         write(self)?;

@@ -1,4 +1,4 @@
-//! Three-address instructions on registers of eight bytes, and what runs them.
+//! Three-address instructions on registers of eight bytes, and their interpreter.
 //!
 //! Operations that take about as long as their choice have an instruction of their own, which does what the operation table
 //! says; all others are [kernels](super::super::vector) for one element. Pairs of operations whose first result nothing else
@@ -68,7 +68,7 @@ macro_rules! operations {
             TimesPlusF64,
             /// Whatever kernel the number says, for one element.
             Kernel,
-            /// The first operand as it is.
+            /// The first operand, unchanged.
             Move,
             /// The second operand where the first holds, else the third.
             Select,

@@ -1,4 +1,4 @@
-//! Instructions compute what kernels do, and loops what the interpreter does, in few instructions.
+//! Instructions give the results of kernels, and loops those of the interpreter, in few instructions.
 
 use super::instruction::{OWN, Op};
 use super::{Builder, Register, Scalars};

@@ -54,7 +54,7 @@ impl SweepSpace {
         Ok(())
     }
 
-    /// Has the next step read what the last one wrote.
+    /// Makes the next step read the state that the last one wrote.
     fn turn(&mut self, sweep: &CompiledSweep) {
         let first = sweep.first_result();
         self.step.pointers.copy_within(first..first + sweep.starts.len(), 0);

@@ -18,7 +18,7 @@ fn most(elements: usize) -> usize {
     4 * elements.div_ceil(512) + 4
 }
 
-/// Views of this shape: what they are of, the coefficients, and the offset.
+/// Views of this shape: the source, the coefficients, and the offset.
 fn views(rows: usize, columns: usize) -> Vec<AffineMap> {
     let shape = [rows, columns];
     let (last_row, last_column) = (rows as i64 - 1, columns as i64 - 1);
@@ -158,7 +158,7 @@ fn recurrences_of_rows_are_those_of_plain_arrays() {
 #[test]
 fn rows_that_chunks_share_are_one_instruction_for_a_chunk() {
     for dtype in [DType::F32, DType::F64, DType::I64] {
-        // A prime number of rows is cut into parts of which the last is smaller.
+        // A prime number of rows is cut into parts; the last is smaller.
         for [rows, columns] in [[30_000, 40], [26_669, 41], [40_000, 33], [257, 5000]] {
             let a = some(dtype, &[rows, columns]);
             for axis in [0, 1] {
@@ -225,7 +225,7 @@ fn products_of_rows_are_summed_in_one_instruction_for_many() {
     }
 }
 
-/// Threads share rows that are combined, and not pieces of the columns, each of which would lead over all rows.
+/// Threads share rows that are combined, and not pieces of the columns, each of which would span all rows.
 #[test]
 fn combined_rows_are_read_in_their_order() {
     for [rows, columns] in [[3000, 513], [1000, 5000], [100, 30_000]] {

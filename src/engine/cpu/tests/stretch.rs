@@ -1,4 +1,4 @@
-//! Loops that leave out where a nest changes nothing: how many elements they go over, and what comes of it.
+//! Loops that leave out positions where a nest changes nothing: how many elements they go over, and their results.
 
 use crate::algebra::Reduction;
 use crate::concrete::{Array, Concrete, run};
@@ -18,7 +18,7 @@ fn table(n: usize) -> M<Concrete> {
     Matrix::from_elements((n, n), (0..n * n).map(|at| ((at * 7919 % 1000) as f64 - 500.0) / 250.0).collect::<Vec<_>>())
 }
 
-/// Sums over what a comparison of positions leaves.
+/// Sums over the positions that a comparison leaves.
 fn sums<A: Algebra>(a: &M<A>, choose: impl Fn(&Scalar<A, i64>, &Scalar<A, i64>) -> Scalar<A, bool>) -> Vector<A, f64> {
     let n = a.len();
     fold(zeros(n), &iota(n), |sums: Vector<A, f64>, j: Scalar<A, i64>| {

@@ -24,8 +24,8 @@ pub(super) fn between_blocks() {
     };
 }
 
-/// The same place, which the compiler does not know to be the same: else it makes stores with masks of what leaves elements as they
-/// are, and these take many times as long as others.
+/// The same place, which the compiler does not know to be the same: otherwise it makes masked stores of code that leaves
+/// elements as they are, and these take many times as long as others.
 #[inline(always)]
 pub(super) fn hidden<T>(place: *const T) -> *const T {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -1,4 +1,4 @@
-//! Kernels of conversions, and conversions of single elements in a form of which the compiler makes vectors.
+//! Kernels of conversions, and conversions of single elements in a form that the compiler vectorises.
 
 use super::blocks::{Elements, InRegisters, One, Run, Source, fill};
 use super::elementwise::Chosen;

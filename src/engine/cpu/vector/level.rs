@@ -77,7 +77,7 @@ impl Level for Avx512 {
     type Quarter<T: Real> = T::Quarter;
 }
 
-/// Elements of which products are summed.
+/// Elements whose products can be summed.
 pub(super) trait Product: Scalar {
     /// Whether sums are the same in any order.
     const ANY_ORDER: bool = true;

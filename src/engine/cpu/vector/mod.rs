@@ -158,7 +158,7 @@ pub(crate) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
     convert::cast(isa, from, to)
 }
 
-/// A run as it is.
+/// A run, unchanged.
 pub(crate) fn copy(dtype: DType) -> Kernel {
     movement::copy(dtype)
 }

@@ -1,4 +1,4 @@
-//! Registers of elements of any type, and what the rows of the operation table are on them.
+//! Registers of elements of any type, and the operation table's rows on them.
 //!
 //! The compiler makes vectors of the table's closures only where it is asked to optimise at level 2 or 3. Rows that are a few
 //! instructions are stated here for registers, so that they are as fast at level 1; elements that fill no register, and rows
@@ -192,7 +192,7 @@ fn unary_of_floats<V: Lanes>(row: Unary, x: V) -> Option<V> {
         Unary::Floor => x.floor(),
         Unary::Ceil => -(-x).floor(),
         Unary::Round => {
-            // The largest number below ½: with ½ itself, the sum with what lies just below ½ would be rounded up to 1.
+            // The largest number below ½: with ½ itself, the sum with the number just below ½ would be rounded up to 1.
             let almost_half = V::from_bits(V::number(0.5).bits().minus(V::Bits::of(1)));
             (x.size() + almost_half).floor().signed(x)
         }

@@ -98,7 +98,7 @@ pub(super) mod living {
     }
 
     pub(super) fn count(kind: &'static str, by: i64) {
-        // Threads that end drop what they have when the count may be gone.
+        // Threads that end drop their objects when the count may already be gone.
         let _ = LIVING.try_with(|living| *living.borrow_mut().entry(kind).or_default() += by);
     }
 

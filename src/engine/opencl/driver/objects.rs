@@ -224,7 +224,7 @@ enum Told {
     Number(i64),
 }
 
-/// A kernel, and what its next launch takes.
+/// A kernel, and the arguments of its next launch.
 #[derive(Debug)]
 pub(in crate::engine::opencl) struct Kernel {
     compiled: Compiled,
@@ -244,7 +244,7 @@ impl Kernel {
         self.compiled.raw()
     }
 
-    /// Has later launches take this, and says whether they did not before: a driver is told of what changes alone.
+    /// Makes later launches take this, and returns whether it is a change: the driver is only told of changes.
     pub(in crate::engine::opencl) fn set(&mut self, at: usize, argument: Argument<'_>) -> Outcome<bool> {
         if self.told.len() <= at {
             self.told.resize(at + 1, Told::Nothing);

@@ -25,7 +25,7 @@ impl Writer {
                 return Ok(Inner::Actions(fills.collect()));
             }
             Called::Procedure => {
-                // Functions with derivatives of their own are what they compute.
+                // Functions with derivatives of their own are replaced by their computation.
                 let procedure = lower_unblocked(&call.body.without_marks());
                 if call.is_left_alone_by(&procedure) {
                     let problem = format!("{}: positions that can't be counted", call.name());

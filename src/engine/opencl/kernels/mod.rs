@@ -1,4 +1,4 @@
-//! Procedures as kernels: which are launched for each step, with what.
+//! Procedures as kernels: the kernels that each step launches, and their arguments.
 
 mod call;
 mod nest;

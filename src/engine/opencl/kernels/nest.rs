@@ -80,7 +80,7 @@ impl Writer {
             let part = Part { nest: first, reduced: Vec::new(), manner: Manner::Apart, is_second: false };
             self.part(&mut scope, plan, &part, &|_| false, &mut actions);
         }
-        // The second part that stores to a buffer goes on with what the first has.
+        // The second part that stores to a buffer continues from the first part's results.
         let mut stored: HashSet<BufferId> = HashSet::new();
         for part in parts(&nest, bound, |id| scope.count(id), |alone, dtype| self.manner(alone, dtype)) {
             let origins = part.nest.stores.iter().map(|store| procedure.origin(store.buffer));

@@ -11,7 +11,7 @@ pub(super) struct Written {
     pub(super) parameters: Vec<String>,
 }
 
-/// Kernels by what they do.
+/// Kernels by their text.
 pub(super) type WrittenKernels = HashMap<String, Written>;
 
 /// The text of a kernel, independent of the names of its arrays.

@@ -20,7 +20,7 @@ pub(super) struct Part {
     pub(super) reduced: Vec<usize>,
     /// How its reductions come to the elements.
     pub(super) manner: Manner,
-    /// Whether it puts together what others have of its results.
+    /// Whether it combines partial results of others.
     pub(super) is_second: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Manner {
     Apart,
     /// Several positions come to one element, and exchange it atomically.
     Atomic,
-    /// Several positions come to one element: they are sorted by their places, and each element combines what comes to it.
+    /// Several positions reach one element: they are sorted by their places, and each element combines its own.
     Sorted,
     /// Several positions come to one element: of the loops, only those along which that is not so are shared.
     InTurn,
@@ -299,9 +299,9 @@ pub(super) fn pruned(nest: &Nest, stores: Vec<Store>) -> Nest {
     Nest { extents: nest.extents.clone(), values, stores: stores.into_iter().map(moved).collect() }
 }
 
-/// The nest that puts together what `chunks` parts of reductions have, which are the elements of `arrays` for each store that
-/// reduces. Its axes are those at whose positions there are results, and then the parts; where `columns`, the parts of one result
-/// are as far from each other as there are results.
+/// The nest that combines the partial results of `chunks` parts of reductions, which are the elements of `arrays` for each
+/// store that reduces. Its axes are those at whose positions there are results, and then the parts; where `columns`, the parts
+/// of one result are as far from each other as there are results.
 pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool, arrays: &[BufferId]) -> Part {
     let extents: Vec<usize> = outer.iter().map(|&axis| nest.extents[axis]).chain([chunks]).collect();
     let (results, rank) = (shape::steps(extents[..outer.len()].iter().copied()), extents.len());

@@ -29,7 +29,7 @@ const CHUNK: usize = 32;
 /// Where there are no more positions, segments are not shared any more.
 const LAST: usize = 256;
 
-/// Places in order, and what comes to them.
+/// Places in order, and the values that reach them.
 #[derive(Clone, Copy)]
 struct Level {
     count: usize,

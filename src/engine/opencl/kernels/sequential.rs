@@ -38,7 +38,8 @@ fn elements(step: &Step, repeated: bool) -> usize {
     }
 }
 
-/// The same of all steps; but no less than what the procedure may have to copy: known arrays, and results that are elsewhere.
+/// The same for all steps; at least the elements that the procedure may have to copy: known arrays, and results that are
+/// elsewhere.
 fn elements_of(procedure: &Procedure, repeated: bool) -> usize {
     let computed = procedure.steps.iter().map(|step| elements(step, repeated)).fold(0, usize::saturating_add);
     let size = |buffer: &Buffer| buffer.ty.size();

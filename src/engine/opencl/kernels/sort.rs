@@ -47,7 +47,7 @@ impl Sorted {
     }
 }
 
-/// Rows of which each is made of runs.
+/// Rows that are made of runs.
 struct Runs {
     /// Elements of a run.
     length: usize,

@@ -21,7 +21,7 @@ fn product(result: usize, a: usize, b: usize) -> Instruction {
     Instruction { op, result: result as Register, operands: [a as Register, b as Register, 0], number: 0 }
 }
 
-/// Checks that the first `carries` registers hold what those of their pairs did; how many instructions there are, and new
+/// Checks that the first `carries` registers hold the values that their partners held; how many instructions there are, and new
 /// registers.
 fn check(block: Vec<Instruction>, carries: usize, registers: usize, pairs: &[(Register, Register)]) -> (usize, usize) {
     let mut before: Vec<u64> = (0..2 * registers as u64).map(|at| at.wrapping_mul(0x1234_5678_9abc_def1) + 1).collect();

@@ -1,4 +1,4 @@
-//! Loops: steps with jumps, and what they carry.
+//! Loops: steps with jumps, and their carries.
 
 use super::{ELEMENTS, Flattener, Frame, Place, STEP};
 use crate::engine::cpu::scalars::builder::COPIED;
@@ -53,7 +53,7 @@ impl Flattener {
         Some(carries)
     }
 
-    /// The memory of a loop's result, which begins with what a buffer holds.
+    /// The memory of a loop's result, initialised with a buffer's contents.
     fn begun(&mut self, frame: &mut Frame<'_>, id: BufferId, result: BufferId) -> Option<Register> {
         let from = self.pointer(frame, id)?;
         let (origin, bytes) = (frame.procedure.origin(result), frame.ty(id).bytes()?);
@@ -69,7 +69,7 @@ impl Flattener {
         Some(to)
     }
 
-    /// The places of what a loop captures; small arrays are read before it begins.
+    /// The places of a loop's captures; small arrays are read before it begins.
     fn captures(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<Place>> {
         let mut places = Vec::with_capacity(ids.len());
         for &id in ids {

@@ -134,7 +134,7 @@ unsafe fn registers<V: Lanes, F: Function, L: Level, const COUNT: usize>(
 /// Elements of the widest register.
 const WIDEST: usize = 16;
 
-/// Writes what the operation table says for the arguments that are outside.
+/// Writes the operation table's results for arguments outside of the range.
 ///
 /// # Safety
 ///

@@ -117,7 +117,7 @@ impl<T: Real, F: Pairwise, L: Level> Block<T> for PairsBlock<'_, T, F, L> {
     }
 }
 
-/// The values, and what the operation table says where operands are outside.
+/// The values, and the operation table's results where operands are out of range.
 ///
 /// # Safety
 ///
@@ -204,8 +204,8 @@ const AREA_TANGENT: &[f64] = &[
 /// 2/3 in two parts.
 const TWO_THIRDS: (f64, f64) = (2.0 / 3.0, 3.700743415417188e-17);
 
-/// ln x in two parts, the second for what the first has been rounded by; with about 65 binary digits, which an exponent of a
-/// thousand needs. Products must be fused: what they are rounded by is computed with them.
+/// ln x in two parts, the second being the rounding error of the first; with about 65 binary digits, which an exponent of a
+/// thousand needs. Products must be fused: their rounding errors are computed with them.
 #[inline(always)]
 fn ln_in_parts<T: Lanes<Element = f64>, L: Level>(x: T) -> (T, T) {
     let (one, two) = (T::number(1.0), T::number(2.0));

@@ -79,7 +79,7 @@ impl<T: Real, L: Level> Block<T> for Runs<T, L> {
     }
 }
 
-/// Writes what the operation table says, element by element.
+/// Writes the operation table's results, element by element.
 ///
 /// # Safety
 ///

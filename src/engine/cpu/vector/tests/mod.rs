@@ -57,7 +57,7 @@ pub(super) trait Tested: Scalar {
     /// How far a vector version may be from the table's function, in steps of the type.
     fn allowed(op: Binary, a: Self, b: Self) -> u64 {
         match op {
-            // Where its terms cancel, what the smaller one is rounded by is all that is left.
+            // Where its terms cancel, only the rounding error of the smaller one is left.
             Binary::LogAddExp if Self::binary(op, a, b) < Self::unary(Unary::Abs, a) => u64::MAX,
             _ => 3,
         }

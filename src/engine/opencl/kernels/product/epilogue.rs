@@ -17,7 +17,7 @@ use std::collections::HashSet;
 /// The name of an element's sum in its epilogue.
 pub(super) const SUM: &str = "sum";
 
-/// Where the epilogue of a product is to be.
+/// The place for the epilogue of a product.
 struct Merge {
     /// The step that becomes the epilogue.
     nest: usize,

@@ -127,7 +127,7 @@ impl Tiled<'_> {
         if !has_whole_lines {
             conditions.push(format!("line < {}", side.all));
         }
-        // Parts end at whole chunks, but for the last one.
+        // Parts end at whole chunks, except for the last one.
         if !is_whole {
             conditions.push("position < end".to_string());
         }

@@ -140,7 +140,7 @@ struct Reader<'a> {
     most: usize,
 }
 
-/// The products that read what a step is the only one to fill, in memory of the procedure's own, if there are such and nothing
+/// The products that read a buffer which only this step fills, in memory of the procedure's own, if there are any and nothing
 /// else reads it.
 fn readers<'p>(
     procedure: &'p Procedure,

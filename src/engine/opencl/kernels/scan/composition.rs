@@ -20,7 +20,7 @@ pub(super) enum Composition {
     Affine { factor: Operand, summand: Operand },
     /// A value takes its place.
     Replaced { by: Operand },
-    /// It stays as it is.
+    /// It does not change.
     Kept,
 }
 
@@ -106,7 +106,7 @@ fn affine(recurrence: &mut Recurrence, depends: &[bool], carry: usize, dtype: DT
     if dtype == DType::Bool {
         return None;
     }
-    // Only what leads to the carry is looked at: of the others just outputs are made.
+    // Only instructions that lead to the carry are looked at: the others only make outputs.
     let form_of = |forms: &[Option<Form>], operand: Operand| match operand {
         Operand::Carry(other) if other == carry => Some(Form { has_carry: true, factor: None, summand: None }),
         Operand::Carry(_) => None,

@@ -175,7 +175,7 @@ impl Writer {
         format!("((volatile __global {} *){})", self.element(dtype), operands.names[&id])
     }
 
-    /// Has what an item writes to memory, or reads there, stay on its side of this.
+    /// Keeps an item's memory accesses on their side of this fence.
     fn fence(&mut self, text: &mut Text) {
         text.line(format!("{};", self.language.helper("fence", DType::I32, &[], &mut self.helpers)));
     }

@@ -47,7 +47,7 @@ const LANES: usize = 256;
 /// groups side by side.
 const KEPT: usize = 128;
 
-/// Steps of which an item keeps the inputs, at most.
+/// The most steps whose inputs an item keeps.
 const KEPT_STEPS: usize = 16;
 
 /// The effect of consecutive steps on the carries: the values of their compositions, in the order of the carries.
@@ -178,7 +178,7 @@ impl Writer {
         self.elements(text, sequence, parts);
     }
 
-    /// The same where what they are computed from has names.
+    /// The same where their operands have names.
     fn elements(&self, text: &mut Text, sequence: &Sequence, parts: &Parts) {
         for (value, operand) in parts.operands().into_iter().enumerate() {
             let name = format!("element{value}");
@@ -199,7 +199,7 @@ impl Writer {
         }
     }
 
-    /// A number by the factor of some steps: a carry, `scaled`, or what others add, `scaled_summand`.
+    /// A number by the factor of some steps: a carry, `scaled`, or a summand, `scaled_summand`.
     fn scaled(&mut self, helper: &str, dtype: DType, factor: &str, number: &str) -> String {
         match dtype.is_float() {
             true => self.language.helper(helper, dtype, &[factor, number], &mut self.helpers),

@@ -137,7 +137,7 @@ fn slopes<T: Float>(op: Binary, a: f64, b: f64) -> [(Wide, Bound); 2] {
     }
 }
 
-/// The derivatives by each operand, of the interpreter for the program as it is derived and of the compiled one.
+/// The derivatives by each operand, by the interpreter on the derived program and by the compiled one.
 fn routes<T: Float>(op: &Op, operands: &[Vec<T>]) -> [Vec<Vec<T>>; 2] {
     let count = operands[0].len();
     let ty = Type::new(T::DTYPE, &[count]);
@@ -162,7 +162,7 @@ struct Found {
     beyond: Option<(f64, String)>,
 }
 
-/// Checks the derivatives of an operation, by what they are and how far off they may be at each position.
+/// Checks the derivatives of an operation, given the exact ones and the tolerance at each position.
 fn check_slopes<T: Float>(
     found: &mut Found,
     op: &Op,

@@ -281,7 +281,7 @@ fn hard_points_are_within_the_bounds() {
     }
 }
 
-/// The references are what mpmath computed.
+/// The references were computed by mpmath.
 #[test]
 fn references_are_exact_at_hard_points() {
     for &(op, points) in HARD_POINTS {
