@@ -40,7 +40,7 @@
 //! # }
 //! ```
 //!
-//! The attribute makes it what one can write by hand, a function that is generic in its [algebra](algebra::Algebra), here
+//! The attribute turns it into a function that is generic in its [algebra](algebra::Algebra), as one can write by hand, here
 //! `fn self_convolution<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64>`: see [`guide::attribute`].
 //!
 //! # The story, room by room

@@ -1,5 +1,5 @@
 //! Sizes of programs and memory, counted: every pass and instance is linear in the program, whatever it shares, and none
-//! recurses over its length. No test measures time; the guard of some minutes only ends what would never end.
+//! recurses over its length. No test measures time; the guard of some minutes only ends runs that would never end.
 
 // `--cfg counted` is set by hand, see `growth`.
 #![allow(unexpected_cfgs)]

@@ -95,7 +95,7 @@ fn arguments(body: &Body) -> Vec<Array> {
     (0..body.arity()).map(|at| argument(body.parameter_type(at))).collect()
 }
 
-/// A function's program, which computes what the function as it was written does.
+/// A function's program; checks that it gives the results of the function as written.
 fn checked<I: Family, O: Family, F: Family>(function: &Function<I, O, F>) -> &Body {
     let program = function.program();
     let expected = interpret_source::<Concrete>(function.source(), arguments(program));

@@ -188,7 +188,7 @@ fn convolutions_of_images() {
     }
 }
 
-/// So many elementwise steps, each of which reads the two before.
+/// So many elementwise steps, each reading the two before.
 fn steps<A: Algebra>(x: &Vector<A, f64>, count: usize) -> Vector<A, f64> {
     let (mut before, mut now) = (x.clone(), x.sin());
     for step in 0..count {

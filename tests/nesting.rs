@@ -19,7 +19,7 @@ use kinds::{KINDS, Kind, around, builds, nested, operation};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Derivatives are remembered for all threads: whoever counts what they cost runs alone.
+/// Derivatives are remembered for all threads: tests that count their cost run alone.
 static ALONE: RwLock<()> = RwLock::new(());
 
 /// The stack that a program at the bound may need, in bytes: a main thread's, or another thread's with optimisation.
@@ -81,7 +81,7 @@ fn at_the_bound_every_door_takes_a_program() {
     }
 }
 
-/// The bulk form has an axis for each build: what reads and writes its maps takes the cube of the nesting.
+/// The bulk form has an axis for each build: readers and writers of its maps take the cube of the nesting.
 #[test]
 fn at_the_bound_builds_are_taken() {
     within(MAX_NESTING, || {
@@ -104,7 +104,7 @@ fn at_the_bound_builds_are_taken() {
     });
 }
 
-/// Derivatives are nested no deeper than what they are taken of.
+/// Derivatives are nested no deeper than the original programs.
 #[test]
 fn at_the_bound_derivatives_are_taken() {
     for kind in KINDS {
@@ -180,7 +180,7 @@ fn bodies_that_stand_in_many_places_are_looked_at_once_or_refused() {
         let of_reverse = deltaray::term::visits() - visits - of_others;
         assert!(of_reverse < 100_000, "{of_reverse}");
     }
-    // One more can be made, as a pass could, but what would write all of it out says that it is too much.
+    // One more can be made, as a pass could, but anything that would write it out reports that it is too much.
     let mut graph: Graph = Graph::new(&[body.parameter_type(0).clone()], 0);
     let scan = Scan { body: Arc::new(around(Kind::Both, &body, 2)), carries: 1, inputs: 0, length: 2, reverse: false };
     let outputs = graph.add(Op::Scan(Arc::new(scan)), &[0]);

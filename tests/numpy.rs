@@ -270,7 +270,7 @@ fn derivatives() -> deltaray::Result<()> {
     Ok(())
 }
 
-/// Text without what a formatter may change.
+/// Text without the parts that a formatter may change.
 fn packed(text: &str) -> String {
     text.split_whitespace().collect::<String>().replace(",)", ")")
 }

@@ -133,7 +133,7 @@ fn kinds(case: &Case) -> BTreeSet<&'static str> {
             found.insert("NaN among keys");
         }
     }
-    // Blocks of rows are a matter of loop nests: their source is what shows them.
+    // Blocks of rows concern loop nests, so their source shows them.
     if export::rust(&case.program).is_ok_and(|source| source.contains("fn block")) {
         found.insert("blocks of rows");
     }

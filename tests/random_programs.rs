@@ -78,7 +78,7 @@ fn suite() -> Suite {
     suite
 }
 
-/// Prints what a run found.
+/// Prints the findings of a run.
 fn tell(suite: &Suite, report: &Report, start: Instant) {
     println!(
         "{} agree, {} agree in values where derivatives are ill-defined, others are no fair test: {:?}; {:.1} s",
@@ -122,7 +122,7 @@ fn every_construct_is_common() {
     assert!(rare.is_empty(), "in too few programs: {rare:?}");
 }
 
-/// Derivatives put back what loops wrote over, where that is less than keeping the array of each step.
+/// Derivatives restore the elements that loops wrote over, where that is less than keeping the array of each step.
 #[test]
 fn arrays_are_put_back_often() {
     const COUNT: u64 = 1000;

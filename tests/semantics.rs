@@ -1,7 +1,7 @@
 //! The table of docs/semantics.md, a test per row, each on every way to run a program: eagerly, its eager gradient, staged,
 //! its staged gradient, and forward mode both ways; in f64 and f32.
 
-// Operations that seem to do nothing are what some rows are about.
+// Some rows are about operations that seem to do nothing.
 #![allow(clippy::erasing_op, clippy::identity_op, clippy::modulo_one, clippy::eq_op)]
 
 #[path = "semantics/harness.rs"]

@@ -1,4 +1,4 @@
-//! A Rust `let` is sharing: what a program names once is computed once, in every instance and pass, inside and across
+//! A Rust `let` is sharing: a value that a program names once is computed once, in every instance and pass, inside and across
 //! builds and loops.
 
 use approx::assert_relative_eq;

@@ -90,7 +90,7 @@ fn branching_bodies_in_map() {
             [4.0, 0.0, -1.0], [] => [2.0, 0.0, -2.0], [0.25, 2.0, 2.0];
         |x, i| vmap(|y| cond(y.gt(1.0), || &y * &y, || cond(y.gt(0.0), || y.ln(), || y.clone())), x);
             [2.0, 1.0, 0.0], [] => [4.0, 0.0, 0.0], [4.0, 1.0, 1.0];
-        // Loops of which one side is made of.
+        // Loops that make up one side.
         |x, i| build(2, |j| cond(j.equal(0), || fold(scalar(1.0), x, |c, x| c * x), || x.sum()));
             [3.0, 2.0, 0.0], [] => [0.0, 5.0], [1.0, 1.0, 7.0];
         |x, i| build(3, |j| cond(j.gt(0), || x.at(&j - 1), || x.at(7))); [3.0, 2.0, 5.0], [] => [0.0, 3.0, 2.0], [1.0, 1.0, 0.0];

@@ -191,7 +191,7 @@ fn numbers<A: Algebra>(x: &S<A>) -> S<A> {
     while_loop((x.clone(), scalar(0)), |(_, n)| n.lt(20), step).0
 }
 
-/// A loop of so many steps of which little is kept.
+/// A loop of so many steps that keeps little.
 fn checkpointed<A: Algebra>(x: &V<A>, checkpoints: Checkpoints) -> S<A> {
     let step = |(y, n): (V<A>, Scalar<A, i64>)| (y.sin() + y.reverse(0) * 0.1, n + 1);
     checkpoints.while_loop((x.clone(), scalar(0)), |(_, n)| n.lt(20), step).0.sum()

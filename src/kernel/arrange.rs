@@ -60,8 +60,8 @@ fn surrounding(op: &Op) -> Option<(AffineMap, AffineMap)> {
     (size(inner.result()) / REPEATS > size(inner.source())).then_some((around, inner))
 }
 
-/// Products whose result has another order of axes for its only reader, and what stands between the two: the operations
-/// that take the place of these.
+/// The operations that replace products, and the nodes between a product and its only reader, where the reader wants another
+/// order of axes.
 fn reordered(body: &Body) -> TermMap<NodeId, Op> {
     let uses = body.use_counts();
     // The last reader of each node.

@@ -1,9 +1,9 @@
 //! Steps that go through the rows of large arrays together, some rows at a time.
 //!
-//! Where several steps go along an axis of the same extent, and what one of them writes at a row is read by others at that
-//! row alone, all of them can run for some rows before the next rows: so what passes between them stays in the cache, and
-//! needs memory for those rows only. Sums over the rows are continued from block to block. This is how fused kernels of
-//! mixture models, softmax layers and bundle adjustment are written by hand.
+//! Where several steps go along an axis of the same extent, and each row that one of them writes is read by others at that row
+//! only, all of them can run for some rows before the next rows: so the values that pass between them stay in the cache, and
+//! needs memory for those rows only. Sums over the rows are continued from block to block. This is how fused kernels of mixture
+//! models, softmax layers and bundle adjustment are written by hand.
 
 use crate::algebra::Reduction;
 use crate::kernel::procedure::{Blocks, Buffer, BufferId, Procedure, Source, Step};
@@ -349,7 +349,7 @@ impl<'a> Group<'a> {
         own
     }
 
-    /// The type of a buffer of which a block has so many rows.
+    /// The type of a buffer with the rows of one block.
     fn type_of(&self, id: BufferId, stride: usize, rows: usize) -> Type {
         let ty = &self.procedure.buffers[id as usize].ty;
         if stride == 0 { ty.clone() } else { Type::new(ty.dtype, &[rows, stride]) }

@@ -218,14 +218,14 @@ fn position(graph: &mut Graph, extreme: Extreme, a: NodeId, axis: usize) -> Node
     if masked.is_none() {
         return first;
     }
-    // Where no element is better than what hides the others, the first element of all is as good.
+    // Where no element is better than the value that hides the others, the first element of all is as good.
     let full = |graph: &mut Graph, value: Value| graph.add(Op::Constant(Array::full(&shape, value)), &[]);
     let (nothing, outermost) = (full(graph, neutral), full(graph, Value::I64(0)));
     let is_hidden = graph.add(Op::Compare(Comparison::Equal), &[extremes, nothing]);
     graph.add(Op::Select, &[is_hidden, outermost, first])
 }
 
-/// The mask of an array that has a value wherever that does not hold, and what the array is where it holds.
+/// The mask of an array that has a fixed value where the mask does not hold, and the array where it holds.
 fn unmasked(graph: &mut Graph, array: NodeId, value: Value) -> Option<(NodeId, NodeId)> {
     let (Op::Select, &[mask, yes, no]) = (&graph.node(array).op, &graph.node(array).args[..]) else { return None };
     let is_value = |id: NodeId| matches!(&graph.node(id).op, Op::Constant(a) if a.uniform().is_some_and(|x| x.bits() == value.bits()));

@@ -72,7 +72,7 @@ impl std::ops::Index<NodeId> for Buffers {
 /// A wanted value.
 type Demand = (NodeId, AccessId);
 
-/// A nest under construction, and which values of which nodes are in it: what goes on with it computes none of them again.
+/// A nest under construction, and the values of nodes in it: code that continues it computes none of them again.
 pub(crate) struct Draft {
     pub(crate) nest: NestBuilder,
     accesses: Vec<Access>,
@@ -116,7 +116,7 @@ impl Draft {
         }
     }
 
-    /// The nodes of which values are in it, in order.
+    /// The nodes with values in it, in order.
     fn nodes(&self) -> Vec<NodeId> {
         let mut nodes: Vec<NodeId> = self.values.keys().map(|&(id, _)| id).collect();
         nodes.sort_unstable();
@@ -253,8 +253,8 @@ impl<'a> Emitter<'a> {
             };
             let before = open.len();
             open.extend(needed.iter().filter(|demand| !self.draft.values.contains_key(*demand)));
-            // The highest comes first: in a long chain, what each link needs besides the link before would else be written,
-            // and wait, before the first link is.
+            // The highest comes first: in a long chain, the operands of each link besides the link before would otherwise be
+            // written, and wait, before the first link is.
             open[before..].sort_by_key(|&(id, _)| self.height(id));
             if open.len() == before {
                 let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.draft.values[demand]).collect();

@@ -1,4 +1,4 @@
-//! Loop nests: what engines run and exporters print.
+//! Loop nests, which engines run and exporters print.
 //!
 //! A bulk program is lowered to a [`Procedure`]: buffers, and steps that fill them in order. Nearly all steps are
 //! [nests](Nest), perfectly nested loops whose body is a graph of scalar operations: elementwise work, views, reads at

@@ -63,7 +63,7 @@ pub(crate) struct Product {
     pub(crate) left: Strided,
     pub(crate) right: Strided,
     pub(crate) result: Strided,
-    /// Whether the products are added to what the result has.
+    /// Whether the products are added to the result's elements.
     pub(crate) continues: bool,
     /// Nests that compute the elements of the left and of the right operand as they are read, instead of reading them from
     /// memory. Each writes every element of the operand's buffer once, and nothing else. Engines move it here, like an
@@ -95,7 +95,7 @@ impl Product {
         [ROW, SUMMED, COLUMN].map(|role| self.count(role))
     }
 
-    /// The products as a nest over all axes, which combines with what the result has.
+    /// The products as a nest over all axes, which combines with the result's elements.
     pub(crate) fn as_nest(&self, dtype: DType) -> Nest {
         let extents = self.all_extents();
         let place = |operand: &Strided| {
@@ -183,8 +183,8 @@ pub(crate) struct Sweeps {
 
 #[cfg(feature = "opencl")]
 impl Sweeps {
-    /// Which of a sweep's carries stay in one place. Where the first sweep `runs_ahead` of what its condition says, none of its
-    /// own does: its steps may turn out to be none.
+    /// Which of a sweep's carries stay in one place. Where the first sweep `runs_ahead` of its condition, none of its own does:
+    /// its steps may turn out to be none.
     pub(crate) fn stays(&self, sweep: usize, runs_ahead: bool) -> impl Iterator<Item = bool> {
         let returns = sweep == 0 && runs_ahead && self.condition.is_some();
         (0..self.sweeps.sweeps[sweep].carries).map(move |carry| !returns && self.bodies[sweep].changes(carry))

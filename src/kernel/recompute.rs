@@ -78,7 +78,7 @@ fn plans(body: &Body, left: usize) -> Vec<Plan> {
     let mut gone: HashSet<NodeId> = HashSet::new();
     for (first, readers) in readers {
         let scan = loop_of(body, first).expect("a loop");
-        // How often loops read what a value of the step is stacked in, and for which values nothing else does.
+        // How often loops read the stack of each value of the step, counting only stacks that nothing else reads.
         let mut reads: BTreeMap<NodeId, (u32, NodeId)> = BTreeMap::new();
         for (&reader, inputs) in &readers {
             for &(position, value) in inputs {
@@ -122,7 +122,7 @@ struct Left<'a> {
 struct Choice {
     /// The values of the first loop's step that are not kept any more.
     dropped: BTreeSet<NodeId>,
-    /// These, and what else of the step is computed for them.
+    /// These, and the other values of the step that are computed for them.
     computed: BTreeSet<NodeId>,
     /// The carries of the first loop that are kept for that.
     carries: BTreeSet<usize>,

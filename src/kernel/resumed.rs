@@ -1,7 +1,8 @@
 //! Loops whose derivatives go on where they ended.
 //!
-//! The derivative of a loop of one sweep has several: the first does what the loop does, and keeps what the others read. Where
-//! a program holds both, the steps of the first are run once, in the place of the loop, and the derivative goes on from there.
+//! The derivative of a loop of one sweep has several: the first does the work of the loop, and keeps the values that the others
+//! read. Where a program holds both, the steps of the first are run once, in the place of the loop, and the derivative goes on
+//! from there.
 
 use crate::term::hash::term_hash;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps, Sweep, Sweeps};

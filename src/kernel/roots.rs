@@ -152,7 +152,7 @@ pub(crate) fn own_cost(op: &Op) -> f64 {
     }
 }
 
-/// A place where a value would be computed: the domain of a nest, and by what reads the value is reached from there.
+/// A place where a value would be computed: the domain of a nest, and the reads through which the value is reached from there.
 #[derive(Clone, Copy)]
 struct Use {
     /// Of domain and reads.

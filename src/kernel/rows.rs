@@ -1,4 +1,4 @@
-//! Steps as what they do to each row: positions along one of their axes.
+//! Steps by their effect on each row: the positions along one of their axes.
 
 use crate::algebra::Reduction;
 use crate::kernel::access::{Affine, Guards};
@@ -27,7 +27,7 @@ pub(super) struct RowStep<'a> {
     pub(super) step: &'a Step,
     role: Role,
     pub(super) reads: Vec<Rows>,
-    /// With the reduction, for what combines.
+    /// With the reduction, for stores that combine.
     pub(super) writes: Vec<(Rows, Option<Reduction>)>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Limit {
     pub(crate) axis: usize,
     /// Whether positions are below the bound, or at least the bound.
     pub(crate) is_upper: bool,
-    /// The bound is this number, which does not move with the axis, plus an offset, minus what the other axes add.
+    /// The bound is this number, which does not move with the axis, plus an offset, minus the terms of the other axes.
     pub(crate) value: ValueId,
     pub(crate) offset: i64,
     pub(crate) others: Affine,
@@ -108,7 +108,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A comparison of whole numbers that holds where a mask is as it is meant.
+    /// A comparison of integers that holds where a mask has the case's value.
     fn comparison(&self, (mask, expected): Case) -> Option<(Comparison, ValueId, ValueId)> {
         match *self.value(mask) {
             Value::Compare(comparison, a, b) if self.nest.values[a as usize].1 == DType::I64 => {

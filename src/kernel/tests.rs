@@ -52,7 +52,7 @@ fn constants(steps: usize) -> crate::term::Body {
 
 #[test]
 fn a_program_of_several_nests_is_written_a_few_times_at_most() {
-    // Of the longest, more addends and more constants are needed by what comes after the innermost one than a nest has room for.
+    // In the longest, the operations after the innermost one need more addends and constants than a nest has room for.
     for body in [1_000, 4_000, 12_000].into_iter().flat_map(|steps| [there_and_back(steps), constants(steps)]) {
         let before = WRITTEN.get();
         let procedure = lower(&body);

@@ -133,7 +133,7 @@ fn first_version(body: &Body, mut id: NodeId) -> NodeId {
 }
 
 /// Whether a node that reads an array is another shape of it, or has more than so many elements, each computed where it is read:
-/// those that read the node see the array as it is.
+/// readers of the node see the array unchanged.
 fn is_other_version(body: &Body, id: NodeId, room: usize) -> bool {
     let node = body.node(id);
     let class = class(body, node);
@@ -359,7 +359,7 @@ impl<'a> Analysis<'a> {
         self.writes.outputs.insert(id, operands);
     }
 
-    /// Whether a sum or difference changes an array by something that is made for it alone: at few positions, or what a loop carries
+    /// Whether a sum or difference changes an array by something that is made for it alone: at few positions, or a loop's carry
     /// at some, or everywhere, where that is much.
     fn is_addition(&self, target: NodeId, added: NodeId, op: Binary) -> bool {
         let node = self.body.node(added);

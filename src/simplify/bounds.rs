@@ -167,7 +167,7 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
     }
 }
 
-/// The interval of what a view reads inside of an array of this form and interval.
+/// The interval of the elements that a view reads inside of an array of this form and interval.
 fn read_interval(form: &Affine, map: &AffineMap, whole: (i64, i64)) -> (i64, i64) {
     let (mut low, mut high) = (form.constant as i128, form.constant as i128);
     for (row, &coefficient) in form.coefficients.iter().enumerate() {

@@ -137,8 +137,8 @@ fn with_axis_moved(arena: &mut Simplifier, node: NodeId, from: usize, to: usize)
     arena.add(Op::View(AffineMap::transpose(&shape, &order)), &[node])
 }
 
-/// A gather of which an index array counts through an axis gathers along the other axes only: fewer index arrays, and
-/// smaller ones.
+/// A gather with an index array that counts through an axis gathers along the other axes only: fewer index arrays, and smaller
+/// ones.
 fn gather_whole_axis(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Gather = op else { return None };
     let (number, axis) = whole_axis(arena, &arena.ty(args[0]).shape, &args[1..])?;

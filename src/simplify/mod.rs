@@ -80,7 +80,7 @@ fn tables(op: &Op) -> &'static [Rules] {
     }
 }
 
-/// Bodies of loops and conditionals by what they were before they were simplified.
+/// Simplified bodies of loops and conditionals, by the original bodies.
 pub(crate) type SimplifiedBodies = HashMap<Arc<Body>, Arc<Body>>;
 
 /// An arena that simplifies every node as it is added.
@@ -215,7 +215,7 @@ impl Simplifier {
         self.add_irreducible(hash, op, args)
     }
 
-    /// As [`Self::add_as_is`], for what other rules may apply to.
+    /// As [`Self::add_as_is`], for nodes that other rules may apply to.
     fn add_untried(&mut self, op: Op, args: &[NodeId]) -> NodeId {
         let count = self.graph.len();
         let id = self.add_as_is(op, args);
@@ -290,7 +290,7 @@ impl Simplifier {
 }
 
 /// How often a program is gone through at most; a second time is needed only where a pass changed it, or
-/// where a rule added what others apply to.
+/// where a rule added nodes that others apply to.
 const ROUNDS: usize = 12;
 
 /// The program with all rules applied, in nested bodies too.
@@ -343,7 +343,7 @@ fn with_passes(
     current
 }
 
-/// The program without what loops and conditionals compute and nothing uses.
+/// The program without unused values in loops and conditionals.
 pub(crate) fn pruned(mut body: Body) -> Body {
     // A conditional that gives way to its known side may show that loops before it are needed less.
     while let Some(smaller) = loops::prune(&body) {
@@ -361,7 +361,7 @@ fn passes(body: &Body) -> Cow<'_, Body> {
     }
 }
 
-/// The program with all rules applied to its nodes in order, and whether none applies to what results.
+/// The program with all rules applied to its nodes in order, and whether the result is irreducible.
 fn once(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut SimplifiedBodies) -> (Body, bool) {
     let mut simplifier = Simplifier::like(body);
     simplifier.replaced = replaced;

@@ -143,7 +143,7 @@ fn gathers_read_through_views_and_gathers() {
     let names = operations(&checked(&body));
     assert_eq!(names.last(), Some(&"gather"));
     assert!(!names.contains(&"view"), "{names:?}");
-    // Positions that may be outside of the view must not read what lies there in the source.
+    // Positions that may be outside of the view must not read the source's elements there.
     let body = program(&[f64s(&[9]), i64s(&[5])], |g| {
         let slice = g.add(Op::View(AffineMap::along(&[9], 0, 2, 1, 3)), &[0]);
         vec![g.add(Op::Gather, &[slice, 1])]

@@ -232,8 +232,9 @@ fn repetitions(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
     Some(view(arena, node, spread))
 }
 
-/// Reduces the source of a view of which every reduced axis goes through one source axis once, whole: transpositions,
-/// reversals and, in sums, padding; of extremes of floats only what keeps the first of equal elements first. The reduction runs over at most as many elements, and the view has fewer.
+/// Reduces the source of a view in which every reduced axis goes through one source axis once, whole: transpositions, reversals
+/// and, in sums, padding; for extremes of floats only maps that keep the first of equal elements first. The reduction runs over
+/// at most as many elements, and the view has fewer.
 fn rearrangement(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (reduction, axes, operand) = parts(op, args)?;
     let (inner, source) = arena.parts(operand);

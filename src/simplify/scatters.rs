@@ -33,7 +33,7 @@ pub(super) const RULES: Rules = &[
     ("write over a write", written_over),
 ];
 
-/// Index arrays, or what replaces them.
+/// Index arrays, or their replacements.
 type Indices = SmallVec<[NodeId; 3]>;
 
 /// Whether a scatter into these extents has at most half as many updates as there are elements, so that reading another

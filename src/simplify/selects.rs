@@ -142,7 +142,7 @@ fn written(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     (is_zero(arena, no) && everywhere && shape == other && places[1..] == written[1..]).then_some(yes)
 }
 
-/// Sums, differences and products of what one mask leaves are masked once.
+/// Sums, differences and products of values under one mask are masked once.
 fn joined(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Binary(Binary::Add | Binary::Sub | Binary::Mul) = op else { return None };
     let ((mask, a), (other, b)) = (masked(arena, args[0])?, masked(arena, args[1])?);
@@ -176,7 +176,7 @@ fn whole(arena: &mut Simplifier, a: NodeId, b: NodeId) -> Option<NodeId> {
     }
 }
 
-/// The sum of what a mask leaves and what its opposite leaves is a selection, in a longer sum too: an addition less.
+/// The sum of a value under a mask and one under its opposite is a selection, in a longer sum too: an addition less.
 fn complementary(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Binary(Binary::Add) = op else { return None };
     if let Some(node) = whole(arena, args[0], args[1]) {

@@ -17,8 +17,8 @@ use std::collections::{BinaryHeap, HashMap};
 const ADD: Op = Op::Binary(Binary::Add);
 
 /// The program in which sums of arrays that are non-zero in disjoint parts are concatenations, those that are non-zero in
-/// the same part are sums of that part, sums of scatters into one shape are one scatter, and sums of what one mask leaves
-/// are masked once. Without such sums, `None`.
+/// the same part are sums of that part, sums of scatters into one shape are one scatter, and sums of values under one mask are
+/// masked once. Without such sums, `None`.
 pub(super) fn merge_sums(body: &Body) -> Option<Body> {
     let counts = body.use_counts();
     // An addition that is only an operand of another addition belongs to the same sum.
@@ -28,7 +28,7 @@ pub(super) fn merge_sums(body: &Body) -> Option<Body> {
             inner[arg as usize] = body.node(arg).op == ADD && counts[arg as usize] == 1;
         }
     }
-    // A scatter that others use too is computed anyway: the sum takes it as it is.
+    // A scatter that others use too is computed anyway: the sum takes it unchanged.
     let alone = |arg: NodeId| counts[arg as usize] == 1;
     let mergeable = |arg: NodeId| match &body.node(arg).op {
         Op::View(map) => support(map).is_some(),

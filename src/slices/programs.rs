@@ -11,7 +11,7 @@ use crate::term::Body;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
-/// The programs of a function, by what they compute.
+/// The programs of a function, by their results.
 pub(super) struct Programs {
     /// In the form that derivatives are taken of.
     pub(super) body: Arc<Body>,

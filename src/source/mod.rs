@@ -1,5 +1,5 @@
-//! Loop nests as text, in languages with C's expressions and blocks: what exporters write files of, and what OpenCL's engine
-//! has compiled.
+//! Loop nests as text, in languages with C's expressions and blocks: exporters write it to files, and OpenCL's engine compiles
+//! it.
 //!
 //! All of them are written from the loop nests that the engines run (see [`kernel`](crate::kernel)): a function for each
 //! procedure, a block for each step, memory planned ahead.

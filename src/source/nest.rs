@@ -77,7 +77,7 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) has_vectors: bool,
     /// The helpers that combine with elements which others may combine with at the same time, if they do.
     pub(crate) atomics: Option<&'static str>,
-    /// A buffer of which one element is at hand wherever it is read or written, and what that is called.
+    /// A buffer whose current element has a name wherever it is read or written, and that name.
     pub(crate) given: Option<(u32, &'static str)>,
 }
 
@@ -164,7 +164,7 @@ impl<'a> NestWriter<'a> {
     }
 }
 
-/// Writes a nest, and before it what fills the buffers that need it.
+/// Writes a nest, and before it the fills of buffers that need them.
 pub(crate) fn write(
     text: &mut Text,
     language: &dyn Language,

@@ -318,7 +318,7 @@ impl Function<'_, '_, '_> {
         let language = self.writer.language;
         text.open(language.function(&written.name, &parameters, &memory, self.fails));
         text.lines(language.prologue(&parameters, &memory));
-        // Where memory is split off the rest, that is what later lines see.
+        // Where memory is split off the rest, later lines see the rest.
         takes.iter().for_each(|(line, name, takes)| match *takes && language.takes_in_turn() {
             true => text.line(line),
             false => text.declare(name, line),
@@ -363,7 +363,7 @@ impl Function<'_, '_, '_> {
         Ok(())
     }
 
-    /// A nest, which goes on with what its results have, or not.
+    /// A nest, which continues from its results' contents, or not.
     pub(crate) fn nest(&mut self, nest: &Nest, continues: bool) {
         let nest = &tidied(nest, &self.plan.unread);
         let (read, written) = touched(nest);
@@ -378,7 +378,7 @@ impl Function<'_, '_, '_> {
         nest::write(&mut self.text, self.writer.language, nest, buffers, &mut self.writer.helpers);
     }
 
-    /// Fills a buffer with what a reduction of nothing results in.
+    /// Fills a buffer with the value of a reduction of nothing.
     pub(crate) fn fill(&mut self, id: BufferId, op: Reduction) {
         let value = self.language().literal(neutral_value(op, self.dtype(id)));
         let line = self.language().fill(&self.name(id), self.count(id), &value);

@@ -52,7 +52,7 @@ fn part(product: &Product, rows: std::ops::Range<usize>, columns: std::ops::Rang
 }
 
 impl Function<'_, '_, '_> {
-    /// Writes products in tiles, and what tiles leave as nests.
+    /// Writes products in tiles, and the parts beside the tiles as nests.
     pub(crate) fn product(&mut self, product: &Product) {
         let dtype = self.dtype(product.result.buffer);
         let width = COLUMN_BYTES / dtype.bytes();

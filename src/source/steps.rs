@@ -102,7 +102,7 @@ impl Function<'_, '_, '_> {
         }
     }
 
-    /// Has the next step read what this one wrote.
+    /// Makes the next step read the state that this one wrote.
     pub(crate) fn turn(&mut self, carry: &str, dtype: DType) {
         let line = self.language().swap(&format!("from{carry}"), &format!("to{carry}"), dtype);
         self.text.line(line);

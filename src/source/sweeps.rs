@@ -55,7 +55,7 @@ impl Writing {
     }
 }
 
-/// The name of what a sweep carries.
+/// The name of a sweep's carry.
 fn carried(sweep: usize, carry: usize) -> String {
     format!("{sweep}_{carry}")
 }
@@ -134,7 +134,7 @@ impl Function<'_, '_, '_> {
         Type::new(self.dtype(id), &[self.count(id)])
     }
 
-    /// Memory for what a sweep carries, with the first of it.
+    /// Memory for a sweep's carries, initialised with the first.
     fn begin_sweep(&mut self, writing: &Writing, sweep: usize) {
         let own = &writing.sweeps[sweep];
         for (carry, &id) in own.starts.iter().enumerate() {
@@ -161,7 +161,7 @@ impl Function<'_, '_, '_> {
         }
     }
 
-    /// Stores what a sweep carries under the number of a stretch, or brings it back.
+    /// Stores a sweep's carries under the number of a stretch, or restores them.
     fn checkpoint(&mut self, writing: &Writing, sweep: usize, number: &str, stores: bool) {
         if writing.stretches == 1 {
             return;
@@ -177,7 +177,7 @@ impl Function<'_, '_, '_> {
         }
     }
 
-    /// One step, of the number `step`, the stretch of which begins with `first`.
+    /// The step number `step`, in the stretch that begins with `first`.
     fn sweep_step(&mut self, writing: &Writing, sweep: usize) {
         let own = &writing.sweeps[sweep];
         let position = match writing.count {

@@ -8,7 +8,7 @@ use crate::concrete::neutral_value;
 use crate::kernel::{Mode, Store};
 use crate::shape::{DType, steps};
 
-/// How the loops that are reduced over are one loop: which steps an item does, and what becomes of its part of the result.
+/// How the reduced loops are merged into one loop: the steps of an item, and the use of its part of the result.
 pub(crate) struct Together {
     /// The first step of those that are shared, and the item's number among those that share them.
     pub(crate) start: String,
@@ -172,7 +172,7 @@ impl NestWriter<'_> {
         self.nest.stores.iter().any(|store| is_sum(store) && dtype(store).is_float())
     }
 
-    /// Whether subgroups combine what items have.
+    /// Whether subgroups combine the values of items.
     pub(crate) fn has_subgroups(&self) -> bool {
         matches!(self.together, Some(Together { finish: Finish::Subgroups { .. }, .. }))
     }

@@ -1,5 +1,5 @@
-//! Items that compute several neighbours along the innermost loop: what they load of rows and store to them are vectors, and
-//! between those every element is computed as it is alone.
+//! Items that compute several neighbours along the innermost loop: they load and store rows as vectors, and in between compute
+//! every element as a single one.
 
 use super::nest::NestWriter;
 use super::text::Text;

@@ -1,4 +1,4 @@
-//! Sets of columns: of which elements of the input an element may depend.
+//! Sets of columns: the elements of the input that an element may depend on.
 
 use std::collections::HashMap;
 use std::rc::Rc;

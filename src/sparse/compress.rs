@@ -64,7 +64,7 @@ fn parameter_types(body: &Body) -> Vec<Type> {
     (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect()
 }
 
-/// The program of parameters `types` that results in what `direction` gives for every colour, one colour a row.
+/// The program of parameters `types` whose result is `direction` for every colour, one colour a row.
 fn batched<E: Float>(
     types: &[Type],
     count: usize,
@@ -101,7 +101,7 @@ pub(super) fn of_rows<E: Float>(body: &Body, active: usize, colouring: &Colourin
     transposed::<E>(body, active, colouring, &parameter_types(body), |variables| variables.to_vec())
 }
 
-/// As [`of_rows`], by the copies of what a program reads of its inputs.
+/// As [`of_rows`], by copies of the elements that a program reads of its inputs.
 pub(super) fn of_reads<E: Float>(reads: &Reads, colouring: &Colouring) -> Result<Body> {
     let copies = reads.selection.results.len();
     let types = parameter_types(&reads.selection);

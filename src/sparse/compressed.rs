@@ -23,9 +23,9 @@ pub enum Compression {
     Columns,
     /// One reverse derivative (`vjp`) for the rows of each colour: no column meets two of them.
     Rows,
-    /// One reverse derivative for the rows of each colour, by what the program reads of its input: every read at known
-    /// positions is a copy of its own, and rows of one colour share no copy, though they may share elements of the input.
-    /// The derivatives by the copies are added at the elements that they are of.
+    /// One reverse derivative for the rows of each colour, by the program's reads of its input: every read at known positions
+    /// is a copy of its own, and rows of one colour share no copy, though they may share elements of the input. The derivatives
+    /// by the copies are added at the elements that they are of.
     ///
     /// Never more colours than [`Compression::Rows`] would need at best, often far fewer: all residuals of a bundle
     /// adjustment that stand at one place of their observations are of one colour. The batch has a row of all copies for
@@ -259,7 +259,7 @@ fn columns_of(layout: &Layout, place: &Location<'_>) -> Result<Vec<SparsityArray
     layout.arrays.iter().map(input).collect()
 }
 
-/// The rows of float results, as what they depend on.
+/// The rows of float results, as the columns that they depend on.
 fn rows_of(results: &[SparsityArray]) -> impl Iterator<Item = &[u32]> {
     let floats = results.iter().filter(|result| result.ty().dtype.is_float());
     floats.flat_map(|result| (0..result.ty().size()).map(|position| result.columns(position)))

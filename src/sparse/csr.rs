@@ -1,4 +1,4 @@
-//! Sparse matrices of numbers, and what they are used for: products with vectors and dense matrices.
+//! Sparse matrices of numbers, and their uses: products with vectors and dense matrices.
 
 use super::pattern::{Pattern, room_for_offsets};
 use crate::concrete::{Array, Concrete, available, filled};

@@ -1,4 +1,4 @@
-//! Functions with derivative rules of their own: what their results depend on is what the rules say.
+//! Functions with derivative rules of their own: the rules determine what their results depend on.
 
 use super::columns::Columns;
 use super::instance::{Sets, SparsityArray, union};
@@ -48,7 +48,7 @@ fn zeros(ty: &Type) -> SparsityArray {
     SparsityArray::known(Array::zeros(ty))
 }
 
-/// Runs a function for its values, and its rules for what these depend on: of two rules, what either says.
+/// Runs a function for its values, and its rules for their dependence; two rules contribute the union.
 pub(super) fn custom(rules: &impl Rules, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
     let bare: Vec<SparsityArray> = inputs.iter().map(SparsityArray::bare).collect();
     let outputs = rules.value(bare.clone())?;
@@ -56,7 +56,7 @@ pub(super) fn custom(rules: &impl Rules, inputs: Vec<SparsityArray>) -> Result<V
         return Ok(outputs);
     }
     let mut sets: Vec<Sets> = vec![None; outputs.len()];
-    // Tangents depend on what inputs depend on, and a rule is linear in them.
+    // Tangents depend on the same columns as inputs, and a rule is linear in them.
     let tangent = |input: &SparsityArray| match input.sets() {
         None => zeros(input.ty()),
         sets => SparsityArray::dependent(input.ty().clone(), sets.clone()),

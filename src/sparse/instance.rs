@@ -107,7 +107,7 @@ impl SparsityArray {
         SparsityArray { chosen: self.columns.is_some().then(|| Rc::new(chosen)), ..self }
     }
 
-    /// An array of which no more is known than of this one, but which may be another.
+    /// Another array about which the same is known, but which may differ from this one.
     pub(super) fn another(&self) -> SparsityArray {
         match &self.known {
             Some(_) => self.clone(),
@@ -134,7 +134,7 @@ impl SparsityArray {
             }
     }
 
-    /// The same without dependence: what factors of derivatives are computed of.
+    /// The same without dependence, for computing factors of derivatives.
     pub(super) fn bare(&self) -> SparsityArray {
         SparsityArray { columns: None, chosen: None, ..self.clone() }
     }
@@ -145,7 +145,7 @@ pub(crate) fn same_elements(a: &Array, b: &Array) -> bool {
     a == b || (a.ty() == b.ty() && (0..a.size()).all(|position| a.element(position) == b.element(position)))
 }
 
-/// The union of what two arrays depend on, element by element.
+/// The union of two arrays' dependence, element by element.
 pub(super) fn union(a: Sets, b: Sets) -> Sets {
     match (a, b) {
         (Some(a), Some(b)) => Some(zip_unions(&a, &b)),
@@ -153,7 +153,7 @@ pub(super) fn union(a: Sets, b: Sets) -> Sets {
     }
 }
 
-/// The columns of those elements of which a factor is not known to be 0.
+/// The columns of those elements whose factor is not known to be 0.
 fn where_not_zero(columns: &Rc<Vec<Columns>>, factor: SparsityArray) -> Sets {
     match factor.known {
         Some(factor) => rules::where_not_zero(columns, &factor),

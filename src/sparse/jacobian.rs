@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Structures of float arrays, and of which element type these are: what a Jacobian's rows are made of.
+/// Structures of float arrays, with their element type: the results that make up a Jacobian's rows.
 ///
 /// Tensors are, and tuples, `Vec`, `Option`, `Box` and Rust arrays of them, by their first part; for a struct of arrays an
 /// implementation says it in one line: `impl FloatTree for Residuals<Concrete> { type Element = f64; }`.

@@ -197,7 +197,8 @@ impl Engine<'_> {
         Ok(Some(results))
     }
 
-    /// The last carries of each sweep after any number of steps: what any step may carry or keep, until that is no more.
+    /// The last carries of each sweep after any number of steps: the union over any step's carries and kept values, until it no
+    /// longer grows.
     fn any_number(&self) -> Result<Vec<SparsityArray>, Failure> {
         let mut results = Vec::new();
         let mut kept: Vec<Vec<SparsityArray>> = Vec::new();

@@ -9,7 +9,7 @@ use crate::shape::Type;
 use crate::term::interpret::{self, Slot};
 use crate::term::{Body, Never, Node, Op, print};
 
-/// Runs a bulk program: what its results depend on.
+/// Runs a bulk program, for its results' dependence.
 ///
 /// # Errors
 ///

@@ -61,7 +61,7 @@ impl fmt::Debug for StagedArray {
 }
 
 impl Drop for Node {
-    /// Frees what only this node holds with a worklist: terms are deeper than the stack.
+    /// Frees the nodes that only this one holds with a worklist: terms are deeper than the stack.
     fn drop(&mut self) {
         let mut work: Vec<StagedArray> = self.args.drain(..).collect();
         while let Some(array) = work.pop() {

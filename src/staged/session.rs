@@ -30,7 +30,7 @@ impl Session {
     }
 }
 
-/// Says what a new variable is an element of.
+/// Records the array that a new variable is an element of.
 pub(crate) fn declare_source(variable: &StagedArray, source: &StagedArray) {
     SESSION.with_borrow_mut(|session| {
         let at = session.sources.partition_point(|(id, _)| *id < variable.0.id);
@@ -101,7 +101,7 @@ pub(crate) fn innermost() -> u64 {
     SESSION.with_borrow(|session| session.open.last().copied().unwrap_or(0))
 }
 
-/// The results of a body, checked like operands: what escaped from another binder is reported and replaced by zeros, for
+/// The results of a body, checked like operands: a node that escaped from another binder is reported and replaced by zeros, for
 /// it must not be closed over.
 pub(crate) fn check_results(results: &mut [StagedArray], place: &Location<'_>) {
     for result in results {

@@ -1,4 +1,4 @@
-//! Tracing closures of eager algebras: what one does at the first position of a `build`, written down for all.
+//! Tracing closures of eager algebras: the operations at the first position of a `build`, recorded for all positions.
 //!
 //! The closure runs once, on arrays that have the values of the first position and, beside these, a node each. An operation of
 //! which an operand has a node computes the value as ever, and gives the result a node. Where no value was read that depends on the
@@ -145,7 +145,7 @@ fn operand<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
     found
 }
 
-/// The result of an operation of which an operand has a node.
+/// The result of an operation with an operand that has a node.
 #[track_caller]
 pub(crate) fn traced<A: Algebra>(op: &Op, operands: Operands<A>) -> A::Array {
     let nodes: Option<Operands<Staged>> = operands.iter().map(operand::<A>).collect();

@@ -123,7 +123,7 @@ pub(crate) trait Attributes {
     fn dtype(&mut self) -> Result<DType, Self::Problem>;
 }
 
-/// The operation of one operand that a word says, with what stands behind it; `None` where it is another word.
+/// The operation of one operand for a word, with the attributes after it; `None` for another word.
 pub(crate) fn read<X, A: Attributes>(word: &str, attributes: &mut A) -> Option<Result<Op<X>, A::Problem>> {
     let readers = [arg_reduce::read, arg_sort::read, cast::read, identity::read, reduce::read, reshape::read];
     readers.into_iter().find_map(|read| read(word, attributes))

@@ -90,7 +90,8 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
         changed(self, &|array| A::unary(Unary::Neg, array))
     }
 
-    /// The tree of what a function makes of each array of floats of `E`, which keeps its shape. Other arrays stay as they are.
+    /// The tree with a function applied to each array of floats of `E`; the function keeps the shape. Other arrays stay
+    /// unchanged.
     ///
     /// # Panics
     ///
@@ -106,8 +107,8 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
         })
     }
 
-    /// The tree of what a function makes of each two arrays of floats of `E` of the two trees. Other arrays stay as they are in the
-    /// first.
+    /// The tree with a function applied to each pair of arrays of floats of `E` from the two trees. Other arrays are those of
+    /// the first.
     ///
     /// # Panics
     ///
@@ -204,7 +205,7 @@ impl<A: Algebra, F: TreeFactor<A>> TreeFactor<A> for &F {
     }
 }
 
-/// An array that has the type of another, or what stands for it after an error.
+/// An array of the same type as another, or the placeholder for it after an error.
 fn of_shape<A: Algebra>(operation: &str, array: A::Array, like: &A::Array, place: &Location<'_>) -> A::Array {
     let (found, expected) = (A::type_of(&array), A::type_of(like));
     if found == expected {
@@ -234,7 +235,7 @@ fn by_factor<A: Algebra, T: Tree<A>>(operation: Binary, tree: &T, factor: &impl 
     })
 }
 
-/// The tree of what a function makes of the floats of two.
+/// The tree with a function applied to the floats of two trees.
 #[track_caller]
 fn combined<A: Algebra, T: Tree<A>>(
     operation: &str,

@@ -10,7 +10,7 @@ use crate::tensor::structure::move_axis;
 use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_structure, duplicate, refuse, scan_as};
 use std::panic::Location;
 
-/// The common extent of an axis, or what differs.
+/// The common extent of an axis, or a description of the difference.
 fn extent<A: Algebra>(arrays: &[A::Array], axis: usize) -> Result<usize, String> {
     let mut found = None;
     for array in arrays {

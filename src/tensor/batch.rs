@@ -74,7 +74,7 @@ pub struct Batch<A: Algebra, F: Family> {
 }
 
 impl<A: Algebra, F: Family> Batch<A, F> {
-    /// A batch of trees like one, from its arrays: what `#[derive(Tree)]` writes for [`Stacked`].
+    /// A batch of trees like one, from its arrays, as `#[derive(Tree)]` writes it for [`Stacked`].
     ///
     /// # Panics
     ///

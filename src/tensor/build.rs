@@ -10,7 +10,7 @@ use crate::tensor::{Element, R0, R1, R2, R3, R4, R5, R6, Rank, Tensor};
 use crate::term::Build;
 use smallvec::SmallVec;
 
-/// The extents that [`build`] takes, which say what its closure is given: `n` and an index, `(n, m)` and a pair of them,
+/// The extents that [`build`] takes, which determine its closure's argument: `n` and an index, `(n, m)` and a pair of them,
 /// `[n, m]` and an array of them, up to six.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not extents",
@@ -99,11 +99,11 @@ fn built(extents: &[usize], element: &Type) -> Type {
 /// Builds an array from a closure that gives the element, or the inner array, at each position of new outer axes: `build(n, |i|
 /// ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2).
 ///
-/// The closure is called once, at the first position, and what it does there is done in bulk, also in eager algebras, unless it
-/// looks at a value that depends on the position: by [`item`](Tensor::item), [`cond`](crate::tensor::cond) or a loop with a
+/// The closure is called once, at the first position, and its operations there are done in bulk, also in eager algebras, unless
+/// it looks at a value that depends on the position: by [`item`](Tensor::item), [`cond`](crate::tensor::cond) or a loop with a
 /// condition, or in a derivative of its own. Then an eager algebra calls it for every position, as it does for arrays of few
-/// elements: each operation takes some tens of nanoseconds on plain arrays, and some hundreds under a derivative, for each element,
-/// so that such an array of more than some thousand elements is best built in a function that is
+/// elements: each operation takes some tens of nanoseconds on plain arrays, and some hundreds under a derivative, for each
+/// element, so that such an array of more than some thousand elements is best built in a function that is
 /// [staged](crate::derivative::stage). The closure must be pure in the arrays that it is given. Results of different shapes are
 /// reported at the caller's line.
 #[track_caller]

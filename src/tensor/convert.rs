@@ -13,7 +13,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     ///
     /// # Panics
     ///
-    /// When there is no memory for the elements, of which a view of an `ndarray` may repeat some.
+    /// When there is no memory for the elements; a view of an `ndarray` may repeat some.
     #[track_caller]
     pub fn from_ndarray<S, D>(array: &ArrayBase<S, D>) -> Self
     where
@@ -76,7 +76,7 @@ impl<E: Element, R: Rank> Tensor<Concrete, E, R> {
         available(self.data().clone().into_vec(), || "to_vec".into())
     }
 
-    /// The elements, row-major. `None` where one value is stored for all of them, as of what [`zeros`](crate::tensor::zeros) makes.
+    /// The elements, row-major. `None` where one value is stored for all of them, as by [`zeros`](crate::tensor::zeros).
     ///
     /// ```
     /// use deltaray::prelude::*;

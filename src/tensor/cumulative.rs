@@ -74,7 +74,7 @@ pub(super) fn elementwise<A: Algebra>(
 
 /// For each position along an axis the combination of all up to it, in order.
 pub(super) fn running<A: Algebra>(arrays: Vec<A::Array>, axis: usize, combine: Combine<'_, A>) -> Vec<A::Array> {
-    // Downwards: what is combined at each level. Upwards: the running totals at odd positions are those of the level below.
+    // Downwards: the combined pairs of each level. Upwards: the running totals at odd positions are those of the level below.
     let mut levels = vec![arrays];
     while let Some(level) = levels.last() {
         let n = extent::<A>(level, axis);

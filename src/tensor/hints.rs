@@ -1,4 +1,4 @@
-//! Names that other libraries have, and what they are called here: errors of the compiler that say so.
+//! Names from other libraries, and their equivalents here: compiler errors that suggest them.
 
 use crate::algebra::Algebra;
 use crate::tensor::{Element, Rank, Tensor};

@@ -150,7 +150,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         &self.array
     }
 
-    /// The untyped array, whose element type and rank stay what they are.
+    /// The untyped array, whose element type and rank must not change.
     pub(crate) fn array_mut(&mut self) -> &mut A::Array {
         &mut self.array
     }

@@ -24,7 +24,7 @@ use std::ops::{self, Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo
 pub enum MovingPart<A: Algebra> {
     /// A position, or a range with plain ends.
     Known(Part<A>),
-    /// A range of which an end is computed.
+    /// A range with a computed end.
     Range(MovingRange<A>),
 }
 

@@ -96,7 +96,7 @@ impl<A: Algebra, E: Float, R: Rank> Operand<A, E, R> for &i32 {
     }
 }
 
-/// A reference to a reference, as closures are given them that look at what an iterator yields.
+/// A reference to a reference, as closures get it that look at an iterator's items.
 impl<A: Algebra, E: Element, R: Rank + Max<S>, S: Rank> Operand<A, E, R> for &&Tensor<A, E, S> {
     type Rank = <R as Max<S>>::Output;
     const LITERAL: bool = false;

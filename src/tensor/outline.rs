@@ -1,4 +1,4 @@
-//! The outline of a tree: what of its structure the type does not say, and where its arrays are.
+//! The outline of a tree: the parts of its structure that the type leaves open, and the places of its arrays.
 
 /// One step of a walk over a tree, in the order of fields and positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ enum Step {
     Field(&'static str),
     /// Into a part of a `Vec` or a Rust array.
     Position(usize),
-    /// Into what a map has under a name.
+    /// Into a map's entry of this name.
     Key(Box<str>),
     /// Into a part of a tuple.
     Part(usize),
@@ -91,7 +91,7 @@ impl Outline {
     }
 
     /// For each array the fields and positions that lead to it, joined by dots: `layers.0.weights`; empty where no field
-    /// does. Parts of a tuple are named inside of fields only: arguments are told apart by what they hold.
+    /// does. Parts of a tuple are named inside of fields only: arguments are told apart by their contents.
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         let mut walk = Walk::default();

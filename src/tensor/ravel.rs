@@ -21,8 +21,8 @@ impl<F: Family> Clone for Unravel<F> {
     }
 }
 
-/// The elements of a tree's arrays, in the order of [`Tree::visit`] and row-major, as one vector; and what makes a tree of
-/// such a vector again, in any algebra.
+/// The elements of a tree's arrays, in the order of [`Tree::visit`] and row-major, as one vector; and the converse, which makes
+/// a tree of such a vector again, in any algebra.
 ///
 /// So functions of one tensor take trees of parameters: `hessian`, optimisers, solvers. Floats of another type than `E` are
 /// converted, and back; arrays of integers and booleans are reported at the caller's line.

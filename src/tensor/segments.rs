@@ -111,7 +111,7 @@ impl<A: Algebra> Segments<A> {
         ty
     }
 
-    /// The types of what stands for results that can not be.
+    /// The types of placeholders for results that can't be computed.
     fn placeholders(&self, arrays: &[A::Array], axis: usize) -> Vec<Type> {
         let of = |array: &A::Array| {
             let (own, result) = (A::type_of(array), self.result_type(A::type_of(array), axis));
@@ -151,7 +151,7 @@ impl<A: Algebra> Segments<A> {
         combined.collect()
     }
 
-    /// For each slice what belongs to its segment, 0 where it is in none.
+    /// For each slice the value of its segment, 0 where it is in none.
     #[track_caller]
     fn spread(&self, of_segments: A::Array) -> A::Array {
         A::gather(of_segments, vec![self.keys.array().clone()])
@@ -307,8 +307,8 @@ where
     segmented("reduce_by_index_axis", axis, neutral, &Segments::by_key(keys, count), xs, op)
 }
 
-/// Combines the slices of each segment, in their order, by an associative operator: position k of the result is what segment
-/// k combines to, or the neutral element where it is empty.
+/// Combines the slices of each segment, in their order, by an associative operator: position k of the result is the combination
+/// of segment k combines to, or the neutral element where it is empty.
 ///
 /// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
 /// associative, which can not be checked. Slices are sorted by key, where segments are given by keys, then combined in
@@ -439,8 +439,8 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         Tensor::wrap(A::binary(Binary::Div, sums, counts))
     }
 
-    /// The largest elements of each segment, for each of its slices: what exponentials are kept small by. Nothing is
-    /// differentiated through them, and infinite ones are taken for 0.
+    /// The largest elements of each segment, for each of its slices, to keep exponentials small. Nothing is differentiated
+    /// through them, and infinite ones are taken for 0.
     #[track_caller]
     fn segment_offsets(&self, segments: &Segments<A>) -> A::Array {
         let largest = self.segment_max(segments).stop_gradient();

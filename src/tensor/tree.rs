@@ -1,4 +1,4 @@
-//! Trees of arrays: what functions take and return.
+//! Trees of arrays, which functions take and return.
 //!
 //! A [`Tree`] holds arrays of one algebra; its [`Family`] is the same structure over every algebra, so that going to
 //! another algebra and back is the identity, which the compiler knows. A family is named by its member over [`Concrete`]:
@@ -106,7 +106,7 @@ pub trait Tree<A: Algebra>: Sized + 'static {
     }
 }
 
-/// As [`Family::rebuild`], for a part of a tree whose family is found from its type: what `#[derive(Tree)]` writes for a
+/// As [`Family::rebuild`], for a part of a tree whose family is found from its type, as `#[derive(Tree)]` writes it for a
 /// field.
 pub fn rebuild_field<A: Algebra, B: Algebra, T: Tree<A>>(
     like: &T,
@@ -137,7 +137,7 @@ pub(crate) fn outline_of<A: Algebra, T: Tree<A>>(tree: &T) -> Outline {
 ///
 /// # Errors
 ///
-/// A sentence that names what differs.
+/// A sentence that names the difference.
 pub fn check_same_trees<A: Algebra, B: Algebra, T: Tree<A>, U: Tree<B>>(
     expected: &T,
     found: &U,
@@ -158,7 +158,7 @@ pub(crate) fn check_same_outlines(expected: &Outline, found: &Outline) -> std::r
 ///
 /// # Errors
 ///
-/// A sentence that names what differs.
+/// A sentence that names the difference.
 pub fn check_same_structure(expected: &[Type], found: &[Type]) -> std::result::Result<(), String> {
     if expected.len() != found.len() {
         return Err(format!("a tree of {} arrays and one of {}", expected.len(), found.len()));

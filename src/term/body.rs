@@ -304,7 +304,7 @@ impl Body {
         count
     }
 
-    /// The same values without what says something to differentiation only.
+    /// The same values without the operations that concern differentiation only.
     pub fn without_marks(&self) -> Body {
         let types: Vec<Type> = (0..self.arity()).map(|at| self.parameter_type(at).clone()).collect();
         let mut graph = Graph::new(&types, self.captures);

@@ -15,10 +15,10 @@ pub struct Cost {
     pub elements: u128,
     /// The largest number of elements of one result, views and reshapes left out.
     pub largest: u128,
-    /// The longest chain of operations each of which needs the one before: how long a run takes on a machine that does
-    /// everything at once that it can. Sums of n terms, sorts of n elements, and scatters and accumulations that add n
-    /// elements at one position, count as ⌈log₂ n⌉ and 1; a loop as its body's depth at every step, or once where it carries
-    /// nothing. Views, reshapes and conversions are free.
+    /// The longest chain of operations that each need the one before: how long a run takes on a machine that does everything at
+    /// once that it can. Sums of n terms, sorts of n elements, and scatters and accumulations that add n elements at one
+    /// position, count as ⌈log₂ n⌉ and 1; a loop as its body's depth at every step, or once where it carries nothing. Views,
+    /// reshapes and conversions are free.
     pub depth: u128,
 }
 

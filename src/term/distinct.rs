@@ -1,4 +1,4 @@
-//! Positions of which it is plain that no two are the same.
+//! Positions that are obviously distinct.
 
 use crate::operation::{Binary, Unary};
 use crate::shape::{Type, Value};

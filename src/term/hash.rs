@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn positions_are_found_by_hash_and_term() {
-        // Words of which many have the same hash.
+        // Words with many equal hashes.
         let words: Vec<u64> = (0..1000).map(|word| word * 7).collect();
         let hash = |word: u64| term_hash(&(word % 10));
         let mut positions = Positions::default();

@@ -1,4 +1,5 @@
-//! The shape rules: what an operation results in, or why its operands do not fit. Every instance and pass asks here.
+//! The shape rules: the types of an operation's results, or the reason that its operands do not fit. Every instance and pass
+//! asks here.
 
 use crate::shape::{DType, Type};
 use crate::term::body::Body;

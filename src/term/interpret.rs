@@ -50,7 +50,7 @@ impl Positions {
     }
 }
 
-/// For each node whether it permutes the axes of an array of which only a few elements are read; none where no node does.
+/// For each node whether it permutes the axes of an array that is only read in a few elements; empty where no node does.
 pub(crate) fn permuted_for_parts<X>(body: &Body<X>) -> Vec<bool> {
     let is_permuting = |node: &Node<X>| matches!(&node.op, Op::View(map) if map.permutation().is_some());
     if !body.nodes.iter().any(|node| matches!(node.op, Op::Gather)) || !body.nodes.iter().any(is_permuting) {
@@ -264,7 +264,7 @@ where
             (Slot::Empty, Slot::One(array)) => Ok(array.clone()),
             (Slot::Later(addition, operands), _) => {
                 let added = self.one(addition.node, operands.into())?;
-                // It is computed as it is, and permuted then.
+                // It is computed unpermuted, and then permuted.
                 match addition.node as usize == at {
                     true => Ok(added),
                     false => self.one(at as NodeId, smallvec![added]),

@@ -25,7 +25,7 @@ pub trait Extension: sealed::Sealed + Clone + PartialEq + Eq + Hash + Debug + Se
 }
 
 mod sealed {
-    /// Bodies are well formed whoever builds them, so nobody else says what an operation has in it.
+    /// Bodies are well formed whoever builds them, so no one else may define the content of an operation.
     pub trait Sealed {}
     impl Sealed for super::Never {}
     impl Sealed for super::Build {}

@@ -97,7 +97,7 @@ impl<X: Extension> fmt::Display for Program<X> {
     }
 }
 
-/// The program, as it is displayed.
+/// The program in its displayed form.
 impl<X: Extension> fmt::Debug for Program<X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -59,7 +59,7 @@ pub(crate) fn run<R: Runner>(runner: &mut R, sweeps: usize, checkpoints: Checkpo
     finish(runner, begun)
 }
 
-/// Runs the first of so many sweeps, and keeps of it what [`finish`] needs of the last steps.
+/// Runs the first of so many sweeps, and keeps the values of the last steps that [`finish`] needs.
 ///
 /// # Errors
 ///
@@ -118,7 +118,7 @@ struct Snapshots {
     most: usize,
     /// Everything is kept of at most so many steps at a time.
     leaf: usize,
-    /// The steps of which everything is on the tapes.
+    /// The steps whose values are all on the tapes.
     taped: Range<usize>,
 }
 

@@ -143,7 +143,7 @@ impl<X: Extension> Sweeps<X> {
         (first..outputs, outputs..outputs + self.sweeps[sweep].outputs())
     }
 
-    /// Which of what a sweep keeps later sweeps read.
+    /// Which of a sweep's kept values later sweeps read.
     pub fn read_later(&self, sweep: usize) -> Vec<bool> {
         let mut read = vec![false; self.sweeps[sweep].keeps];
         let reads = self.sweeps[sweep..].iter().flat_map(|later| &later.reads);

@@ -1,4 +1,4 @@
-//! Loops split in two: what no step takes from the step before is computed for all steps at once.
+//! Loops split in two: values that do not depend on the step before are computed for all steps at once.
 
 use crate::operation::Binary;
 use crate::shape::{Type, size};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// How much larger than all that a loop reads and writes an intermediate may be, for all steps to be kept at once.
 const GROWTH: usize = 4;
 
-/// A loop without the results that depend on no carry, or are sums over the steps of what depends on none.
+/// A loop without the results that depend on no carry, or are sums over the steps of values that depend on none.
 pub(super) struct Split {
     /// One step of those outputs and addends. It takes the loop's inputs and captures.
     pub(super) map: Body<Build>,
@@ -96,8 +96,8 @@ pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
     Some(Split { map, free, rest })
 }
 
-/// The results of a loop that come from no carry or add up what comes from none, by position, and the nodes that give them;
-/// `None` where [`split`] is.
+/// The results of a loop that depend on no carry, or sum such values, by position, and the nodes that give them; `None` in the
+/// same cases as [`split`].
 fn free<X: Extension>(scan: &Scan<X>) -> Option<(Vec<usize>, Vec<NodeId>)> {
     let body = &*scan.body;
     let mut carried = vec![false; body.nodes.len()];
@@ -146,7 +146,7 @@ fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> Rest {
     let mut read = Vec::new();
     let mut is_read = vec![false; body.nodes.len()];
     for (position, &id) in nodes.iter().enumerate() {
-        // An input that is passed on as it is, or one value for two outputs, is read once.
+        // An input that is passed on unchanged, or one value for two outputs, is read once.
         let is_own = needed[id as usize] && id as usize >= body.arity();
         if is_own && !std::mem::replace(&mut is_read[id as usize], true) {
             parameters.push(id);

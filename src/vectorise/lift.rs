@@ -195,7 +195,7 @@ impl Lifter<'_> {
             .collect()
     }
 
-    /// An operation of which no operand depends on a build variable: it stays as it is.
+    /// An operation without operands that depend on a build variable: it stays unchanged.
     fn plain(&mut self, node: &Node<Build>, slots: &[Slot]) -> Option<NodeId> {
         let mut args: SmallVec<[NodeId; 3]> = SmallVec::new();
         for &arg in &node.args {

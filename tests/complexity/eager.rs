@@ -31,7 +31,7 @@ fn numbers_need_no_memory() {
     let x: Scalar<C, f64> = scalar(0.3);
     for f in [steps, given] {
         assert_eq!(asked(|| f(&x, STEPS)).1, 0);
-        // Tangents are numbers too; what remains are the lists of arguments and results.
+        // Tangents are numbers too; only the lists of arguments and results remain.
         let (_, allocations, _) = asked(|| jvp(|x| given(x, STEPS), &x, &x));
         assert!(allocations < 100, "{allocations} allocations");
     }

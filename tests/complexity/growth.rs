@@ -51,7 +51,7 @@ fn counted<T>(f: impl FnOnce() -> T) -> (T, Counts) {
     (result, [("visits", visits() - before), ("allocations", allocations as u64), ("bytes", bytes as u64)])
 }
 
-/// As [`counted`], of what writes a text. It has room for more, at times almost as much again, which is not counted.
+/// As [`counted`], for functions that write a text. Its spare capacity, at times almost as much again, is not counted.
 fn counted_text(f: impl FnOnce() -> String) -> Counts {
     let (text, mut counts) = counted(f);
     counts[2].1 -= (text.capacity() - text.len()) as u64;

@@ -1,4 +1,4 @@
-//! Functions given by an equation: what a derivative keeps does not depend on how many steps their solvers take.
+//! Functions given by an equation: the memory of a derivative does not depend on the number of steps of their solvers.
 
 use super::*;
 use deltaray::term::{Body, Op};

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A table of 10¹² elements of which one element is read, or one row summed.
+/// A table of 10¹² elements; one element is read, or one row summed.
 #[test]
 fn large_builds_are_not_materialised() {
     let n = 1_000_000;
@@ -117,7 +117,7 @@ fn checkpoints_hold_what_they_say() {
     };
     let (expected, all, _) = gradient(None);
     assert!(all > n * state, "{all} bytes");
-    // Beside the snapshots: the steps that everything is kept of, and what a step is computed in.
+    // In addition to the snapshots: the steps that keep everything, and the memory to compute a step.
     for (checkpoints, states) in [
         (Checkpoints::Snapshots(20), 20),
         (Checkpoints::Every(100), 100 + 2 * 100),

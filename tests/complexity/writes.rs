@@ -71,7 +71,7 @@ fn with_condition_and_checkpoints<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
     Checkpoints::All.while_loop((x * 1.0, scalar(0i64)), condition, |(x, k)| (step(x, &k), k + 1)).0
 }
 
-/// Loops of a step each, which are given what the one before left.
+/// Loops of a single step, each starting from the result of the one before.
 fn loop_after_loop<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
     (0..n).fold(x * 1.0, |x, k| {
         let start = scalar(k as i64);
@@ -151,7 +151,7 @@ pub(super) fn up_to_a_bound<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
     })
 }
 
-/// Loops of which nobody knows how many steps they have, which read an array from outside and the one that is written.
+/// Loops with an unknown number of steps, which read an array from outside and the one that is written.
 pub(super) fn reads_in_while_loops<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
     fold(x * 1.0, &iota(n), |y: V<A>, k: Scalar<A, i64>| {
         let end = &k + 3;

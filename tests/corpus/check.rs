@@ -38,7 +38,7 @@ impl Scale {
     }
 }
 
-/// A row with what all checks need.
+/// A row with the data that all checks need.
 pub struct Subject<'a> {
     /// The row.
     pub row: &'a Row,
@@ -118,7 +118,7 @@ pub fn stage(row: &Row) -> Body<Build> {
     staged::stage(&types, |variables| row.program.staged(variables)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Says what took long.
+/// Reports checks that took long.
 fn report_slow(name: &str, start: Instant) {
     let seconds = start.elapsed().as_secs_f64();
     if seconds > 1.0 {
@@ -132,7 +132,7 @@ struct Findings {
 }
 
 impl Findings {
-    /// Notes what a check of the given name finds.
+    /// Notes the finding of a check of the given name.
     fn note(&mut self, name: &str, check: impl FnOnce() -> Finding) {
         let start = Instant::now();
         if let Err(problem) = caught(check).unwrap_or_else(Err) {
@@ -233,7 +233,7 @@ fn check_values(findings: &mut Findings, subject: &Subject<'_>, expected: &[Arra
     }
     findings.note("reference", || {
         let (found, watch) = reference::evaluate(source, &row.inputs);
-        // The reference is meant for numbers: of NaN and infinity, rows state what comes out.
+        // The reference is meant for finite numbers: rows state the results for NaN and infinity.
         if watch.finite { compare(expected, &found, scale) } else { Ok(()) }
     });
     findings.note("source", || compare(expected, &interpret_source::<Concrete>(source, row.inputs.clone()), scale));
@@ -263,7 +263,7 @@ fn dual_values(body: &Body, row: &Row) -> Vec<Array> {
     dual::vjp::<Concrete>(&on_duals, row.inputs.clone()).0
 }
 
-/// The gradient of the function as it is written.
+/// The gradient of the function as written.
 fn eager_gradient(row: &Row) -> Vec<Array> {
     only_floats(gradient::<Concrete>(&|inputs| row.program.dual(inputs), row.inputs.clone()))
 }

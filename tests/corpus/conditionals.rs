@@ -1,4 +1,4 @@
-//! `cond` and `select`: on scalars, in builds, nested, of tuples, and what the side not taken may not do.
+//! `cond` and `select`: on scalars, in builds, nested, of tuples, and the lack of influence of the side not taken.
 
 use super::prelude::*;
 

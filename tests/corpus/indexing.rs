@@ -1,4 +1,4 @@
-//! Reads at computed positions, gathers, scatters, and what lies out of bounds.
+//! Reads at computed positions, gathers, scatters, and positions out of bounds.
 
 use super::prelude::*;
 

@@ -211,7 +211,7 @@ fn linearised(subject: &Subject<'_>) -> Finding {
     compare(&expected, &found, &subject.scale)
 }
 
-/// Tangents of the function as it is written are those of the bulk program.
+/// Tangents of the function as written equal those of the bulk program.
 fn eager_tangents(subject: &Subject<'_>) -> Finding {
     let along = direction(&subject.row.inputs, 1);
     let eager = with_tangents(&|inputs| subject.row.program.tangent(inputs), subject, &along);
@@ -230,7 +230,7 @@ fn adjoint(subject: &Subject<'_>) -> Finding {
     close("⟨c, J d⟩ and ⟨Jᵀ c, d⟩", inner(&cotangents, &pushed), inner(&pulled, &along), &subject.scale)
 }
 
-/// The same of the function as it is written.
+/// The same for the function as written.
 fn eager_adjoint(subject: &Subject<'_>) -> Finding {
     let row = subject.row;
     let along = direction(&row.inputs, 4);

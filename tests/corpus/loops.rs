@@ -381,7 +381,7 @@ fn nests() -> Vec<Row> {
                 let n = b.len();
                 let first: Vector<A, f64> = zeros(n);
                 scan(first, &(), n, |x, ()| {
-                    // Each step fixes what the rows before allow.
+                    // Each step fixes the elements that the rows before determine.
                     let residual = b - l.dot(&x);
                     (x + residual / l.diagonal(), ())
                 }).0

@@ -134,7 +134,7 @@ fn up_to_what_is_carried(mut x: Vector<f64>) -> Vector<f64> {
     x
 }
 
-/// Both ends are computed from what an array holds.
+/// Both ends are computed from an array's elements.
 #[differentiable]
 fn between(mut x: Vector<f64>, ends: Vector<i64>) -> Vector<f64> {
     for k in rolled(0..ends.len() - 1) {

@@ -76,7 +76,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of which only the point is known.
+    /// A row with only the point known.
     pub fn new<F: ArrayFn + 'static>(name: &'static str, function: F, at: <F::In as Family>::At<Concrete>) -> Row {
         let inputs = at.leaves();
         Row {

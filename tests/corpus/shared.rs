@@ -110,7 +110,7 @@ pub const T16: [f64; 16] =
 pub const T16B: [f64; 16] =
     [5.0, 2.0, 6.0, 1.0, -2.0, 0.0, 0.1, -0.2, 13.1, 9.0, 8.0, -4.0, 582934.0, 2.99432, -335.0, 26.0];
 
-/// A value as what a step of a loop passes on, and as its output.
+/// A value as a loop step's next carry, and as its output.
 pub fn twice<T: Clone>(x: T) -> (T, T) {
     (x.clone(), x)
 }

@@ -1,4 +1,4 @@
-//! Loops with a condition, and loops and functions of which little is kept.
+//! Loops with a condition, and loops and functions that keep little.
 
 use super::prelude::*;
 

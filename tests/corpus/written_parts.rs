@@ -1,5 +1,5 @@
-//! Parts of arrays that are written, one by one and in loops: ranges, lines and planes, strided and gathered positions, and what
-//! one side of a condition writes.
+//! Parts of arrays that are written, one by one and in loops: ranges, lines and planes, strided and gathered positions, and
+//! positions that one side of a condition writes.
 
 use super::prelude::*;
 

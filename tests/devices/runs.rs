@@ -1,4 +1,4 @@
-//! Runs: transfers, reports, results in place, and what devices refuse.
+//! Runs: transfers, reports, results in place, and errors of devices.
 
 use crate::is_there;
 use deltaray::Error;

@@ -336,7 +336,7 @@ fn a_scan_is_one_kernel_that_reads_its_inputs_once() {
         assert_eq!([reads(source, "b1"), reads(source, "b2")], [1, 1], "{text}");
         let is_one_tile = !source.contains("ticket");
         assert_eq!(is_one_tile, [(500, 1), (60, 40)].contains(&(length, places)), "{text}");
-        // Without waiting for each other groups take three kernels, the inputs of which are read in two.
+        // Without waiting for each other groups take three kernels; two of them read the inputs.
         if is_one_tile {
             continue;
         }

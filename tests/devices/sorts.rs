@@ -29,7 +29,7 @@ fn scrambled(count: usize) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Keys of which many are equal, with all that floats have.
+/// Keys with many equal ones, and with all special floats.
 fn floats(count: usize) -> Vec<f64> {
     let float = |(at, number): (usize, u64)| match at % 17 {
         3 => f64::NAN,

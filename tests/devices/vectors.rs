@@ -52,7 +52,7 @@ fn assert_same(found: &Array, expected: &Array, close: f64, of: &str) {
     }
 }
 
-/// Compares programs on a device, all in one source, with what the interpreter finds; gives back the source.
+/// Compares programs on a device, all in one source, with the interpreter's results; returns the source.
 fn compare(programs: &[(Body, Vec<Array>, Vec<Array>)], options: &OpenCl) -> String {
     let compiled = Program::all(programs.iter().map(|(body, ..)| body), options).unwrap();
     for (program, (_, arguments, expected)) in compiled.iter().zip(programs) {
@@ -67,7 +67,7 @@ fn compare(programs: &[(Body, Vec<Array>, Vec<Array>)], options: &OpenCl) -> Str
     compiled[0].source().to_string()
 }
 
-/// A function with arguments of some lengths, and what the interpreter finds.
+/// A function with arguments of some lengths, and the interpreter's results.
 macro_rules! programs {
     ($function:expr, $lengths:expr) => {
         $lengths.into_iter().map(|length| {

@@ -1,4 +1,4 @@
-//! Sums by known places that overlap: the gradients of what reads windows.
+//! Sums at known places that overlap: the gradients of reads of windows.
 
 use crate::is_there;
 use deltaray::functions::{Window, convolution_2d, mean_pool_2d};

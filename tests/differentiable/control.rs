@@ -212,7 +212,7 @@ fn scan_unit<A: Algebra, C: Tree<A>>(
     }
 }
 
-/// Closures of the library's loops are rewritten too; what stands twice in a tuple is copied.
+/// Closures of the library's loops are rewritten too; a variable that occurs twice in a tuple is copied.
 #[differentiable]
 fn closures(x: Vector<f64>) -> (Scalar<f64>, Vector<f64>, Scalar<f64>) {
     let (last, all) = scan(x[0], x, x.len(), |h: Scalar<f64>, y: Scalar<f64>| {

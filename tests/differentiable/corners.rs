@@ -264,7 +264,7 @@ fn out_of_range(x: Vector<f64>, #[plain] case: usize) -> Vector<f64> {
     }
 }
 
-/// Shapes that don't fit are reported at the line of the function as it is written.
+/// Shapes that don't fit are reported at the line of the function as written.
 #[test]
 fn problems_name_the_line() {
     let first = line!() - 19;

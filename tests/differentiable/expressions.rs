@@ -180,7 +180,8 @@ enum Kind {
 
 const STEPS: i64 = 3;
 
-/// `as` is of arrays a cast, and of anything else Rust's: enums, `bool`s, literals of any size, and what wraps and saturates.
+/// `as` is a cast for arrays, and Rust's own for anything else: enums, `bool`s, literals of any size, and casts that wrap and
+/// saturate.
 #[differentiable]
 fn casts(x: Vector<f64>, k: Vector<i64>, #[plain] kind: Kind, #[plain] n: i32) -> Vector<f64> {
     let plain = kind as i32 as f64 + Kind::Low as u8 as f64 + (n < 3) as i32 as f64 + STEPS as f64;

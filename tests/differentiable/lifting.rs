@@ -1,4 +1,4 @@
-//! Closures of derivatives: what they use from outside enters by itself.
+//! Closures of derivatives: their outside variables enter automatically.
 
 use crate::harness::{S, V, generic, same, v};
 use deltaray::prelude::*;

@@ -129,7 +129,7 @@ fn constants_of_floats_stand_for_literals() {
     same(&causal {}, &expected, &[[0.5, 1.0, -1.0], [0.25, -0.5, 2.0], [1.5, 0.0, 0.75]].into());
 }
 
-/// Fields of what may be a reference: elements of lists, by loops, closures, patterns and indices.
+/// Fields of values that may be references: elements of lists, by loops, closures, patterns and indices.
 #[differentiable]
 fn elements(list: Vec<Pair>, x: Vector<f64>) -> (Vec<Vector<f64>>, Vector<f64>) {
     let mut sum = x;

@@ -207,7 +207,7 @@ fn a_function_of_plain_values_makes_arrays() {
     assert_eq!(constants::<Concrete>(2).to_vec(), [0.0, 0.5]);
 }
 
-/// Float literals take the element type that the function is generic in; integers in indices stay what they are.
+/// Float literals take the element type that the function is generic in; integers in indices stay the same.
 #[differentiable]
 fn of_any_precision<E: Float, R: Rank>(x: Tensor<E, R>, y: Scalar<E>, #[plain] rate: f64) -> Tensor<E, R> {
     let scaled = 0.5 * x + x / 4.0 - 1.0;

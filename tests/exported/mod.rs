@@ -21,7 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A program, a point, and what the interpreter finds there.
+/// A program, a point, and the interpreter's results there.
 pub struct Case {
     /// Its name in failures.
     pub name: String,
@@ -68,7 +68,7 @@ fn magnitude(arrays: &[Array]) -> f64 {
     floats.filter(|x| x.is_finite()).fold(0.0, |largest, x| largest.max(x.abs()))
 }
 
-/// A folder for what a test writes.
+/// A folder for a test's files.
 pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exports-{name}"));
     let _ = fs::remove_dir_all(&folder);

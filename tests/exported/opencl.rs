@@ -1,4 +1,4 @@
-//! Programs as OpenCL C, with a host program that does what their launch plans say.
+//! Programs as OpenCL C, with a host program that executes their launch plans.
 
 use super::{Case, are_installed, compare, folder, inputs, run};
 use deltaray::export;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::process::Command;
 
-/// Checks what a plan says, and that all that its steps name is there.
+/// Checks a plan, and that everything that its steps name exists.
 fn checked(case: &Case, source: &export::OpenClSource) -> Value {
     let plan: Value = serde_json::from_str(&source.plan).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     assert_eq!(plan["format"], "deltaray launch plan");
@@ -57,7 +57,7 @@ fn c_number(value: &Value) -> String {
     }
 }
 
-/// The host program's part for one program: a function that does what the plan says.
+/// The host program's part for one program: a function that executes the plan.
 fn host(number: usize, case: &Case, plan: &Value) -> String {
     let mut text = String::new();
     writeln!(

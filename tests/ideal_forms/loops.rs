@@ -1,4 +1,4 @@
-//! Loops of which steps take nothing from each other: no loops.
+//! Loops with independent steps become no loops.
 
 use super::{checked, count, gradient, matrix, prints, vector, vector_32};
 use deltaray::derivative::stage;

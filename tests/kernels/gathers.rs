@@ -108,7 +108,7 @@ fn gathers_do_not_move_where_they_read_much() {
     assert!(stores!(exponentials, &given, "f64[4, 5]", "exponentials"));
 }
 
-/// Rows of a table of all pairs at three positions of which one is the row's own, and a chain of gathers.
+/// Rows of a table of all pairs at three positions, one of them the row's own, and a chain of gathers.
 #[test]
 fn rows_at_several_positions() {
     fn rows<A: Algebra>((x, y, i, j): &Given<A>) -> (Vector<A, f64>, Vector<A, f64>) {
@@ -152,7 +152,7 @@ fn sums_at_computed_positions_are_the_same_bits_on_any_number_of_threads() {
     }
 }
 
-/// Rows that are read and added at once, some of them outside, beside an axis of which neither depends.
+/// Rows that are read and added at once, some of them outside, beside an axis that neither depends on.
 #[test]
 fn rows_are_read_where_they_are() {
     type Tables<A> = (Tensor3<A, f64>, Vector<A, i64>);

@@ -25,7 +25,7 @@ fn elementwise(graph: &mut Graph, x: NodeId, before: NodeId, now: NodeId) -> Nod
     graph.add(Op::Unary(Unary::Tanh), &[difference])
 }
 
-/// Sums of all elements, each of which needs a kernel of its own.
+/// Sums of all elements, each with a kernel of its own.
 fn reductions(graph: &mut Graph, x: NodeId, _: NodeId, now: NodeId) -> NodeId {
     let sum = graph.add(Op::Reduce(Reduction::Sum, [0].into_iter().collect()), &[now]);
     let sine = graph.add(Op::Unary(Unary::Sin), &[sum]);

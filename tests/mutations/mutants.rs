@@ -79,7 +79,7 @@ fn run_rewritten(body: &Body, inputs: &[Array], place: &Place, rewrite: Rewrite<
     interpret::<Concrete>(&vectorise(&rewritten(&body.widen(), place, rewrite)), inputs.to_vec())
 }
 
-/// Vectorising a build in which an operation is another one is what a wrong rule for that operation does.
+/// Vectorising a build in which one operation is replaced by another has the effect of a wrong rule for that operation.
 fn vectorised(list: &mut List) {
     const RULES: &[(&str, Node)] = &[
         ("a gather's index arrays in reverse order", rewrite::turn_gather),
@@ -146,7 +146,7 @@ fn pushed(list: &mut List) {
     });
 }
 
-/// Rules replaced by wrong ones, and what the passes `sums` and `prune` do made wrong.
+/// Rules replaced by wrong ones, and mistakes in the results of the passes `sums` and `prune`.
 fn simplified(list: &mut List) {
     for &(name, what, rule, place) in WRONG_RULES {
         let replaced = move |wrong: bool| wrong.then_some((name, rule));
@@ -205,7 +205,7 @@ fn forget_part(body: &Body<Build>, at: u32) -> Option<(Op<Build>, Vec<u32>)> {
     Some((node.op.clone(), args))
 }
 
-/// Runs what a pass makes of the program of values and gradient.
+/// Runs a pass's result for the program of values and gradient.
 fn run_gradient(stages: &Stages<'_>, inputs: &[Array], pass: impl Fn(&Body) -> Body) -> Vec<Array> {
     let mut arguments = inputs.to_vec();
     arguments.extend(stages.source.result_types().map(|ty| full(ty, 1.0)));

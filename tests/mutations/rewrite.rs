@@ -1,4 +1,4 @@
-//! Programs with some nodes changed: what a wrong rule of a pass makes of them.
+//! Programs with some nodes changed, as a wrong rule of a pass would.
 
 use deltaray::affine::AffineMap;
 use deltaray::operation::Binary;
@@ -7,7 +7,7 @@ use deltaray::term::{Body, Branch, Build, Extension, Graph, NodeId, Op, Scan, St
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Another operation on other operands for a node; `None` leaves it as it is.
+/// Another operation on other operands for a node; `None` leaves it unchanged.
 pub type Rewrite<'a> = &'a dyn Fn(&Body<Build>, NodeId) -> Option<(Op<Build>, Vec<NodeId>)>;
 
 /// Which nodes of a program are rewritten.
@@ -102,7 +102,7 @@ pub fn needless_for(body: &Body, results: usize) -> Vec<bool> {
     needless
 }
 
-/// Another operation on other operands; `None` leaves the node as it is.
+/// Another operation on other operands; `None` leaves the node unchanged.
 type Changed = Option<(Op<Build>, Vec<NodeId>)>;
 
 fn parts(body: &Body<Build>, at: NodeId) -> (&Op<Build>, &[NodeId]) {

@@ -70,7 +70,7 @@ fn empty() -> Program {
     })
 }
 
-/// Reads and additions of no elements, at positions of which some would be far outside.
+/// Reads and additions of no elements, at positions some of which would be far outside.
 fn nothing_far() -> Program {
     program(&[&[17, 0], &[17, 17, 0]], |graph| {
         let added = graph.add(Op::Accumulate(map(&[3], &[17, 0], &[&[1 << 57, 0]], &[0])), &[0]);

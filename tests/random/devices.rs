@@ -91,7 +91,7 @@ fn alone(body: &Body, inputs: &[Array], options: &OpenCl) -> Vec<Array> {
     results(&program, inputs).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Programs one by one: what smaller programs are judged by.
+/// Runs programs one by one, to judge smaller programs.
 fn suite(options: &OpenCl) -> Suite {
     let mut suite = Suite::default();
     let own = options.clone();

@@ -37,7 +37,7 @@ fn vector(random: &mut Random, count: usize) -> V<Concrete> {
     numbers(random, count).into()
 }
 
-/// Elementwise steps, norms and products of rows, and what all rows come to.
+/// Elementwise steps, norms and products of rows, and reductions of all rows.
 fn rows<A: Algebra>(seed: u64, (x, w, v): &(M<A>, M<A>, V<A>)) -> (Scalar<A, f64>, V<A>, V<A>) {
     let mut random = Random::new(seed);
     let mut at = x.clone();
@@ -124,7 +124,7 @@ fn nested<A: Algebra>(seed: u64, (x, y): &(V<A>, V<A>)) -> (Scalar<A, f64>, V<A>
     (total.sin(), z)
 }
 
-/// Sorts by keys that are any numbers, NaN among them, or truth values; and what else comes into that order.
+/// Sorts by keys that are any numbers, NaN among them, or truth values; and other arrays in that order.
 fn sorted<A: Algebra>(seed: u64, (keys, x): &(M<A>, M<A>)) -> (M<A>, M<A>, Matrix<A, i64>) {
     let mut random = Random::new(seed);
     let axis = random.below(2);

@@ -6,7 +6,7 @@ use deltaray::term::{Body, Build};
 use deltaray::vectorise::{push_reads, vectorise};
 use std::cell::OnceCell;
 
-/// A source program and what passes make of it.
+/// A source program and the results of passes on it.
 pub struct Stages<'a> {
     /// The program.
     pub source: &'a Body<Build>,
@@ -40,7 +40,7 @@ impl<'a> Stages<'a> {
         self.simplified.get_or_init(|| simplify(self.vectorised()))
     }
 
-    /// Vectorised, simplified, with reads pushed, and simplified again: what [`program::bulk`] makes.
+    /// Vectorised, simplified, with reads pushed, and simplified again: the result of [`program::bulk`].
     pub fn bulk(&self) -> &Body {
         self.bulk.get_or_init(|| simplify(&push_reads(self.simplified())))
     }

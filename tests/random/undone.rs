@@ -1,8 +1,9 @@
-//! Backward loops that put back what the steps of a loop wrote over.
+//! Backward loops that restore the elements that the steps of a loop wrote over.
 
 use deltaray::term::{Body, Extension, NodeId, Op};
 
-/// The writes of a loop's body that put back into a carried array what a step wrote over, which the loop reads step by step.
+/// The writes of a loop's body that restore in a carried array the elements that a step wrote over, which the loop reads step
+/// by step.
 pub fn restoring<X: Extension>(body: &Body<X>, carries: usize) -> Vec<NodeId> {
     let is_read =
         |id: NodeId| matches!(body.node(id).op, Op::Parameter(at) if (carries..body.parameters()).contains(&at));

@@ -1,5 +1,5 @@
 //! Random loops that write: into a vector, a matrix and positions that they carry, where known, computed or looked up among those,
-//! with what reads the arrays before, between and after; in a loop, in a mapped one, with checkpoints, ended by a condition.
+//! with reads of the arrays before, between and after; in a loop, in a mapped one, with checkpoints, ended by a condition.
 //!
 //! A seed draws a plan, and the plan is staged as users write such loops.
 

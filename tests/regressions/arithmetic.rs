@@ -98,8 +98,8 @@ fn negative_powers_that_overflow_keep_their_sign() {
     }
 }
 
-/// A sum of products is what the eager program makes of it, too, where its constant factors, multiplied together or after the
-/// sum, would leave the range of numbers.
+/// A sum of products also equals the eager program's result where its constant factors, multiplied together or after the sum,
+/// would leave the range of numbers.
 #[test]
 fn constant_factors_of_sums_stay_in_the_range_of_numbers() {
     macro_rules! check {

@@ -49,7 +49,7 @@ fn scatters_with_their_axes_turned_are_added_where_they_belong() {
     }
 }
 
-/// Compiling sums that read what they are added to in place once never ended.
+/// Compiling sums that read the array that they are added to in place once never ended.
 #[test]
 fn what_is_added_in_place_may_be_made_of_its_target() {
     type M<A> = Matrix<A, f64>;
@@ -194,7 +194,8 @@ fn what_was_written_over_is_read_where_its_array_is_not_used() {
     check!(products, 0; products, 1; with_condition, 0; with_condition, 1;);
 }
 
-/// Positions of a write that are read from the array that it changes are kept: what they are read from is restored with them.
+/// Positions of a write that are read from the array that it changes are kept: the array that they are read from is restored
+/// with them.
 #[test]
 fn writes_at_positions_from_the_array_itself_are_taken_back() {
     type In<A> = (Vector<A, f64>, Vector<A, i64>, Vector<A, i64>);

@@ -1,4 +1,4 @@
-//! Staging, and what trees and programs are told apart by.
+//! Staging, and the identity of trees and programs.
 
 use super::*;
 
@@ -68,7 +68,7 @@ fn the_panic_of_an_inner_staging_keeps_the_outer_error() {
     assert!(matches!(error, Error::Operands { .. }), "{error}");
 }
 
-/// Trees were compared by their arrays alone, so that what one option held was taken for what the other did.
+/// Trees were compared by their arrays alone, so that one option's content was taken for the other's.
 #[test]
 fn trees_with_equal_arrays_and_another_structure_differ() {
     let x = v(&[1.0, 2.0]);

@@ -32,7 +32,7 @@ function!(Total: (Vector<C, f64>, Vector<C, f64>) => Scalar<C, f64>, |(x, a)| ((
 
 type At<A> = (Vector<A, f64>, Matrix<A, f64>);
 
-/// A mistake in every algebra, and what its report says.
+/// A mistake in every algebra, and the content of its report.
 struct Mistake {
     operation: &'static str,
     mentions: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! Runs a small program in every way and compares with what the table says.
+//! Runs a small program in every way and compares with the table.
 
 use deltaray::derivative::stage;
 use deltaray::dual::{Dual, Tangent};

@@ -213,7 +213,7 @@ fn positions_of_several_indices_wrap() {
     }
 }
 
-/// Products of positions and distances in memory leave 64 bits, or positions themselves do, and what wraps may be inside.
+/// Products of positions and distances in memory exceed 64 bits, or positions themselves do, and a wrapped one may be inside.
 #[test]
 fn far_positions_of_matrices_wrap() {
     let x: Vec<f64> = (1..=12).map(f64::from).collect();
@@ -242,7 +242,7 @@ fn far_positions_of_matrices_wrap() {
             &x[..], [] => [sin(0), 0.0], unit(&[0]);
         |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((&p * ((1i64 << 62) + 1) * 4 - 1, &p)).sin()) };
             &x[..], [] => [0.0, sin(10)], unit(&[10]);
-        // Of sums and products of which terms alone are far outside, and the whole is inside.
+        // Sums and products whose terms alone are far outside, while the whole is inside.
         |x, i| {
             let m = x.reshape((4, 3));
             build((2, 2), |(p, q)| m.at((&p * (1i64 << 57) - &q * (1i64 << 57), &q)).sin()).flatten()

@@ -1,4 +1,4 @@
-//! Factors that a program computes stay where it multiplies by them: they may be what keeps numbers in their range.
+//! Factors that a program computes stay where it multiplies by them: they may keep numbers in range.
 
 use crate::harness::C;
 use deltaray::algebra::Algebra;

@@ -187,7 +187,7 @@ fn the_last_write_wins_and_gets_the_derivative() {
         };
         assert_eq!(grad(product, (&x, &at, &along)).to_vec(), second);
     }
-    // Pairs of positions, and rows; a mask of which broadcasts along them.
+    // Pairs of positions, and rows; a mask that broadcasts along them.
     fn rows<A: Algebra>(x: &Matrix<A, f64>, extents: (usize, usize, usize)) -> Tensor3<A, f64> {
         let [i, j] = [[1, 0, 1, 1], [0, 1, 0, 1]].map(|at| constant::<A, _>(&Vector::<C, i64>::from(at.to_vec())));
         let positions = vec![i.into_array(), j.into_array()];

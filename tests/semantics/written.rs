@@ -20,7 +20,7 @@ fn elements_and_lines_out_of_bounds_are_not_written() {
         // Not in a loop, at positions that are known when a program is staged too.
         |x, i| x.clone().with(-1, x.at(0)).with_added(2, x.at(1)).with_updated(i.at(0), |old| old + x.at(0));
             [2.0, 3.0], [-1] => [2.0, 3.0], [1.0, 1.0];
-        // Rows and columns, and a pair of which one position is outside.
+        // Rows and columns, and a pair with one position outside.
         |x, i| {
             let m = x.reshape((2, 2));
             fold(m.clone(), i, |y: Matrix<A, E>, at: Scalar<A, i64>| y.with((&at, ..), m.at(0))).flatten()

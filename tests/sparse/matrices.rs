@@ -1,4 +1,4 @@
-//! Jacobians of functions with known patterns, and what they take.
+//! Jacobians of functions with known patterns, and their cost.
 
 use super::counting::{MEGABYTE, measured};
 use super::*;

@@ -32,7 +32,7 @@ fn structs_are_stacked_and_taken_apart() {
     assert_eq!((parts[2].slope.to_vec(), parts[2].offset.item()), (vec![-1.0, 3.0], 0.0));
     assert_eq!(parts[0].name, "line");
     assert_eq!(format!("{batch:?}"), "Batch { arrays: [f64[3, 2], f64[3]] }");
-    // Of trees without structs the type says what the batch is.
+    // For trees without structs the type determines the batch.
     let pairs: (Vector<C, f64>, [Scalar<C, f64>; 1]) = (v(&[1.0, 2.0]), [scalar(3.0)]);
     let (vectors, [scalars]) = stack_trees(&[pairs.clone(), pairs]);
     assert_eq!((vectors.to_vec(), scalars.to_vec()), (vec![1.0, 2.0, 1.0, 2.0], vec![3.0, 3.0]));

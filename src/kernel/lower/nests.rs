@@ -72,8 +72,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Writes what stores need into a new nest, and says which; `None` where that would be too large, and what makes it so is
-    /// stored now.
+    /// Writes the operands of stores into a new nest, and gives its place; `None` where it would be too large, and the nodes
+    /// that make it so are stored now.
     pub(super) fn fresh<T>(
         &mut self,
         extents: &[usize],

@@ -1,4 +1,4 @@
-//! The steps of writes: into the memory of what they change, or into a copy.
+//! The steps of writes: into the memory of the array that they change, or into a copy.
 
 use super::{Alone, Lowering, Place};
 use crate::algebra::Reduction;

@@ -97,7 +97,7 @@ impl Changed {
         true
     }
 
-    /// The steps of which everything is kept at a time, where a step keeps so many bytes.
+    /// The number of steps whose values are all kept at a time, where a step keeps so many bytes.
     fn steps(&self, bytes: usize) -> usize {
         let all = match self.sweeps.steps {
             Steps::Count(count) => count,

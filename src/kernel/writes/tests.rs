@@ -38,12 +38,12 @@ fn vector(n: usize) -> Type {
     Type::new(DType::F64, &[n])
 }
 
-/// A loop over positions that carries an array, and what a step makes of it.
+/// A loop over positions that carries an array, given its next value in a step.
 fn over_positions(n: usize, step: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Body {
     carrying(1, n, step)
 }
 
-/// A loop over positions that carries so many arrays, which begin as one, and what a step makes of them.
+/// A loop over positions that carries so many arrays, which begin as one, given their next values in a step.
 fn carrying(carries: usize, n: usize, step: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Body {
     let mut types = vec![vector(n); carries];
     types.push(Type::scalar(DType::I64));
@@ -211,7 +211,7 @@ fn guarded(
     })
 }
 
-/// Compiled, a function of a vector computes what the interpreter does.
+/// Checks that a compiled function of a vector gives the interpreter's results.
 fn assert_computed(body: &Body, n: usize) {
     let elements: Vec<f64> = (0..n).map(|k| (k as f64 * 0.9).cos()).collect();
     let arguments = vec![Array::from_vec(&[n], elements)];

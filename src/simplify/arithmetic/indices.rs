@@ -41,7 +41,7 @@ pub(super) fn affine_form(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> O
     }
     let extent = ty.shape[axis];
     let mut node = arena.add(Op::Iota(extent), &[]);
-    // These are what the other rules leave, so none needs to be tried.
+    // The other rules leave these forms, so none needs to be tried.
     match coefficients[axis] {
         1 => {}
         -1 => node = arena.add_as_is(Op::Unary(Unary::Neg), &[node]),

@@ -1,4 +1,4 @@
-//! Contractions: sums of products of views, and what contractions absorb.
+//! Contractions: sums of products of views, and the operations that contractions absorb.
 //!
 //! A sum of a product becomes a contraction with axis labels; see [`product`] for how factors are found and
 //! [`plan`] for how they are grouped.

@@ -217,7 +217,7 @@ impl Product {
                 }
                 // A chosen branch is no mask: in a sum of products it is a factor like others.
                 (Op::Mark, args) => open.push(labelled(args[0])),
-                // A factor that may be infinite stays with what makes the product 0 there.
+                // A factor that may be infinite stays with the factor that makes the product 0 there.
                 (Op::Binary(op @ (Binary::Mul | Binary::KeepZero)), &[a, b])
                     if room && (*op == Binary::Mul || arena.fact(b).regular) && parts(arena, a, b) =>
                 {

@@ -52,8 +52,8 @@ fn is_selection(map: &AffineMap) -> bool {
 /// is the derivative of a convolution, does an operand that is read outside make the product 0.
 ///
 /// A view that only leaves positions out is left to [`push_reads`](crate::vectorise::push_reads), which knows whether the
-/// contraction is computed anyway. Of a tree of products each level of which is summed, as of a scan by matrix products, the
-/// sum of every level would be computed from the leaves, and its derivative be spread over all levels below.
+/// contraction is computed anyway. For a tree of products with every level summed, as in a scan by matrix products, the sum of
+/// every level would be computed from the leaves, and its derivative be spread over all levels below.
 pub(super) fn sum_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Reduce(Reduction::Sum, axes) = op else { return None };
     let (Op::View(map), sources) = arena.parts(args[0]) else { return None };
@@ -78,7 +78,7 @@ pub(super) fn sum_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> O
         true => map.padded()?,
         false => (map.clone(), AffineMap::identity(map.result())),
     };
-    // An axis of which one position is left may be one that no source axis moves with.
+    // An axis with one remaining position may be one that no source axis moves with.
     let ignored = map.ignored();
     let (left, left_map) = read(&spec, &spec.left, &shapes[0], &map, &ignored)?;
     let (right, right_map) = read(&spec, &spec.right, &shapes[1], &map, &[])?;

@@ -1,4 +1,4 @@
-//! Loops and conditionals: their bodies are simplified, and what their users and operands tell is used inside.
+//! Loops and conditionals: their bodies are simplified, and facts about their users and operands are used inside.
 
 mod prune;
 #[cfg(test)]

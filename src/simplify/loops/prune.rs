@@ -1,5 +1,6 @@
-//! A pass over whole programs: what no user needs is dropped from loops and conditionals, what stays the same in every
-//! step is taken out, known sides are put in the place of their conditional, and arrays that a side scatters into are made behind it.
+//! A pass over whole programs: values without a user are dropped from loops and conditionals, values that stay the same in
+//! every step are taken out, known sides are put in the place of their conditional, and arrays that a side scatters into are
+//! made behind it.
 
 mod continued;
 mod scattered;
@@ -360,7 +361,7 @@ impl Pass {
         Some(outputs)
     }
 
-    /// An input, or what all its slices are.
+    /// An input, or the value that all its slices have.
     fn input(&mut self, input: NodeId, inputs: &mut Operands, captures: &mut Operands) -> Binding {
         match self.slice(input) {
             Some(slice) => self.capture(captures, slice),

@@ -229,7 +229,7 @@ fn what_nobody_needs_is_dropped_from_sweeps() {
         _ => None,
     });
     let (sweeps, operands) = found.expect("a loop");
-    // The counter, the product, what stays, and the bound: the other capture and the other carries are gone.
+    // The counter, the product, the unchanged carry, and the bound: the other capture and the other carries are gone.
     assert_eq!(operands, 4);
     assert_eq!(sweeps.sweeps.len(), 2);
     let sizes: Vec<_> = sweeps.sweeps.iter().map(|sweep| (sweep.carries, sweep.keeps, sweep.reads.clone())).collect();

@@ -66,7 +66,7 @@ fn a_contraction_with_a_scatter_reads_what_the_updates_meet() {
     // The column is summed: a row of the table for each row.
     let looked_up = contracted([&[0, 1], &[1, 2], &[0, 2]], &[K, D]);
     assert_eq!((count(&looked_up, "gather"), count(&looked_up, "scatter")), (1, 0));
-    // Both are: the updates' product with what they meet.
+    // Both are: the updates' product with the elements that they meet.
     let all = contracted([&[0, 1], &[0, 1], &[]], &[N, K]);
     assert_eq!(operations(&all), ["iota", "arg_reduce", "gather", "contract"]);
     // Both stay, in either order, with an axis of the other array between.

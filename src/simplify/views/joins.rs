@@ -115,7 +115,7 @@ impl Piece {
     }
 }
 
-/// The map that reads what two maps of one source read, one after the other along a result axis.
+/// The map that joins the reads of two maps of one source along a result axis.
 fn join_maps(first: &AffineMap, second: &AffineMap, axis: usize) -> Option<AffineMap> {
     let (long, added) = (first.result()[axis], second.result()[axis]);
     let mut rows = rows_of(first);

@@ -72,7 +72,7 @@ pub(super) fn with_axes(arena: &mut Simplifier, node: NodeId, shape: &[usize], a
     arena.add(Op::View(map), &[node])
 }
 
-/// The node along one axis, at `count` positions from `start` on; what lies outside is 0. `None` where that is too far.
+/// The node along one axis, at `count` positions from `start` on; positions outside are 0. `None` where that is too far.
 pub(super) fn window(arena: &mut Simplifier, node: NodeId, axis: usize, start: i64, count: usize) -> Option<NodeId> {
     let map = AffineMap::along_checked(&arena.ty(node).shape.clone(), axis, start, 1, count)?;
     Some(arena.add(Op::View(map), &[node]))

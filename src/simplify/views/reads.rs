@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 /// Constants of up to this many elements are computed while simplifying.
 pub(super) const TABLE: usize = 64;
 
-/// A view that reads its source as it is is its source: one node less.
+/// A view that reads its source unchanged is its source: one node less.
 pub(super) fn view_identity(_: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::View(map) = op else { return None };
     map.is_identity().then(|| args[0])

@@ -1,4 +1,4 @@
-//! Functions that stand beside a program: what languages lack of the library's meaning of operations.
+//! Helper functions beside a program: operations whose meaning a language lacks.
 //!
 //! In these texts `T` is the element type, `S` its name in names, `U` the unsigned type of its width, `BITS` that width, `P`
 //! the program's prefix, and `F` the ending of functions of single precision.

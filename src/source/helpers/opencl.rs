@@ -1,10 +1,10 @@
-//! The texts of helpers that OpenCL's C has alone: what work items do to elements that others change at the same time, and the
-//! order of keys.
+//! The texts of helpers for OpenCL C only: updates of elements that other work items change at the same time, and the order of
+//! keys.
 
 use super::{Row, row};
 use crate::shape::DType;
 
-/// Goes on until nothing came between reading the element and exchanging it, or it would stay as it is.
+/// Repeats until no other item came between reading the element and exchanging it, or the element would not change.
 macro_rules! exchanged {
     ($prefix:literal, $space:literal, $name:literal, $word:literal, $exchange:literal, $combined:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! Helpers that stand for functions of the library compute what the operation table does: they are the same formulas.
+//! Helpers that replace functions of the library give the operation table's results: they use the same formulas.
 
 use super::{c_texts, rust_texts};
 use crate::operation::{Unary, UnaryLoop};
@@ -109,8 +109,8 @@ fn helpers() -> BTreeSet<Helper> {
     ROWS.iter().flat_map(|row| [DType::F32, DType::F64].map(|dtype| (row.0.to_string(), dtype))).collect()
 }
 
-/// Calls of the helpers, one a line, by what the language writes of a helper's name, of a parameter before and of the bits of an
-/// argument; and what the table says.
+/// Calls of the helpers, one a line, in the language's syntax for a helper's name, a parameter before it and the bits of an
+/// argument; and the table's results.
 fn calls(call: impl Fn(DType, String, String) -> String) -> (String, Vec<f64>) {
     let (mut lines, mut expected) = (String::new(), Vec::new());
     for &(name, op, arguments) in ROWS {

@@ -1,6 +1,6 @@
 //! `x[i] = v` and `x[i] += v`: of arrays at positions and ranges, of everything else by `std::ops::IndexMut`.
 //!
-//! An index comes as an array takes it, with a function to what Rust takes, since literals have another type there; so does a
+//! An index comes in the form for arrays, with a function to the form for Rust, where literals have another type; so does a
 //! value.
 
 use crate::algebra::Algebra;
@@ -74,7 +74,7 @@ pub trait AssignedInParts<I> {
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// `x[i][j] = ..` under `#[differentiable]`: an error that says what to write.
+    /// `x[i][j] = ..` under `#[differentiable]`: an error that suggests the fix.
     #[doc(hidden)]
     pub fn place_at<I, T>(&mut self, index: I) -> &mut T
     where

@@ -261,7 +261,7 @@ impl PlainLoopCondition for bool {
     }
 }
 
-/// A literal at the end of one block of an `if`, which becomes what the other block has: an array, or a plain number.
+/// A literal at the end of one block of an `if`, which takes the form of the other block's value: an array, or a plain number.
 #[diagnostic::on_unimplemented(
     message = "the literal of type `{L}` does not go with the other block of this `if`, `{Self}`",
     note = "a literal becomes a scalar of its type; an array of a shape is `full(shape, 0.0)`, or `zeros(shape)`"

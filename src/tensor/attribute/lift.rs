@@ -164,7 +164,7 @@ impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfSlice for &&&Lift<'_, A, K, &&T> 
     }
 }
 
-/// Numbers and references are what they are.
+/// Numbers and references enter unchanged.
 pub trait ByCopy {
     /// The type inside of the closure.
     type Inside;

@@ -6,7 +6,7 @@ use std::cell::Cell;
 pub(crate) type Names = (&'static str, &'static [&'static str]);
 
 thread_local! {
-    /// Who listens, and what they heard first.
+    /// The listener, and the first names that it received.
     static HEARD: Cell<Option<Option<Names>>> = const { Cell::new(None) };
 }
 
@@ -19,7 +19,7 @@ pub fn entered<F>(_inside: F, parameters: &'static [&'static str]) {
 
 /// Runs a function, and gives the names that the first function entered reported, if one did.
 pub(crate) fn listening<R>(run: impl FnOnce() -> R) -> (R, Option<Names>) {
-    /// Gives back what those around heard, also where the function panics.
+    /// Restores the state of the enclosing listener, even if the function panics.
     struct Around(Option<Option<Names>>);
     impl Drop for Around {
         fn drop(&mut self) {

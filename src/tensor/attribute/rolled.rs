@@ -68,7 +68,7 @@ impl<A: Algebra> Steps<A> for Rev<RangeInclusive<usize>> {
     }
 }
 
-/// A range of which an end is an array without axes: how many steps there are is found when the program runs.
+/// A range with an array without axes for an end: the number of steps is found when the program runs.
 #[derive(Clone, Debug)]
 pub struct MovingRange<A: Algebra> {
     start: Tensor<A, i64, R0>,
@@ -98,7 +98,7 @@ impl<A: Algebra> MovingRange<A> {
     }
 }
 
-/// How many positions a loop runs over of which most may do nothing.
+/// How many positions a loop runs over, most of which may do nothing.
 const MOST_POSITIONS: usize = 1 << 24;
 
 impl<A: Algebra> Steps<A> for MovingRange<A> {

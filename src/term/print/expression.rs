@@ -59,7 +59,7 @@ impl Expression {
 
 /// An operand of an operation.
 pub(super) struct Operand<'a> {
-    /// Its text, where its type is not told by what stands around it.
+    /// Its text, where the context does not determine its type.
     pub(super) expression: Expression,
     /// The value of a constant whose elements are all equal.
     pub(super) uniform: Option<Value>,

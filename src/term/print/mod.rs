@@ -81,8 +81,7 @@ impl<'a, X: Extension> Printer<'a, X> {
         self
     }
 
-    /// Prints all that the program is: the elements of large constants stand below it, and what NaN a literal is can be
-    /// told.
+    /// Prints the program completely: the elements of large constants follow it, and the payload of a NaN literal can be told.
     pub(crate) fn exact(mut self) -> Self {
         self.spelling = Spelling::Exact;
         self

@@ -1,4 +1,4 @@
-//! Printed programs: what the tests share.
+//! Printed programs: the common part of the tests.
 
 mod operations;
 mod programs;
@@ -39,7 +39,7 @@ fn dense(shape: &[usize], elements: Vec<f64>) -> Array {
     Array::from_vec(shape, elements)
 }
 
-/// A program whose result is what the closure adds to the graph.
+/// A program whose result is the node that the closure adds to the graph.
 fn program<X: Extension>(parameters: &[Type], build: impl FnOnce(&mut Graph<X>) -> NodeId) -> Body<X> {
     let mut graph = Graph::new(parameters, 0);
     let result = build(&mut graph);

@@ -1,4 +1,4 @@
-//! Views print by what they are: each form is proposed from the map's parts, and taken where it gives just that map.
+//! Views print by their form: each is proposed from the map's parts, and taken where it gives just that map.
 
 use crate::affine::AffineMap;
 use crate::shape::{Axes, Shape};
@@ -115,7 +115,7 @@ fn index(map: &AffineMap) -> Option<String> {
     let (source, result) = (map.source(), map.result());
     let count = source.len().checked_sub(result.len()).filter(|&count| count > 0)?;
     let fixed = |row: usize| zero_row(map, row) && map.offset(row) >= 0 && (map.offset(row) as usize) < source[row];
-    // Axes of extent 1 may be picked from or kept: they fill up what the others leave.
+    // Axes of extent 1 may be picked from or kept: they fill the places that the others leave.
     let mut picked: Axes = (0..source.len()).filter(|&row| fixed(row) && source[row] != 1).collect();
     for row in (0..source.len()).filter(|&row| fixed(row) && source[row] == 1) {
         if picked.len() < count {

@@ -62,7 +62,7 @@ fn node(body: &mut Body, is: fn(&Op) -> bool) -> &mut Node {
     body.nodes.iter_mut().find(|node| is(&node.op)).expect("the program has it")
 }
 
-/// Functions that give what the program has of some operations with bodies, to be changed.
+/// Functions that give the program's operations of one kind with bodies, to be changed.
 macro_rules! parts {
     ($($name:ident: $kind:ident;)*) => {
         $(fn $name(body: &mut Body) -> &mut $kind {
@@ -92,7 +92,7 @@ const LIES: [fn(&mut Body); 12] = [
     |body| body.results[0] = body.nodes.len() as NodeId,
 ];
 
-/// Changes to what stands around bodies.
+/// Changes to the context of bodies.
 const COUNTS: [fn(&mut Body); 32] = [
     |body| scan(body).carries = 2,
     |body| scan(body).carries = usize::MAX,

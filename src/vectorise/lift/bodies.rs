@@ -70,7 +70,7 @@ impl Lifter<'_> {
             .collect()
     }
 
-    /// A loop over the lifted body. A carry has the axes of its first value and of what a step makes of it: a fixed point.
+    /// A loop over the lifted body. A carry has the axes of its first value and of its next value in a step: a fixed point.
     fn rolled(&mut self, scan: &Scan<Build>, args: &[Lifted]) -> Vec<Lifted> {
         let captures = scan.carries + scan.inputs;
         let mut entries: Vec<Entry> = Vec::with_capacity(args.len());

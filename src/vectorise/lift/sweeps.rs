@@ -1,5 +1,5 @@
 //! Builds over loops whose tape is the engine's. A loop with a condition goes on while it holds for some element of the
-//! build; the elements for which it doesn't stay what they are.
+//! build; the elements for which it doesn't hold stay the same.
 
 use super::{Closed, Lifted, Lifter, union};
 use crate::algebra::Reduction;
@@ -29,14 +29,14 @@ pub(super) struct Key {
 }
 
 impl Lifter<'_> {
-    /// A loop over the lifted bodies. A carry has the axes of its first value, of what a step makes of it, and of the
+    /// A loop over the lifted bodies. A carry has the axes of its first value, of its next value in a step, and of the
     /// condition: a fixed point, sweep by sweep.
     pub(super) fn sweeps(&mut self, sweeps: &Sweeps<Build>, args: &[Lifted]) -> Vec<Lifted> {
         let captures: Vec<Axes> = args[sweeps.captures()..].iter().map(|arg| arg.axes.clone()).collect();
         let mut lifted: Vec<Sweep> = Vec::with_capacity(sweeps.sweeps.len());
         let mut entered: Vec<Vec<Axes>> = Vec::new();
         let mut bodies: Vec<Closed> = Vec::new();
-        // How long it lasts: with a condition, what the last round of the first sweep's fixed point makes of that.
+        // How long it lasts: with a condition, the condition's result in the last round of the first sweep's fixed point.
         let mut lasts = match sweeps.steps {
             Steps::Count(count) => Some(Steps::Count(count)),
             Steps::While(_) => None,

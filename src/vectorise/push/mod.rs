@@ -37,7 +37,7 @@ use values::{ValueId, Values, WIDE};
 /// before would become a tree.
 const READS: usize = 8;
 
-/// Moves reads towards what they read, where that costs nothing, in the bodies of loops and conditionals too.
+/// Moves reads towards their sources, where that costs nothing, in the bodies of loops and conditionals too.
 ///
 /// The result computes the same values. Reads never move across the boundary of a nested body.
 pub fn push_reads(body: &Body) -> Body {
@@ -52,7 +52,7 @@ pub(crate) fn push_and_simplify(body: &Body) -> (Body, bool) {
 /// Nested bodies done before.
 #[derive(Default)]
 struct Memo {
-    /// Whether gathers move where that costs less than storing what they read, and nothing else moves.
+    /// Whether gathers move where that costs less than storing their source, and nothing else moves.
     by_cost: bool,
     pushed: HashMap<*const Body, Arc<Body>>,
     simplified: SimplifiedBodies,
@@ -79,7 +79,7 @@ struct Push<'a> {
     ranges: Vec<(i64, i64)>,
     /// Whether a node is arithmetic on nothing but iotas and constants.
     arithmetic: Vec<bool>,
-    /// Which nodes are stored though no gather reads them, where that is what counts.
+    /// Which nodes are stored though no gather reads them, if gathers move by cost.
     stored: Option<Vec<bool>>,
     /// Where the parts of concatenations end.
     ends: Ends,
@@ -128,7 +128,7 @@ impl<'a> Push<'a> {
         }
     }
 
-    /// The shape of what a read of a node gives.
+    /// The shape of a read of a node.
     fn result_shape(&self, at: NodeId, read: &Read) -> Shape {
         match read {
             Read::Whole => self.shape(at).clone(),
@@ -274,7 +274,7 @@ impl<'a> Push<'a> {
         }
     }
 
-    /// Whether elementwise operations lead from a node to a concatenation of which each read lies in one part.
+    /// Whether elementwise operations lead from a node to a concatenation, with each read in a single part.
     fn parts(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
         let mut open: SmallVec<[NodeId; 8]> = smallvec![at];
         // Long chains are not gone through again and again.
@@ -294,7 +294,7 @@ impl<'a> Push<'a> {
         false
     }
 
-    /// The value of a node as it is.
+    /// The value of a node itself.
     fn kept(&mut self, at: NodeId) -> ValueId {
         let node = self.node(at);
         let whole = |push: &mut Self, arg: NodeId| push.demand(arg, Read::Whole);

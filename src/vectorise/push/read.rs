@@ -1,4 +1,4 @@
-//! Reads: what a consumer asks of a node.
+//! Reads: a consumer's requests for a node.
 
 use super::values::ValueId;
 use crate::affine::AffineMap;

@@ -196,7 +196,7 @@ impl Push<'_> {
             }
             let mut rest = self.values.combine(&shape, &terms, 0);
             for (place, &axis) in group.source.iter().enumerate().rev() {
-                // The outermost quotient is what remains.
+                // The outermost quotient remains.
                 if place == 0 {
                     indices[axis] = rest;
                     break;

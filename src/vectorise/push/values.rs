@@ -192,7 +192,7 @@ impl Values {
     }
 
     /// Computes the values that the results need, each after its operands. Says also whether no rule of simplification
-    /// applies to what results.
+    /// applies to the result.
     pub(super) fn rebuild(self, like: &Body, results: &[ValueId], bodies: &mut SimplifiedBodies) -> (Body, bool) {
         let mut arena = Simplifier::like(like);
         arena.exchange_bodies(bodies);

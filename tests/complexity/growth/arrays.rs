@@ -16,7 +16,7 @@ pub fn arrays() -> Vec<Construct> {
         steps!("outer products", 12, |n, p| (0..n)
             .fold(p[0].clone(), |y, _| (y.outer(&p[0]) * 0.5).sum_axis(0).sin())
             .sum()),
-        // Up to 64 parts become parts of what they are part of, so that its growth is about twice from there on only.
+        // Up to 64 parts are merged into the enclosing concatenation, so the growth is about twice only from there on.
         Construct {
             growth: 2.4,
             runs: false,

@@ -1,6 +1,6 @@
-//! Steps that write what the library composes of the primitive operations: running totals, reductions with an operator, by
-//! segment, sorts, writes in all modes, convolutions, pooling, loops to bounds that move, functions that are given by an
-//! equation.
+//! Steps that write functions which the library composes of the primitive operations: running totals, reductions with an
+//! operator, by segment, sorts, writes in all modes, convolutions, pooling, loops to bounds that move, functions that are given
+//! by an equation.
 //!
 //! The function is staged with the library's own methods, and its term copied.
 

@@ -52,7 +52,7 @@ impl Writer<'_> {
 
     fn unary(&mut self) {
         let rows: Vec<Unary> = UNARY_ROWS.iter().copied().filter(|row| row.domain().accepts(DType::F64)).collect();
-        // Differences see through what stops gradients: such programs are compared less.
+        // Finite differences see through stopped gradients: such programs are compared less.
         let rows: Vec<Unary> = match self.random.chance(0.1) {
             true => rows,
             false => rows.into_iter().filter(|&row| row != Unary::StopGradient).collect(),

@@ -382,7 +382,7 @@ fn contract(spec: &Contraction, a: &Plain, b: &Plain, watch: &mut Watch) -> Plai
     summed.dedup();
     let extents: Vec<usize> = summed.iter().map(|&label| spec.extent(label, &a.ty.shape, &b.ty.shape)).collect();
     let outer = positions(&shape);
-    // Where there is nothing to compute, what would be summed may have any extent.
+    // Where there is nothing to compute, the summed axes may have any extent.
     let inner = if outer.is_empty() { Vec::new() } else { positions(&extents) };
     let cells = outer
         .iter()

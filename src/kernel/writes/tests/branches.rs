@@ -5,7 +5,7 @@ use crate::kernel::lower_in_place;
 use crate::prelude::*;
 use crate::staged::Staged;
 
-/// The elements that the gradient by all arguments of a function writes, for two sizes of which one is twice the other.
+/// The elements that the gradient by all arguments of a function writes, for two sizes, one twice the other.
 fn written_by<F>(function: F, n: usize) -> [usize; 2]
 where
     F: Fn(&(Matrix<Staged, f64>, Vector<Staged, f64>)) -> Scalar<Staged, f64>,

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Sums of arrays and of what loops have added up from zeros.
+/// Sums of arrays and of totals that loops accumulate from zeros.
 #[derive(Default)]
 pub(super) struct Continued {
     /// For each loop the carries that begin with other arrays.

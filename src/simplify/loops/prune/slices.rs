@@ -69,7 +69,7 @@ fn is_cheap(op: &Op) -> bool {
 }
 
 impl Pass {
-    /// A slice of an input as a function of smaller arrays and slices; `None` for inputs that are to be kept.
+    /// A slice of an input as a function of smaller arrays and slices; `None` for inputs to be kept.
     pub(super) fn computed_slice(&self, input: NodeId) -> Option<(Body, Vec<Source>)> {
         let of_type = |id: NodeId| self.graph.ty(id);
         if of_type(input).size() < LARGE {

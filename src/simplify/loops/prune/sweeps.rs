@@ -127,7 +127,7 @@ impl Pass {
         };
         let count = (0..needs.len()).rposition(wanted).map_or(1, |last| last + 1);
 
-        // Carries that stay what they are are captures.
+        // Carries that stay the same become captures.
         let mut captures = Operands::default();
         let mut own: Vec<Vec<Binding>> = Vec::new();
         let (mut operands, mut sizes) = (Vec::new(), Vec::new());
