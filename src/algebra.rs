@@ -288,7 +288,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         Self::bind(&Op::Gather, std::iter::once(a).chain(indices).collect())
     }
     /// The adjoint of [`Algebra::gather`]: zeros of shape `extents ++ r`, to which `updates[s, r]` is added at position
-    /// `[indices[0][s], .., r]`; updates outside are ignored. Of booleans: or.
+    /// `[indices[0][s], .., r]`; updates outside are ignored. Booleans are combined by or.
     #[track_caller]
     fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array {
         Self::bind(&Op::Scatter(Shape::from_slice(extents)), std::iter::once(updates).chain(indices).collect())

@@ -66,7 +66,7 @@ fn gradients_are_those_of_the_eager_function() {
     let (found, first) = jit(loss).value_and_grad().call((&w, &x)).unwrap();
     assert!(close(&[found.item()], &[value.item()]) && close(&first.to_vec(), &slope.to_vec()));
     assert!(close(&jit(loss).grad().call((&w, &x)).unwrap().to_vec(), &slope.to_vec()));
-    // Of one argument that is a tuple the derivative is a tuple; both are programs of one function.
+    // The derivative by one argument that is a tuple is a tuple; both are programs of one function.
     let both = jit(loss).grad();
     let whole = (w.clone(), x.clone());
     let (first, _) = both.call(&whole).unwrap();

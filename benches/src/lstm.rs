@@ -62,7 +62,7 @@ fn lstm_kernel<M: Machine>(
     let sizes = Sizes::new(network, text.len());
     let Sizes { bits, width, chunks, .. } = sizes;
     let (main, text) = (padded(&network.main, bits, 0.0), padded(text, bits, 0.0));
-    // Of each vector of cells, the weights of the four gates and then their biases.
+    // For each vector of cells, the weights of the four gates and then their biases.
     let mut parameters = vec![Aligned([[0.0; 8]; 8]); chunks];
     for at in 0..chunks {
         for part in 0..8 {

@@ -34,7 +34,7 @@ impl Visitor for Checks {
         let found = flat(&gradient.call(&at).expect("it runs"));
         let slope = Grad(&total).call::<Concrete>(&at);
         let (slope, _) = ravel::<Concrete, f64, _>(&slope);
-        // Of several arguments the staged gradient is by the first.
+        // With several arguments the staged gradient is taken by the first.
         close(name, &found, &slope.to_vec()[..found.len()]);
         let (point, rebuild) = ravel::<Concrete, f64, _>(&at);
         let length = (&slope * &slope).sum().item();

@@ -73,7 +73,7 @@ impl<T: Scalar> Data<T> {
         assert_eq!(elements.len(), size(shape), "the number of elements for shape {shape:?}");
         match (shape, elements.first()) {
             ([], Some(&x)) => Data::Uniform(Shape::new(), x),
-            // Beside an axis of length 0 there may be extents that a buffer's can not be.
+            // Beside an axis of length 0 there may be extents too large for a buffer.
             (_, None) => Data::zeros(shape),
             _ => Data::Dense(Buffer::new(shape, elements)),
         }

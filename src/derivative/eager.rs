@@ -19,8 +19,8 @@ pub(super) type Over<A, B, T> = <<T as Tree<B>>::Family as Family>::At<A>;
 /// The parameter, over `B`, of a function with arguments `X` over `A`.
 pub(super) type Parameter<A, B, X> = <<X as Args<A>>::Family as Family>::At<B>;
 
-/// Of a function over an inner algebra `B`, at these arrays of all arguments: the value, the auxiliary output, and the untyped
-/// pullback for the value's arrays and no others.
+/// The value of a function over an inner algebra `B` at these arrays of all arguments, its auxiliary output, and the untyped
+/// pullback for the value's arrays only.
 #[track_caller]
 fn reverse<A, B, X, O, U>(
     f: impl Fn(&Parameter<A, B::Nested, X>) -> (O, U),

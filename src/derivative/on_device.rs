@@ -303,7 +303,7 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         OnDevice { arrays, like: self.output.clone() }
     }
 
-    /// Has a tree written to the device's memory.
+    /// Writes a tree to the device's memory.
     ///
     /// # Errors
     ///

@@ -98,27 +98,27 @@ impl Signature {
         &self.parameters[..count]
     }
 
-    /// Of the gradient with respect to the first arrays.
+    /// The signature of the gradient with respect to the first arrays.
     pub(super) fn gradient(&self, active: usize) -> Self {
         let results = labelled("gradient", self.active(active)).collect();
         self.derived("grad", self.parameters.clone(), results)
     }
 
-    /// Of the results and the gradient with respect to the first arrays.
+    /// The signature of the results and the gradient with respect to the first arrays.
     pub(super) fn value_and_gradient(&self, active: usize) -> Self {
         let gradient = labelled("gradient", self.active(active));
         let results = labelled("value", &self.results).chain(gradient).collect();
         self.derived("value_and_grad", self.parameters.clone(), results)
     }
 
-    /// Of the results and the cotangents of the first arrays, given those of the results.
+    /// The signature of the results and the cotangents of the first arrays, given the results' cotangents.
     pub(super) fn vjp(&self, active: usize) -> Self {
         let given = labelled("cotangent", &self.results);
         let results = labelled("value", &self.results).chain(labelled("cotangent", self.active(active))).collect();
         self.derived("vjp", self.parameters.iter().cloned().chain(given).collect(), results)
     }
 
-    /// Of the results and their tangents, given those of the first arrays.
+    /// The signature of the results and their tangents, given the first arrays' tangents.
     pub(super) fn jvp(&self, active: usize) -> Self {
         let given = labelled("tangent", self.active(active));
         let results = labelled("value", &self.results).chain(labelled("tangent", &self.results)).collect();

@@ -6,7 +6,7 @@ use crate::staged::Staged;
 use crate::tensor::Family;
 
 /// The type of a function of trees, as one writes it: `fn(Parameters) -> Scalar<Concrete, f64>`, with types over
-/// [`Concrete`](crate::concrete::Concrete). Of several arguments derivatives are taken by the first.
+/// [`Concrete`](crate::concrete::Concrete). With several arguments derivatives are taken by the first.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the type of a function of trees",
     note = "it is written as `fn(Vector<Concrete, f64>, Params<Concrete>) -> Scalar<Concrete, f64>`, of one to eight trees"

@@ -115,7 +115,7 @@ impl Transposed {
     fn new(request: &Request) -> Transposed {
         let Request { sweeps, operands, present, marked } = request;
         let found = activity(sweeps, operands);
-        // Of each sweep, which last carries and which outputs have a cotangent.
+        // For each sweep, which last carries and which outputs have a cotangent.
         let given: Vec<Vec<bool>> = (0..found.len())
             .map(|at| {
                 let (carries, outputs) = sweeps.results(at);
@@ -270,7 +270,7 @@ pub(crate) struct RolledSweeps<A: Algebra> {
     sweeps: Arc<Sweeps>,
     operands: Vec<A::Array>,
     active: Vec<bool>,
-    /// Of the outputs.
+    /// Which outputs move.
     moving: Vec<bool>,
     /// The last carries that steps change by writes, by their positions among the outputs.
     changed: HashMap<usize, A::Array>,

@@ -22,7 +22,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Of an input of so many bytes.
+    /// The limits for an input of so many bytes.
     pub(super) fn of(bytes: usize) -> Limits {
         Limits { left: ALLOWANCE.saturating_add(bytes.saturating_mul(FOR_EACH_BYTE)) }
     }

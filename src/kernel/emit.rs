@@ -171,7 +171,7 @@ pub(crate) struct Emitter<'a> {
     /// The heights of all nodes.
     heights: &'a [u32],
     pub(crate) draft: Draft,
-    /// Of a nest that has a place among the steps already: which one, and the places that fill buffers.
+    /// For a nest with a place among the steps already: its place, and the places that fill buffers.
     placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
     /// Nodes that were begun when a nest turned out to be too large.
     unfinished: Vec<NodeId>,

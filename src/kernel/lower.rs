@@ -323,7 +323,7 @@ impl<'a> Lowering<'a> {
     /// A buffer for a node in the memory of another one.
     fn alias(&mut self, id: NodeId, of: NodeId) -> BufferId {
         let of = self.buffers[of];
-        // Of the buffer that holds the elements: a chain of aliases would be walked for each of them.
+        // Refers to the buffer that holds the elements: otherwise a chain of aliases would be walked for each of them.
         let buffer = self.buffer(self.body.node(id).ty(), Source::Alias(self.procedure.origin(of)));
         self.buffers.insert(id, buffer);
         if let Some(&place) = self.filled_at.get(&of) {

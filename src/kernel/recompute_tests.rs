@@ -11,7 +11,7 @@ fn left(body: &Body) -> usize {
     let bytes = |ty: &crate::shape::Type| ty.size() * ty.dtype.bytes();
     let of = |node: &crate::term::Node| match &node.op {
         Op::Scan(scan) => node.types[scan.carries..].iter().map(bytes).sum(),
-        // Of a step.
+        // The bytes of a step.
         Op::Sweeps(sweeps) => {
             let kept = |sweep: &Sweep| {
                 sweep.body.results[sweep.carries..][..sweep.keeps]
@@ -93,10 +93,10 @@ fn checkpointed<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
 fn sweeps_compute_again_what_is_cheap() {
     let x = Vector::from(vec![0.5; 5]);
     let gradient = stage(checkpointed, &x).unwrap().grad().unwrap();
-    // Of two values of a step, the carry takes the place.
+    // The carry replaces two values of a step.
     let (before, after) = compared(gradient.program());
     assert_eq!((before, after), (2 * 5 * 8, 5 * 8));
-    // Of two steps at a time, which are kept where that is little.
+    // The values of two steps at a time, which are kept where they are small.
     let body = gradient.program();
     assert_eq!(*recomputed(body, 2 * left(body)), *body);
     assert_ne!(*recomputed(body, 2 * left(body) - 1), *body);

@@ -155,9 +155,9 @@ pub(crate) fn own_cost(op: &Op) -> f64 {
 /// A place where a value would be computed: the domain of a nest, and the reads through which the value is reached from there.
 #[derive(Clone, Copy)]
 struct Use {
-    /// Of domain and reads.
+    /// The hash of domain and reads.
     key: u64,
-    /// Of the domain alone.
+    /// The hash of the domain alone.
     domain: u64,
     /// How many times.
     times: f64,
@@ -243,7 +243,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
             let domain = term_hash(&(&node.ty().shape, depths[at]));
             let nest = if own.iter().any(|place| place.domain == domain) { 0.0 } else { NEST };
             let storing = costs[at] * own_size + 2.0 * own_size + evaluated + nest;
-            // Of a value that is repeated, the value is.
+            // For a repeated value, the value itself is stored.
             let repeats = |map: &AffineMap| size(map.source()) < size(map.result()) && !map.ignored().is_empty();
             let is_repeated = matches!(&node.op, Op::View(map) if repeats(map));
             stored[at] = own.len() > USES || !is_repeated && costs[at] * evaluated > storing;

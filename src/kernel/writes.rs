@@ -24,7 +24,7 @@ pub(crate) use order::reads_first;
 /// How the writes of a program go.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writes {
-    /// For each write whether it goes into its target's memory. Of loops and conditionals: whether some output does.
+    /// For each write whether it goes into its target's memory. For loops and conditionals: whether some output does.
     in_place: Vec<bool>,
     /// For each output of a loop or conditional the operand whose memory it stays in, by the node.
     outputs: HashMap<NodeId, Vec<Option<usize>>>,

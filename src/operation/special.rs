@@ -122,8 +122,8 @@ const BERNOULLI: [f64; 12] = [
 
 /// ln |Γ(x)|.
 ///
-/// Of arguments that are not far below 0 the recurrence makes one that is above ½. The factors of its product are exact, and so
-/// little is lost where the result is near 0. Others take the reflection.
+/// For arguments that are not far below 0 the recurrence gives one above ½. The factors of its product are exact, so little is
+/// lost where the result is near 0. Others take the reflection.
 fn log_gamma(x: f64) -> f64 {
     match x {
         ..0.0 if x == x.floor() => f64::INFINITY,

@@ -170,7 +170,7 @@ fn one_value(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId>
     (low == high).then(|| arena.full(&ty.shape, Value::from_i64(ty.dtype, low)))
 }
 
-/// Of a sum or product with a constant, the constant is on the right; subtracting an integer constant is adding one.
+/// In a sum or product with a constant, the constant goes to the right; subtracting an integer constant is adding one.
 fn constant_right(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (kind, a, b) = binary(op, args)?;
     match kind {
@@ -289,7 +289,7 @@ fn constants_multiplied(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Opt
     Some(arena.add(Op::Binary(Binary::Add), &[product, offset]))
 }
 
-/// Of integers, constants are added last and together: one addition less, or the constant further out.
+/// Constants are added to integers last and together: one addition less, or the constant further out.
 fn constants_added(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (kind @ (Binary::Add | Binary::Sub), a, b) = binary(op, args)? else { return None };
     if !arena.ty(a).dtype.is_integer() {

@@ -112,8 +112,8 @@ fn repeated_axes(arena: &Simplifier, indices: &[NodeId]) -> Axes {
     (0..shape.len()).filter(|&axis| shape[axis] > 1 && all_ignore(axis)).collect()
 }
 
-/// Of several index arrays, one that counts through all of its axis of the array, along an axis of the positions along
-/// which the others don't move: its number, and that axis.
+/// Among several index arrays, one that counts through all of its axis of the array, along an axis of the positions that the
+/// others don't move along: its number, and that axis.
 fn whole_axis(arena: &Simplifier, extents: &[usize], indices: &[NodeId]) -> Option<(usize, usize)> {
     if indices.len() < 2 {
         return None;

@@ -100,7 +100,7 @@ pub struct Simplifier {
     depth: usize,
     /// Nodes that were added too deep for rules to be tried, and the nodes that rules made of them later.
     postponed: HashMap<NodeId, Option<NodeId>>,
-    /// Of those, the ones that nobody took up yet.
+    /// The postponed nodes that nobody took up yet.
     open: Vec<NodeId>,
 }
 

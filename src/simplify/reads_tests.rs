@@ -45,19 +45,19 @@ fn accumulations_are_solved() {
     assert_eq!(accumulated(AffineMap::along(&[5], 0, 4, -1, 5)), ["view"]);
     assert_eq!(accumulated(AffineMap::along(&[7, 2], 0, 2, 1, 3)), ["view"]);
     assert_eq!(accumulated(AffineMap::along(&[3], 0, -2, 1, 7)), ["view"]);
-    // Of a replicate, a pick, an element.
+    // Adjoints of a replicate, a pick, an element.
     assert_eq!(accumulated(AffineMap::broadcast(&[3], &[4, 3], &[1])), ["reduce"]);
     assert_eq!(accumulated(AffineMap::pick(&[4, 3], 0, 2)), ["view", "view"]);
     assert_eq!(accumulated(map(&[4, 3], &[], &[&[], &[]], &[1, 2])), ["view", "view"]);
     assert_eq!(accumulated(map(&[4], &[], &[&[]], &[9])), ["constant"]);
-    // Of a replicated pick: summed first.
+    // The adjoint of a replicated pick is summed first.
     let names = accumulated(map(&[4, 3], &[5, 3], &[&[0, 0], &[0, 1]], &[2, 0]));
     assert_eq!(names.iter().filter(|&&name| name == "reduce").count(), 1);
     assert!(!names.contains(&"accumulate"));
-    // Of a diagonal, and of windows.
+    // Adjoints of a diagonal, and of windows.
     assert_eq!(accumulated(map(&[4, 4], &[4], &[&[1], &[1]], &[0, 0])), ["view", "view"]);
     assert_eq!(accumulated(map(&[10], &[8, 3], &[&[1, 1]], &[0])), ["view", "reduce"]);
-    // Of a split axis, in either order.
+    // Adjoints of a split axis, in either order.
     assert_eq!(accumulated(map(&[12], &[4, 3], &[&[3, 1]], &[0])), ["reshape"]);
     assert_eq!(accumulated(map(&[12], &[3, 4], &[&[1, 3]], &[0])), ["view", "reshape"]);
     // Every other element stays.

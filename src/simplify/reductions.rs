@@ -67,7 +67,7 @@ fn nothing(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     Some(arena.full(&reduced(&ty.shape, axes), empty.element(0)))
 }
 
-/// Of one value repeated, the reduction is a constant.
+/// The reduction of one repeated value is a constant.
 fn equal_elements(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (reduction, axes, operand) = parts(op, args)?;
     let value = arena.uniform(operand)?;

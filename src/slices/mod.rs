@@ -80,7 +80,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     ///
     /// When an array of the argument or of the result has another element type than `E`.
     ///
-    /// Of a function of several arguments this does not compile: those after the first are data, of
+    /// A function of several arguments does not compile here: those after the first are data, see
     /// [`Function::over_slices_with`].
     #[track_caller]
     pub fn over_slices<E: Float>(&self) -> Result<SliceFunction<E>>

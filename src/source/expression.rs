@@ -124,7 +124,7 @@ impl NestWriter<'_> {
             offset => subtracted.push(offset.unsigned_abs().to_string()),
         }
         let is_atom = added.len() + subtracted.len() == 1 && !added.first().is_some_and(|term| term.contains(' '));
-        // Of an `i64` alone, nothing need be above 0 at first.
+        // Only an `i64` may begin without a positive term.
         let text = if added.is_empty() { "0".to_string() } else { added.join(" + ") };
         let text = subtracted.iter().fold(text, |text, term| format!("{text} - {term}"));
         Expression { text, is_atom }

@@ -109,7 +109,7 @@ impl<'p> Plan<'p> {
         begun.into_iter().filter(|&id| matches!(self.places[id as usize], Place::Constant(_))).collect()
     }
 
-    /// Has a buffer that the step is the first to touch, as a known array, in a slot.
+    /// Places a buffer that this step is the first to touch, such as a known array, in a slot.
     pub(crate) fn store(&mut self, id: BufferId) -> usize {
         let ty = &self.procedure.buffers[id as usize].ty;
         let last = self.lifetimes[id as usize].map_or(self.step, |(_, last)| last);

@@ -219,7 +219,7 @@ impl Function<'_, '_, '_> {
         self.begin_sweep(writing, 0);
         let language = self.writer.language;
         let holds = condition.map(|condition| (self.memory(DType::Bool, 1), self.scratch(condition)));
-        // Of a loop that is gone through once until its condition fails, nobody asks for the number of steps.
+        // Nobody needs the number of steps of a loop with a single sweep that ends by its condition.
         let counts = condition.is_none() || writing.sweeps.len() > 1;
         if counts {
             self.text.declare("step", language.declare_counter("step", "0"));

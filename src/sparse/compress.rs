@@ -71,7 +71,7 @@ fn batched<E: Float>(
     direction: impl Fn(&[StagedArray], Option<&Scalar<Staged, i64>>) -> Vector<Staged, E>,
 ) -> Result<Body> {
     let source = staged::stage(types, |variables| {
-        // Of one colour the sum is all ones, and there is nothing to repeat.
+        // With one colour the sum is all ones, and there is nothing to repeat.
         let result = match count {
             1 => direction(&variables, None).into_array(),
             _ => build(count, |colour: Scalar<Staged, i64>| direction(&variables, Some(&colour))).into_array(),

@@ -142,9 +142,9 @@ impl<A: Algebra, F: Family> Stacked<A> for Batch<A, F> {
     }
 }
 
-/// At least one tree, all of one structure and equal shapes, as a batch: each array of the result is those of the trees
-/// along a new outermost axis. Of structs it is a [`Batch`]; fields that are no trees are those of the first. How many trees
-/// there are is known by the arrays alone: trees without arrays are as many as none.
+/// At least one tree, all of one structure and equal shapes, as a batch: each array of the result holds the trees' arrays along
+/// a new outermost axis. For structs it is a [`Batch`]; fields that are no trees are taken from the first. Only the arrays tell
+/// the number of trees: any number of trees without arrays counts as none.
 ///
 /// Trees that differ, and none at all, are reported at the caller's line.
 ///

@@ -275,7 +275,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The array of outer extents `extents` that has every `self[s, r]` added at `[indices[0][s], .., r]`, and is 0
-    /// elsewhere; positions outside are ignored. Of booleans: or. The adjoint of [`Tensor::gather`].
+    /// elsewhere; positions outside are ignored. Booleans are combined by or. The adjoint of [`Tensor::gather`].
     #[track_caller]
     pub fn scatter<I: IndexArrays<A>, S: IntoShape<Rank = I::Count>>(
         &self,

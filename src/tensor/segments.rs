@@ -359,7 +359,7 @@ where
     let _place = ReportedAt::caller();
     arrays = moved::<A>(arrays, axis, 0);
     let others = segments.for_each(neutral);
-    // Of a single slice there is nothing to combine.
+    // A single slice leaves nothing to combine.
     let several = segments.keys.len() > 1;
     let operator = several.then(|| Operator::new(name, place, xs, slice_types::<A>(&arrays, 0), &op));
     let results: Vec<A::Array> = match operator.as_ref().and_then(Operator::combinations) {
@@ -393,7 +393,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
 
     /// The sum of each segment's slices: position k of the result for segment k, of the slices' shape; 0 where it is empty.
     ///
-    /// Of this and the following methods: an array that has not as many slices as the segments are of is reported at the
+    /// For this and the following methods: an array whose number of slices differs from the segments' is reported at the
     /// caller's line.
     #[track_caller]
     pub fn segment_sum(&self, segments: &Segments<A>) -> Self {

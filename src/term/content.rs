@@ -80,7 +80,7 @@ impl Content {
         all
     }
 
-    /// Of the bodies of an operation.
+    /// The content of the bodies of an operation.
     pub(crate) fn nested<X: Extension>(op: &Op<X>) -> Content {
         let mut all = Content::default();
         for body in op.all_bodies() {

@@ -48,7 +48,7 @@ impl Extension for Never {
 /// The extension of the source language (P 3.2): `build`, an array given element by element.
 ///
 /// The body's parameters are one rank-0 `i64` for each extent, then the captures, which are the operation's operands. Its
-/// one result has any shape; the built array's shape is `extents ++` that shape. Of several extents the body's result is
+/// one result has any shape; the built array's shape is `extents ++` that shape. With several extents it stands for
 /// `build1 n1 (λi1. build1 n2 (λi2. ..))`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Build {

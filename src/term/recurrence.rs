@@ -146,7 +146,7 @@ impl Recurrence {
         depends
     }
 
-    /// Whether each instruction is one that some of the first `carries` results depend on. Of the others just outputs do.
+    /// Whether each instruction is one that some of the first `carries` results depend on. Only outputs depend on the others.
     pub(crate) fn leads_to_carries(&self, carries: usize) -> Vec<bool> {
         let mut leads = vec![false; self.steps.len()];
         for result in &self.results[..carries] {

@@ -235,7 +235,7 @@ impl<R: Runner> Schedule<'_, R> {
 
     /// The first sweep with a checkpoint every `length` steps; `None` where more than so many bytes were kept.
     fn evenly(&mut self, length: usize, bound: usize) -> Result<Option<Stretches>, R::Failure> {
-        // Of one stretch, no state is asked for.
+        // A single stretch needs no state.
         let stores = length < usize::MAX;
         let (mut steps, mut first, mut count) = (0, 0, 1);
         self.runner.restart(0);

@@ -132,7 +132,7 @@ impl<X: Extension> Sweeps<X> {
 
     /// The position of the first capture among the operands.
     pub fn captures(&self) -> usize {
-        // Of a loop that was not checked yet the counts may be any.
+        // A loop that was not checked yet may have any counts.
         self.sweeps.iter().fold(0, |sum: usize, sweep| sum.saturating_add(sweep.carries).saturating_add(sweep.inputs))
     }
 

@@ -259,7 +259,7 @@ fn a_stencil_reads_by_guarded_views() {
     });
     let pushed = check(&g.finish(&[stencil]), &[vector(&[0.5, 1.0, -1.0, 2.0, 0.0, 0.25])]);
     assert_eq!(count(&pushed, |op| *op == Op::Unary(Unary::Exp)), 1);
-    // Of one shift alone, the exponential is computed for the shifted elements only, under a mask.
+    // With a single shift, the exponential is computed for the shifted elements only, under a mask.
     let mut g = graph(&[f64s(&[n])]);
     let u = g.add(Op::Unary(Unary::Exp), &[0]);
     let shift = g.add(Op::View(AffineMap::along(&[n], 0, -1, 1, n - 1)), &[u]);

@@ -125,7 +125,7 @@ fn derivatives_write_cotangents_in_place() {
 
 #[test]
 fn arrays_and_nodes_are_small() {
-    // Of an array: four extents, their number, and a buffer.
+    // The parts of an array: four extents, their number, and a buffer.
     assert!(size_of::<deltaray::concrete::Array>() <= 80);
     assert!(size_of::<deltaray::dual::DualArray<C>>() <= 88);
 }

@@ -274,7 +274,7 @@ fn formulas() -> Vec<[Row; 3]> {
     ]
 }
 
-/// Of two arrays that need not have the same length.
+/// A function of two arrays that need not have the same length.
 fn pairs() -> Vec<Row> {
     let f = function!((V, V) => S, |(x, y)| {
         let n = x.len().min(y.len());

@@ -77,7 +77,7 @@ pub struct Scale {
 
 impl Scale {
     /// Whether two numbers are as close as rounding allows: |a − b| ≤ 1e-9 · (1 + largest intermediate) in double
-    /// precision. Of derivatives, the largest intermediate is guessed from the numbers around, the largest of which is
+    /// precision. For derivatives, the largest intermediate is estimated from the numbers around, the largest of which is
     /// `around`: a product of that and an intermediate of the program.
     pub fn close(&self, a: f64, b: f64, around: f64) -> bool {
         let factor = if self.of_derivatives { 1.0 + around.min(1e3) } else { 1.0 };

@@ -72,9 +72,9 @@ struct Writer<'a> {
     random: &'a mut Random,
     style: &'a Style,
     graph: Graph<Build>,
-    /// Of each node, a rough bound on the magnitude of its elements.
+    /// For each node, a rough bound on the magnitude of its elements.
     bounds: Vec<f64>,
-    /// Of each node, how often it was used.
+    /// For each node, how often it was used.
     uses: Vec<usize>,
     /// Parameters that are indices of enclosing builds, with their extents.
     indices: Vec<(NodeId, usize)>,

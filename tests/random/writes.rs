@@ -83,7 +83,7 @@ enum Change {
     /// Every element by itself.
     Elementwise,
     Carried(Number),
-    /// Of the positions themselves.
+    /// Writes the positions themselves.
     Position(Way, Position, Position),
     Guarded(Position, Vec<Change>),
     Inner(usize, Vec<Change>),

@@ -116,7 +116,7 @@ fn block(mut item: ItemImpl) -> Result<TokenStream> {
     let mut errors: Option<Error> = None;
     for method in &mut item.items {
         let ImplItem::Fn(method) = method else { continue };
-        // Of a type that is over no algebra, methods of arrays are each over one of their own.
+        // In a type without an algebra, each method of arrays has an algebra of its own.
         if over.is_none() && algebra(&method.sig.generics).is_none() && !is_of_arrays(&method.sig) {
             continue;
         }

@@ -426,7 +426,7 @@ impl Rewriter<'_> {
         let (carries, others): (Vec<_>, Vec<_>) = assigned(body).into_iter().partition(mutable);
         if carries.is_empty() {
             match others.iter().find_map(|name| Some((name, self.scopes.find(name)?))) {
-                // Of a parameter that is an array another error says how it is assigned.
+                // For a parameter that is an array another error explains how to assign to it.
                 Some((_, Declared::ByValue | Declared::ByReference)) => {}
                 Some((name, _)) => {
                     self.error(name.span(), format!("`{name}` is assigned in a rolled loop: declare it `let mut {name}`"));

@@ -33,7 +33,7 @@ impl CompiledAtFirstCall {
     ///
     /// # Errors
     ///
-    /// Those of the function, and as [`Program::new`]; the next call tries again.
+    /// The errors of the function, and those of [`Program::new`]; the next call tries again.
     #[track_caller]
     pub(crate) fn get(&self, options: &Cpu, body: impl FnOnce() -> Result<Body>) -> Result<&Program> {
         self.made(options, true, body)

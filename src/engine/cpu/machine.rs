@@ -71,7 +71,7 @@ impl Workspace {
         let mut parts = 0.0;
         for ((time, (step, &kernels)), space) in self.times.iter_mut().zip(steps).zip(&mut self.spaces) {
             let machines = step.machines();
-            // Of a loop's first sweep the loop has the times.
+            // The times of a loop's first sweep are kept by the loop.
             if !machines.is_empty() || matches!(step, Compiled::First { .. }) {
                 for (workspace, machine) in space.workspaces().into_iter().zip(machines) {
                     workspace.drain_times(all, position, machine);

@@ -16,7 +16,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Of parts of so many bytes each: large ones begin at whole cache lines, small ones share them. `None` where the
+    /// A layout of parts of so many bytes each: large ones begin at whole cache lines, small ones share them. `None` where the
     /// record's bytes can't be counted.
     pub(super) fn of(sizes: impl IntoIterator<Item = usize>) -> Option<Layout> {
         let mut layout = Layout::default();

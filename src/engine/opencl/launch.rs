@@ -47,13 +47,13 @@ impl TooLarge {
 }
 
 impl Kernels {
-    /// Checks that a device launches all of these as code asks for. Of those whose groups are too large, it says which has the
-    /// fewest registers.
+    /// Checks that a device can launch all of these as the code requires. Among kernels whose groups are too large, it returns
+    /// the one with the fewest registers.
     ///
     /// # Errors
     ///
-    /// Of a kernel that takes more local memory than the device has, that has more work items than it counts, or that takes more
-    /// arrays than can be passed.
+    /// When a kernel needs more local memory than the device has, more work items than it can count, or more arrays than can be
+    /// passed.
     pub(super) fn check(&self, code: &Code, device: &Device) -> Outcome<Option<TooLarge>> {
         let mut outcome: Outcome<Option<TooLarge>> = Ok(None);
         actions(code, &mut |action| {

@@ -74,7 +74,7 @@ fn has_doubles(procedure: &Procedure) -> bool {
 
 /// Programs as they are written for a device.
 struct Written {
-    /// Of each, its kernels in the source, and the types of its results.
+    /// For each, its kernels in the source, and the types of its results.
     codes: Vec<(Code, Range<usize>, Vec<Type>)>,
     source: Arc<str>,
     names: Vec<String>,

@@ -90,7 +90,7 @@ impl Queues {
         Ok(Queues { compute, uploads, downloads: Mutex::default(), marking: Mutex::default() })
     }
 
-    /// Has a queue for computing wait for the uploads of arrays, as far as it does not yet.
+    /// Makes a queue for computing wait for the uploads of arrays that it does not wait for yet.
     pub(super) fn await_uploads<'p>(queue: &Queue, places: impl Iterator<Item = &'p Place>) -> Outcome<()> {
         let of = |place: &'p Place| Some((place, place.memory.work().upload()?.clone()));
         let uploads: SmallVec<[(&Place, Arc<Event>); 8]> = places.filter_map(of).collect();

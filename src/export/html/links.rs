@@ -26,7 +26,7 @@ struct Known {
     word: String,
     /// The position of a parameter.
     parameter: Option<usize>,
-    /// Of an output the line of the operation.
+    /// For an output, the line of the operation.
     source: Option<usize>,
 }
 

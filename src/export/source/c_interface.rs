@@ -35,7 +35,7 @@ pub(super) fn cells(dtype: DType, count: usize) -> usize {
 }
 
 impl<'p> CInterface<'p> {
-    /// Of a program under these names.
+    /// The interface of a program under these names.
     pub(super) fn new(language: &C, names: &'p FileNames, body: &'p Body) -> CInterface<'p> {
         let name = &names.function;
         let arguments: Vec<(&String, &Type)> =

@@ -171,7 +171,7 @@ impl Writer {
         self.converted("broadcast_in_dim", a, &text, Type::new(a.ty.dtype, shape))
     }
 
-    /// Of each axis, the positions from the first to before the second, by steps.
+    /// For each axis, the positions from the first to before the second, by steps.
     pub(super) fn slice(&mut self, a: &Handle, ranges: &[(usize, usize, usize)]) -> Handle {
         let whole = ranges.iter().zip(&a.ty.shape).all(|(&(start, end, step), &extent)| {
             let one = extent == 1 && end == 1;

@@ -112,7 +112,7 @@ fn writes_change_their_target() -> crate::Result<()> {
     assert_eq!(operations(&taken), ["negate", "reshape", "scatter", "add"], "{taken}");
     let counted = written("counted", Op::ScatterSet)?;
     assert_eq!(operations(&counted), ["iota", "reshape", "scatter"], "{counted}");
-    // Of positions that may be equal the last one is found first.
+    // For positions that may be equal the last one is found first.
     let given = written("given", Op::ScatterSet)?;
     assert!(operations(&given).contains(&"maximum"), "{given}");
     Ok(())

@@ -113,7 +113,7 @@ pub(super) struct Writer {
     text: String,
     indentation: usize,
     values: usize,
-    /// Of each loop that is being written, a value that changes from step to step.
+    /// For each loop being written, a value that changes from step to step.
     pub(super) changing: Vec<Handle>,
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Token {
     pub(super) kind: Kind,
     start: u32,
     end: u32,
-    /// Of an opening bracket, whether a comma stands directly in it, or nothing at all: it holds several things.
+    /// For an opening bracket, whether it holds several items: a comma stands directly in it, or it is empty.
     pub(super) several: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::shape::Shape;
 use crate::term::print;
 use smallvec::SmallVec;
 
-/// Of maps of more axes it is not asked whether they print as several.
+/// Maps with more axes are not tried as several views.
 const COMPOSED: usize = 32;
 
 /// How many views one can print as.

@@ -105,7 +105,7 @@ impl Lowering<'_> {
             let found = node.args[2..].iter().zip(shape);
             found.map(|(&arg, &extent)| Ok((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64))).collect()
         };
-        // Of several updates at one position the last counts: those before it are not written, so that they may be in any order.
+        // Among several updates at one position the last counts: the earlier ones are not written, so they may be in any order.
         let latest = 'latest: {
             if are_distinct(body, &node.args[2..]) {
                 None

@@ -64,7 +64,7 @@ pub(super) fn small_dividend(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -
     (low >= 0 && high < divisor).then_some(a)
 }
 
-/// Of two integers whose bounds do not overlap, the larger and the smaller are known.
+/// If the bounds of two integers do not overlap, their maximum and minimum are known.
 pub(super) fn decided_extreme(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let ty = arena.ty(args[0]);
     if !ty.dtype.is_integer() {
@@ -97,7 +97,7 @@ fn mirrored(comparison: Comparison) -> Comparison {
     }
 }
 
-/// Of a comparison with a constant, the constant is on the right; offsets and signs of integers that do not wrap go into it.
+/// In a comparison with a constant, the constant goes to the right; offsets and signs of integers that do not wrap go into it.
 pub(super) fn compared(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (&Op::Compare(comparison), &[a, b]) = (op, args) else { return None };
     if arena.uniform(a).is_some() && arena.uniform(b).is_none() {

@@ -127,7 +127,7 @@ fn computed_factors_stay_with_the_terms_that_they_rescale() {
         p.sum(rescaled, &[1])
     });
     assert_eq!(form, "sum[1](mul(a, view{[i, j] -> [i]}(c)))");
-    // Of a sum along the factor's own axis it is a factor like others.
+    // In a sum along the factor's own axis it is a factor like others.
     let form = simplified_finite(&types, |p, ids| {
         let scale = p.spread(ids[2], &[I, J], &[0]);
         let rescaled = p.mul(ids[0], scale);
@@ -183,7 +183,7 @@ fn dots_and_batches() {
         p.sum(product, &[0, 1])
     });
     assert_eq!(square, "contract{ij,ij->}(a, a)");
-    // Of an outer product's sum nothing has the size of the outer product.
+    // In the sum of an outer product nothing has the size of the outer product.
     let outer = simplified_finite(&[Type::new(DType::F64, &[I]), Type::new(DType::F64, &[J])], |p, ids| {
         let a = p.spread(ids[0], &[I, J], &[0]);
         let b = p.spread(ids[1], &[I, J], &[1]);

@@ -26,7 +26,7 @@ pub(super) fn reshape_units(arena: &mut Simplifier, op: &Op, args: &[NodeId]) ->
     Some(arena.add(Op::View(map), args))
 }
 
-/// Of two reshapes the first is not needed.
+/// A reshape of a reshape does not need the first one.
 pub(super) fn reshape_of_reshape(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (Op::Reshape(_), (Op::Reshape(_), inner)) = (op, arena.parts(args[0])) else { return None };
     let source = inner[0];

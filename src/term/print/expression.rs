@@ -74,7 +74,7 @@ pub(super) struct Operand<'a> {
 /// `alike` says which operands have one element type.
 fn elementwise(operands: &[Operand<'_>], alike: std::ops::Range<usize>) -> Vec<Expression> {
     let all = operands.iter().all(|operand| operand.uniform.is_some());
-    // Of constants only, of any rank but 0, the first tells the shape.
+    // If all operands are constants of nonzero rank, the first tells the shape.
     let bare = |at: usize| operands[at].uniform.filter(|_| !(all && at == 0 && operands[0].ty.rank() > 0));
     let told = alike.clone().any(|at| bare(at).is_none());
     let text = |at: usize| match bare(at) {

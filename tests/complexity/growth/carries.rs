@@ -52,7 +52,7 @@ pub fn carries() -> Vec<Construct> {
             let step = |c: Vec<S>| (0..c.len()).map(|k| &c[(k + 1) % c.len()] * &c[(k + 2) % c.len()]).collect();
             sum(&iterate(scalars(n, &p[0]), 10, step))
         }),
-        // Of each loop the next one uses the first carry alone.
+        // Each loop uses only the first carry of the one before.
         steps!("loops of one carry that is used", 16, |n, p| {
             let step = |(y, z): (S, S), e: S| (((&y * &e).sin(), z * y), ());
             (0..n).fold((p[0].at(0), p[0].at(1)), |c, _| scan(c, &p[0], 9, step).0).0

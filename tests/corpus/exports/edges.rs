@@ -157,7 +157,7 @@ fn reads(random: &mut Random) -> Vec<Case> {
         })
     };
     let mut cases: Vec<Case> = (0..150).map(read).collect();
-    // Of a matrix of one column, a diagonal from above it: each position is outside by a row or by the column.
+    // A diagonal that begins above a matrix of one column: each position is outside by a row or by the column.
     let outside = AffineMap::new(&[2, 1], &[2], &[smallvec![-1], smallvec![1]], &[0, -1]);
     let inputs = vec![Array::from_vec(&[2, 1], vec![1.0, 2.0]), Array::from_vec(&[2], vec![3.0, 4.0])];
     cases.extend(far_reads(random));

@@ -381,7 +381,7 @@ pub(super) fn cast(a: Cell, to: DType, watch: &mut Watch) -> Cell {
     }
 }
 
-/// Of two candidates for an extreme, whether the second replaces the first.
+/// Whether the second of two candidates for an extreme replaces the first.
 pub(super) fn replaces(max: bool, best: Cell, other: Cell, watch: &mut Watch) -> bool {
     match (best, other) {
         (Cell::Float(x, x_exact), Cell::Float(y, y_exact)) => {

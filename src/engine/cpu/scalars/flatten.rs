@@ -263,7 +263,7 @@ impl Flattener {
         Some(pointer)
     }
 
-    /// Has a buffer without elements begin with some, if it has one value at all places.
+    /// Gives a buffer without elements some, if it has one value at all places.
     fn begin(&mut self, frame: &mut Frame<'_>, id: BufferId, value: Option<Register>) -> Option<()> {
         let ty = frame.ty(id);
         let id = frame.procedure.origin(id);

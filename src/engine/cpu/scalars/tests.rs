@@ -202,7 +202,7 @@ fn steps_take_a_few_instructions() {
     back(instructions(&stage(|x: &S<_>| nested(x), &s).unwrap().grad().unwrap()));
     let gradient = stage(|x: &(Matrix<_, f64>, V<_>)| affine(x), &(m, v)).unwrap().grad().unwrap();
     assert_eq!(instructions(&gradient).len(), 2);
-    // Of a loop that ends by a condition the condition and both steps are.
+    // In a loop that ends by a condition, the condition and both steps are instructions.
     assert_eq!(instructions(&stage(|x: &S<_>| counted(x), &s).unwrap().grad().unwrap()).len(), 3);
 }
 
@@ -570,6 +570,6 @@ fn check(seed: u64) -> bool {
 fn random_steps_are_those_of_the_interpreter() {
     let count = if cfg!(debug_assertions) { 200 } else { 3000 };
     let taken = (0..count).filter(|&seed| check(seed)).count() as u64;
-    // Of the others something is done faster by kernels.
+    // In the others kernels are faster for some part.
     assert!(taken > count * 2 / 5, "{taken} of {count}");
 }

@@ -49,7 +49,7 @@ pub(super) trait Bits: Copy {
 
 /// One float, or a register of floats.
 ///
-/// Those that are registers are used where the machine has their instructions, and nowhere else.
+/// Registers are used only where the machine has their instructions.
 pub(super) trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
@@ -137,8 +137,8 @@ pub(super) trait Lanes:
     fn head(self) -> Self {
         Self::from_bits(self.bits().and(Self::Bits::of(<Self::Element>::HEAD)))
     }
-    /// Of a sum with [`Real::ROUND`], 2 to the power h and 2 to the power n − h, where n is the whole number and h about a
-    /// half of it, since neither 2 to the power n nor its inverse need be a float; and the inverse of the second.
+    /// For a sum of a whole number n with [`Real::ROUND`]: 2 to the power h and 2 to the power n − h, where h is about half of
+    /// n, since neither 2 to the power n nor its inverse need be a float; and the inverse of the second.
     #[inline(always)]
     fn powers(sum: Self) -> (Self, Self, Self) {
         let (offset, bias) = (<Self::Element>::OFFSET, <Self::Element>::BIAS);
@@ -154,7 +154,7 @@ pub(super) trait Lanes:
             Self::from_bits(Self::Bits::of(offset + bias).minus(rest).to_exponent()),
         )
     }
-    /// Of a positive number of full precision, the whole k and m from √½ to √2 with x = 2ᵏ m; and 2⁻ᵏ, unless x is huge.
+    /// For a positive number x of full precision, the whole k and the m from √½ to √2 with x = 2ᵏ m; and 2⁻ᵏ, unless x is huge.
     #[inline(always)]
     fn split(self) -> (Self, Self, Self) {
         let above = self.bits().minus(Self::Bits::of(<Self::Element>::ROOT_HALF));

@@ -132,8 +132,8 @@ pub(crate) enum Operand {
     One,
 }
 
-/// An elementwise operation of one operand. Of operations with a parameter, `b` points at it, an `i64`; the kernel is the
-/// same whatever the parameter.
+/// An elementwise operation of one operand. For operations with a parameter, `b` points at it, an `i64`; the kernel is the same
+/// whatever the parameter.
 pub(crate) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
     functions::unary(isa, op, dtype).unwrap_or_else(|| elementwise::unary(isa, op, dtype))
 }

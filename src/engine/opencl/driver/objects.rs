@@ -164,7 +164,7 @@ impl Built {
         Ok(made)
     }
 
-    /// Has a source compiled, or a binary linked.
+    /// Compiles a source, or links a binary.
     pub(in crate::engine::opencl) fn build(&self, device: DeviceId, options: &str) -> Outcome<()> {
         let options = CString::new(options).map_err(|error| Problem::Driver(error.to_string()))?;
         // SAFETY: there is one device, and the options end with a zero. Without somebody to tell, the call waits.

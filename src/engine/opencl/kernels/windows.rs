@@ -168,7 +168,8 @@ fn common(one: u64, other: u64) -> u64 {
     if other == 0 { one } else { common(other, one % other) }
 }
 
-/// Has a function begin at a position of an axis. Places are not that far, but positions that are computed with wrap as numbers do.
+/// Moves a function's origin to a position of an axis. Places are not that far, but positions used in computation wrap like
+/// numbers.
 fn start(at: &mut Affine, axis: usize, position: i64) {
     at.offset = at.offset.wrapping_add(at.coefficients[axis].wrapping_mul(position));
 }
@@ -217,7 +218,7 @@ impl Windows {
         Some(())
     }
 
-    /// Has a loop be two: the outer one takes so many steps at once, and the inner one, which is new, the steps between.
+    /// Splits a loop in two: the outer one takes so many steps at once, and the inner one, which is new, the steps between.
     fn split(&mut self, axis: usize, steps: usize) -> Option<()> {
         let extent = self.nest.extents[axis];
         let is_whole = extent.is_multiple_of(steps);

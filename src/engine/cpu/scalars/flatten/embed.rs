@@ -75,7 +75,7 @@ impl Flattener {
         Some(())
     }
 
-    /// Has a buffer without elements be in memory.
+    /// Places a buffer without elements in memory.
     fn begin_in_memory(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<()> {
         let ty = frame.ty(id);
         let pointer = match frame.results.get(&id) {

@@ -115,7 +115,7 @@ fn ln_gamma_of_positive(x: Wide) -> Wide {
                 sum = sum * inverse_square + Wide::from(*above) / divisor;
             }
             let ln_at = ln(at);
-            // Of the largest arguments the product is infinite before the difference is.
+            // For the largest arguments the product overflows before the difference does.
             let whole = at * (ln_at - 1.0) - ln_at * 0.5;
             whole + HALF_LN_TAU + sum / at - ln(product)
         }

@@ -21,7 +21,7 @@ fn bound(op: Unary) -> f64 {
     match op {
         Unary::Neg | Unary::Abs | Unary::Sign | Unary::Relu | Unary::StopGradient => 0.0,
         Unary::Floor | Unary::Ceil | Unary::Round => 0.0,
-        // Of quotients and roots the float nearest to them, if with references that have few digits where they nearly vanish.
+        // The nearest float to a quotient or root; references have few digits where they nearly vanish.
         Unary::Recip | Unary::Sqrt => 0.6,
         Unary::Cbrt => 1.0,
         Unary::Exp | Unary::Exp2 | Unary::Ln | Unary::Log2 => 1.5,
