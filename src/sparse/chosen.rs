@@ -26,8 +26,8 @@ pub(super) struct Chosen {
     terms: SmallVec<[Term; 1]>,
 }
 
-/// A read of an array at positions along one of its axes. Element `w` of row `i` has the columns of `sets[starts[i] + step · p
-/// + w]`, if `p` is the row's position, below `extent`.
+/// A read of an array at positions along one of its axes. Element `w` of row `i` has the columns of
+/// `sets[starts[i] + step · p + w]`, if `p` is the row's position, below `extent`.
 #[derive(Clone, Debug)]
 struct Term {
     index: Identity,

@@ -96,8 +96,8 @@ fn built(extents: &[usize], element: &Type) -> Type {
     Type { dtype: element.dtype, shape: extents.iter().chain(&element.shape).copied().collect() }
 }
 
-/// Builds an array from a closure that gives the element, or the inner array, at each position of new outer axes: `build(n, |i|
-/// ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2).
+/// Builds an array from a closure that gives the element, or the inner array, at each position of new outer axes:
+/// `build(n, |i| ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2).
 ///
 /// The closure is called once, at the first position, and its operations there are done in bulk, also in eager algebras, unless
 /// it looks at a value that depends on the position: by [`item`](Tensor::item), [`cond`](crate::tensor::cond) or a loop with a

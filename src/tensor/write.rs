@@ -182,8 +182,8 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         self
     }
 
-    /// This array with the elements at positions and ranges replaced by a function of them: `x.with_updated(&i, |x_i| x_i *
-    /// 2.0)`.
+    /// This array with the elements at positions and ranges replaced by a function of them:
+    /// `x.with_updated(&i, |x_i| x_i * 2.0)`.
     ///
     /// The function results in a value that [`Tensor::with`] takes.
     ///

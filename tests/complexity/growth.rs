@@ -1,9 +1,9 @@
 //! The growth of costs with programs, at every entry point: a program of twice the length costs twice as much to stage, to
 //! differentiate, to compile, to export and to print, and one of twice the nesting at most four times.
 //!
-//! The counts are how often the library looks at a node, how often it asks for memory, and how much it asks for. Built with `-C
-//! instrument-coverage` and `--cfg counted`, as `scripts/test --long` does, every piece of the library's code counts how often
-//! it runs instead: then no repeated work stays unseen.
+//! The counts are how often the library looks at a node, how often it asks for memory, and how much it asks for. Built with
+//! `-C instrument-coverage` and `--cfg counted`, as `scripts/test --long` does, every piece of the library's code counts how
+//! often it runs instead: then no repeated work stays unseen.
 
 #[path = "growth/arrays.rs"]
 mod arrays;

@@ -19,8 +19,8 @@ pub enum Declared {
     Mutable,
     /// As the parameter of a closure that is kept in a variable, so that its type may not be known yet.
     Open,
-    /// As a reference, or by a construct that may bind one: a loop, a closure's parameters, or a pattern of `match` or `if
-    /// let`.
+    /// As a reference, or by a construct that may bind one: a loop, a closure's parameters, or a pattern of `match` or
+    /// `if let`.
     Element,
     /// In any other way.
     Otherwise,

@@ -1,11 +1,11 @@
 //! Reductions whose places are known but overlap, such as sums of gradients over windows. Loops run over the elements reached,
 //! instead of over the positions that reach them, so that no element is needed by two items at the same time.
 //!
-//! Where positions `i` and `k` reach the place `i + k`, the loop along `i` becomes one along the places `p`, and `i` is `p -
-//! k`, which guards keep within its extent; the loop along `k` is then reduced over. Steps of several elements work the same
-//! after splitting a loop in two: where positions reach `2 i + k`, `k` is `2 q + r`, and the place is `2 (i + q) + r`. Where
-//! they reach `2 i + 3 k`, both loops are split, `i` is `3 s + t`, and the place `6 (s + q) + 2 t + 3 r`: all of these are
-//! distinct, since the differences by the last two are no multiples of 6.
+//! Where positions `i` and `k` reach the place `i + k`, the loop along `i` becomes one along the places `p`, and `i` is
+//! `p - k`, which guards keep within its extent; the loop along `k` is then reduced over. Steps of several elements work the
+//! same after splitting a loop in two: where positions reach `2 i + k`, `k` is `2 q + r`, and the place is `2 (i + q) + r`.
+//! Where they reach `2 i + 3 k`, both loops are split, `i` is `3 s + t`, and the place `6 (s + q) + 2 t + 3 r`: all of these
+//! are distinct, since the differences by the last two are no multiples of 6.
 
 use crate::kernel::{Affine, Guard, Guards, Nest, Store, Value, ValueId};
 use crate::shape::{self, DType};
