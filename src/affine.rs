@@ -90,7 +90,7 @@ impl Parts {
 }
 
 impl AffineMap {
-    /// The map with the same reads behind leading axes that are read as they are.
+    /// The map with the same reads after leading axes that are read unchanged.
     pub(crate) fn behind(&self, leading: &[usize]) -> AffineMap {
         let count = leading.len();
         let source: Shape = leading.iter().chain(self.source()).copied().collect();

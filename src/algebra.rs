@@ -359,7 +359,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         function.value::<Self>(inputs)
     }
 
-    /// A loop that is gone through several times, on its operands in one list: see [`Sweeps`].
+    /// A loop with several sweeps, on its operands in one list: see [`Sweeps`].
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<Self::Array>) -> Vec<Self::Array>;
 
     /// The node that an array is, where programs are written down to be differentiated.

@@ -202,7 +202,7 @@ fn updates_are_right_whatever_is_read_while_it_is_written() {
             check_updates(&program, &pair, $in_place);
         }};
     }
-    // Each reads what the other has been; one after the other they would not.
+    // Each must read the other's old value; updating them in turn would break that.
     check_pair!(|(a, b): &(V<_>, V<_>)| (b.clone(), a.clone()), Some(&[false, false]));
     check_pair!(|(a, b): &(V<_>, V<_>)| (a + b, a - b), Some(&[false, false]));
     check_pair!(|(a, b): &(V<_>, V<_>)| (a * 0.5, b * 0.25), Some(&[true, true]));

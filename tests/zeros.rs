@@ -96,7 +96,7 @@ impl Arbitrary for Case {
     }
 }
 
-/// The last vector that the steps come to.
+/// The last vector of the steps.
 fn run<A: Algebra>(steps: &[Step], x: &Vector<A, f64>, y: &Vector<A, f64>) -> Vector<A, f64> {
     let mut all = vec![x.clone(), y.clone()];
     for step in steps {

@@ -233,7 +233,7 @@ impl Tape {
         let Sizes { layers, steps, rounds, width, chunks, row, .. } = sizes;
         let mut sums = vec![Aligned([[0.0; 8]; 8]); chunks];
         let (mut by_hidden, mut by_cells) = (vec![Aligned([0.0; 8]); chunks], vec![Aligned([0.0; 8]); chunks]);
-        // The adjoints of each layer's input and, behind the last layer's, of the outputs.
+        // The adjoints of each layer's input, followed by those of the outputs.
         let mut by_inputs = vec![Aligned([0.0; 8]); chunks + width];
         for round in (0..rounds).rev() {
             if let Some(step) = (round + 1).checked_sub(layers) {

@@ -16,7 +16,7 @@ fn earlier<const PLACES: usize>(x: Lanes, filling: f64) -> Lanes {
     moved
 }
 
-/// The numbers that are so many places behind each, or the filling.
+/// The numbers that are so many places after each, or the filling.
 #[inline(always)]
 fn later<const PLACES: usize>(x: Lanes, filling: f64) -> Lanes {
     let mut moved = [filling; 8];

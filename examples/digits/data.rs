@@ -200,7 +200,7 @@ struct Idx {
     bytes: Vec<u8>,
 }
 
-/// Reads an IDX file, or the same with `.gz` behind its name: the type of elements, the number of axes, the extents as
+/// Reads an IDX file, or the same with `.gz` after its name: the type of elements, the number of axes, the extents as
 /// big-endian words, then the elements.
 fn read_idx(directory: &Path, name: &str, axes: u8) -> Result<Idx, DataError> {
     let mut file = directory.join(name);

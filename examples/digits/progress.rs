@@ -17,7 +17,7 @@ impl Progress {
         Progress { total, shown: stderr().is_terminal(), length: 0 }
     }
 
-    /// Redraws the bar with so many steps done, and a remark behind it.
+    /// Redraws the bar with so many steps done, and a remark after it.
     pub fn show(&mut self, done: usize, remark: &str) {
         if self.shown {
             let text = line(done, self.total, remark);

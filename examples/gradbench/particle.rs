@@ -18,7 +18,7 @@ fn potential<A: Algebra>((x, w): &(Vector<A, f64>, Vector<A, f64>)) -> Scalar<A,
     (x - charges).powi(2).sum_axis(1).sqrt().recip().sum()
 }
 
-/// The squared distance from the origin at which the particle comes to the x axis, by Euler's method.
+/// The squared distance from the origin at which the particle reaches the x axis, by Euler's method.
 fn miss<A: Algebra>(w: &Vector<A, f64>, mode: Mode) -> Scalar<A, f64> {
     let time = 0.1;
     let slope = |x: &Vector<A, f64>| match mode {

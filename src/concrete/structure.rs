@@ -21,7 +21,7 @@ pub(super) fn reshape<T: Scalar>(a: Data<T>, shape: &[usize]) -> Array {
     })
 }
 
-/// Arrays one after the other along an axis.
+/// Concatenates arrays along an axis.
 pub(super) fn concatenate(axis: usize, mut parts: Vec<Array>) -> Result<Array, OutOfMemory> {
     if parts.len() == 1 {
         return Ok(parts.remove(0));

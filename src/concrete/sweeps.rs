@@ -1,4 +1,4 @@
-//! Loops that are gone through several times, run on plain arrays in the order of [`schedule`].
+//! Loops with several sweeps, run on plain arrays in the order of [`schedule`].
 
 use crate::concrete::memory::OutOfMemory;
 use crate::concrete::run::{Failure, is_true, run, write_slice};

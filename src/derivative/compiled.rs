@@ -244,7 +244,7 @@ fn mismatch<'t, 'a>(
 }
 
 impl<In: Family, State: Family, Others: Family> Compiled<In, (State, Others)> {
-    /// As [`Compiled::update`], of a program with other results beside the next state: they are written into `others`.
+    /// As [`Compiled::update`], for a program with other results in addition to the next state: they are written into `others`.
     ///
     /// ```
     /// use deltaray::engine::cpu::Cpu;

@@ -207,8 +207,7 @@ impl Engine for OpenCl {
 }
 
 impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
-    /// Runs the program on arrays of the host's: uploads them, without waiting for one after the other, and downloads the
-    /// results.
+    /// Runs the program on arrays of the host: uploads them, without waiting for each in turn, and downloads the results.
     ///
     /// # Errors
     ///
@@ -327,7 +326,8 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
 }
 
 impl<In: Family, State: Family, Others: Family> CompiledForDevice<In, (State, Others)> {
-    /// As [`CompiledForDevice::update`], of a program with other results beside the next state, which stay on the device too.
+    /// As [`CompiledForDevice::update`], for a program with other results in addition to the next state, which stay on the
+    /// device too.
     ///
     /// # Errors
     ///

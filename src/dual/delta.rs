@@ -58,7 +58,7 @@ pub(crate) enum Map<A: Algebra> {
     Reshape(Shape),
     /// The sum whose transpose is this replication.
     Sum(AffineMap),
-    /// Operands one after the other, each with the slice that reads it back.
+    /// Concatenated operands, each with the slice that reads it back.
     Concatenate(Vec<AffineMap>),
     /// Reads at computed positions of an array with these extents of the indexed axes.
     Gather(Vec<A::Array>, Shape),

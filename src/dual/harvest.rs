@@ -1,7 +1,7 @@
 //! The cotangents of a loop's captures: the sums that a backward loop carries, and the work left after it.
 //!
 //! Such a cotangent is a sum over the steps. A direct sum would add a whole array in every step, even where a step touches one
-//! element of it. So linear functions that are the same in every step move behind the loop, and the summands are smaller. A
+//! element of it. So linear functions that are the same in every step move after the loop, and the summands are smaller. A
 //! scatter or a product of a cotangent with a residual is not summed at all: its operands are stacked, and one scatter or
 //! contraction over the stacks follows the loop. An elementwise product is as large as the cotangent, whose stack needs
 //! additional memory. It is stacked where a step writes no more than it would sum, for instance where one cotangent meets
@@ -133,7 +133,7 @@ fn way(graph: &Graph, levels: &[Level], ways: &[Way], id: NodeId) -> Way {
     let size = |at: usize| graph.ty(node.args[at]).size();
     let fixed = |at: usize| level(at) <= Level::Invariant;
     let only_backward = |at: usize| (0..node.args.len()).all(|other| other == at || fixed(other));
-    // Moved behind the loop where the sum that remains is not larger.
+    // Moved after the loop where the remaining sum is not larger.
     let after = |at: usize| {
         let moves = level(at) == Level::Backward && only_backward(at) && size(at) <= node.ty().size();
         if moves { Way::After } else { Way::Sum }

@@ -46,7 +46,7 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
     fn accumulate(self, map: &AffineMap) -> Self;
     /// Another shape.
     fn reshape(self, from: &[usize], to: &[usize]) -> Self;
-    /// Parts of the given types one after the other; not all zero.
+    /// Concatenated parts of the given types; not all zero.
     fn concatenate(axis: usize, parts: Vec<Option<Self>>, types: &[Type]) -> Self;
     /// Reads at computed positions of an array whose indexed axes have these extents.
     fn gather(self, indices: Vec<A::Array>, extents: &[usize]) -> Self;
@@ -224,7 +224,7 @@ pub(crate) fn reshape<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, shape: 
     (A::reshape(x, shape), dy)
 }
 
-/// Arrays one after the other.
+/// Concatenation.
 #[track_caller]
 pub(crate) fn concatenate<A: Algebra, D: Derivative<A>>(axis: usize, parts: Vec<Pair<A, D>>) -> Pair<A, D> {
     let (arrays, derivatives): (Vec<A::Array>, Vec<Option<D>>) = parts.into_iter().unzip();

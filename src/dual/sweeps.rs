@@ -87,7 +87,7 @@ struct Adjoint {
     carried: Vec<usize>,
     /// Captures whose cotangents are summed; they are carried too.
     captures: Vec<usize>,
-    /// Carries that are restored; they are carried too, behind those sums.
+    /// Carries that are restored; they are carried too, after those sums.
     restored: Vec<usize>,
     /// Outputs whose cotangents are read step by step.
     read: Vec<usize>,

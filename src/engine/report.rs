@@ -39,7 +39,7 @@ impl Kernel {
 pub struct Report {
     /// The kernels.
     pub kernels: Vec<Kernel>,
-    /// Bytes of memory beside arguments and results.
+    /// Bytes of memory in addition to arguments and results.
     pub memory: usize,
     /// Bytes of the arguments and the results.
     pub interface: usize,

@@ -33,7 +33,7 @@ pub(crate) struct Sort {
     pub(crate) array: BufferId,
     /// The positions, at the places of the elements.
     pub(crate) result: BufferId,
-    /// Number of rows one after the other.
+    /// Number of consecutive rows.
     pub(crate) outer: usize,
     /// Elements of a row.
     pub(crate) extent: usize,

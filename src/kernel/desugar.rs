@@ -100,7 +100,7 @@ fn is_without_positions(node: &Node) -> bool {
     }
 }
 
-/// The updates of a scatter that are put together along its first axis, if they have more elements than its result.
+/// The updates of a scatter that are concatenated along its first axis, if they have more elements than its result.
 fn pieces<'a>(body: &'a Body, node: &'a Node) -> Option<&'a [NodeId]> {
     let (Op::Scatter(_), Op::Concatenate(0)) = (&node.op, &body.node(*node.args.first()?).op) else { return None };
     let updates = body.node(node.args[0]);
@@ -192,7 +192,7 @@ fn position(graph: &mut Graph, extreme: Extreme, a: NodeId, axis: usize) -> Node
     };
     let axes: Axes = Axes::from_slice(&[axis]);
     let extremes = graph.add(Op::Reduce(reduction, axes.clone()), &[a]);
-    // Where a mask hides elements, those alone are looked at that it leaves.
+    // Where a mask hides elements, only the others are looked at.
     let neutral = neutral_value(reduction, ty.dtype);
     let masked = unmasked(graph, a, neutral);
     let element = masked.map_or(a, |(_, element)| element);

@@ -39,7 +39,7 @@ pub(crate) fn lower_in_place(body: &Body) -> Procedure {
     in_place(body, blocked, false)
 }
 
-/// As [`lower_in_place`], where derivatives of loops go on from where these ended.
+/// As [`lower_in_place`], where derivatives of loops continue from where these ended.
 pub(crate) fn lower_resuming(body: &Body) -> Procedure {
     in_place(body, blocked, true)
 }

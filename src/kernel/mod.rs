@@ -30,7 +30,7 @@ mod rows;
 pub(crate) mod stretch;
 mod unread;
 mod writes;
-// Looks at nodes are counted in builds with debug assertions alone.
+// Looks at nodes are counted in builds with debug assertions only.
 #[cfg(all(test, debug_assertions))]
 mod tests;
 

@@ -166,7 +166,7 @@ pub(crate) struct Branch {
     pub(crate) changed: Vec<(usize, usize)>,
 }
 
-/// A loop that is gone through several times, or ends by a condition.
+/// A loop with several sweeps, or ends by a condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Sweeps {
     pub(crate) sweeps: Arc<term::Sweeps>,
@@ -279,7 +279,7 @@ pub(crate) struct Procedure {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) parameters: usize,
     pub(crate) results: Vec<BufferId>,
-    /// Results that have elements already, with which the steps go on.
+    /// Results that have elements already, from which the steps continue.
     pub(crate) continued: Vec<BufferId>,
     /// The buffers that are written to after they have been filled, by their origins.
     pub(crate) changing: HashSet<BufferId>,
@@ -313,8 +313,8 @@ impl Procedure {
         matches!(source, Some(&Source::Parameter(parameter)) if parameter == position)
     }
 
-    /// Of so many results behind the carries those that are carries as they were before, not changed in place: the positions of
-    /// both.
+    /// Among so many results after the carries, those that are carries as they were before, not changed in place: the positions
+    /// of both.
     pub(crate) fn kept_carries(&self, carries: usize, keeps: usize) -> Vec<(usize, usize)> {
         let carry_of = |kept: usize| match self.buffers[self.origin(self.results[carries + kept]) as usize].source {
             Source::Parameter(carry) if carry < carries && !self.changes(carry) => Some((kept, carry)),

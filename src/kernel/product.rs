@@ -20,7 +20,7 @@ struct Operand {
 }
 
 impl Operand {
-    /// The elements that one step along a label goes on by.
+    /// The elements by which one step along a label advances.
     fn stride(&self, label: u8) -> i64 {
         let axis = self.labels.iter().position(|&l| l == label);
         axis.map_or(0, |axis| self.at.coefficients[axis])
@@ -139,7 +139,7 @@ fn row_major(buffer: BufferId, labels: Labels, shape: &[usize]) -> Operand {
     Operand { buffer, labels, at: Affine { offset: 0, coefficients } }
 }
 
-/// Labels by how far the larger of two operands, or else the first, goes on along them, outermost first.
+/// Labels by how far the larger of two operands, or else the first, advances along them, outermost first.
 fn put_in_order(labels: &mut Labels, [first, second]: [&Operand; 2], extent: &impl Fn(u8) -> usize) {
     let larger = if second.size(extent) > first.size(extent) { second } else { first };
     labels.sort_by_key(|&label| std::cmp::Reverse(larger.stride(label).abs()));

@@ -274,7 +274,7 @@ struct Again<'a> {
     choice: &'a Choice,
     /// Values of the step that the later one takes in addition, as parameters before its own one at a position.
     added: Vec<(usize, Vec<NodeId>)>,
-    /// Values of the step that are captures behind the later one's own.
+    /// Values of the step that are captures after the later one's own.
     captured: Vec<NodeId>,
     /// Values of the step that are parameters of the later one already.
     known: Vec<(NodeId, usize)>,

@@ -1,22 +1,22 @@
-//! Loops whose derivatives go on where they ended.
+//! Loops whose derivatives continue where they ended.
 //!
 //! The derivative of a loop of one sweep has several: the first does the work of the loop, and keeps the values that the others
-//! read. Where a program holds both, the steps of the first are run once, in the place of the loop, and the derivative goes on
-//! from there.
+//! read. Where a program holds both, the steps of the first are run once, in the place of the loop, and the derivative
+//! continues from there.
 
 use crate::term::hash::term_hash;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps, Sweep, Sweeps};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The loops of a program that go on from others.
+/// The loops of a program that continue from others.
 #[derive(Default)]
 pub(super) struct Resumed {
     by_loop: HashMap<NodeId, Resumption>,
     firsts: HashSet<NodeId>,
 }
 
-/// A loop that goes on from another one.
+/// A loop that continues from another one.
 pub(super) struct Resumption {
     /// The other one.
     pub(super) first: NodeId,
@@ -60,12 +60,12 @@ impl Resumed {
         resumed
     }
 
-    /// From which other one a loop goes on, if it does.
+    /// The loop that each loop continues from, if it does.
     pub(super) fn resumption(&self, id: NodeId) -> Option<&Resumption> {
         self.by_loop.get(&id)
     }
 
-    /// Whether another loop goes on from this one.
+    /// Whether another loop continues from this one.
     pub(super) fn is_resumed(&self, id: NodeId) -> bool {
         self.firsts.contains(&id)
     }

@@ -1,4 +1,4 @@
-//! Which loops go on from others, and that values stay the same.
+//! Checks which loops continue from others, and that values stay the same.
 
 use crate::kernel::{Procedure, Step, lower_resuming};
 use crate::prelude::*;
@@ -53,7 +53,7 @@ fn derivatives_go_on_where_loops_ended() {
         assert_eq!(ahead_in(|x| shrinking(x, checkpoints).powi(2).sum(), &x), 1, "{checkpoints:?}");
         // No step at all.
         assert_eq!(ahead_in(|x| shrinking(&(x - 5.0), checkpoints).powi(2).sum(), &x), 1, "{checkpoints:?}");
-        // Each goes on from its own, whatever they have in common.
+        // Each continues from its own, whatever they have in common.
         let two = |x: &Vector<Staged, f64>| {
             let halved = &shrinking(x, checkpoints) * 0.5;
             shrinking(x, checkpoints).powi(2).sum() + shrinking(&halved, checkpoints).powi(2).sum()

@@ -31,7 +31,7 @@ pub(crate) enum Class {
     Loop,
     /// A conditional.
     Branch,
-    /// A loop that is gone through several times, or ends by a condition.
+    /// A loop with several sweeps, or ends by a condition.
     Sweeps,
     /// One output of an operation with several.
     Output,
@@ -213,7 +213,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
     let count = body.nodes.len();
     let mut classes = Vec::with_capacity(count);
     let mut costs: Vec<f64> = Vec::with_capacity(count);
-    // How many nests at least run one after the other before a node is known.
+    // The least number of nests in sequence before a node is known.
     let mut depths: Vec<u32> = Vec::with_capacity(count);
     for node in &body.nodes {
         let class = class(body, node);

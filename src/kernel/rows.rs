@@ -5,7 +5,7 @@ use crate::kernel::access::{Affine, Guards};
 use crate::kernel::nest::{Mode, Nest, Store, Value};
 use crate::kernel::procedure::{BufferId, Product, SUMMED, Step, Strided};
 
-/// How places in a buffer go on from row to row: by so many elements.
+/// How places in a buffer advance from row to row, in elements.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     pub(super) buffer: BufferId,
@@ -168,7 +168,7 @@ fn nest_of(
 /// An axis of a product: its role, and its position among those of the role.
 type ProductAxis = (usize, usize);
 
-/// The elements that the left operand, the right one and the result go on by with each row, where an axis makes so many
+/// The elements by which the left operand, the right one and the result advance with each row, where an axis makes so many
 /// steps in each.
 fn strides(product: &Product, (role, position): ProductAxis, steps: usize) -> Option<[usize; 3]> {
     let Product { left, right, result, .. } = product;

@@ -78,7 +78,7 @@ fn far(graph: &mut Graph, x: NodeId) -> NodeId {
 
 #[test]
 fn what_can_not_be_read_in_a_nest_is_found_at_once() {
-    // One after the other, and beside each other in one nest.
+    // In sequence, and side by side in one nest.
     let chain = |graph: &mut Graph, n: usize| (0..n).fold(0, |y, _| far(graph, y));
     let sum = |graph: &mut Graph, n: usize| {
         let mut sum = 0;

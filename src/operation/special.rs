@@ -234,7 +234,7 @@ fn polygamma(order: u32, x: f64) -> f64 {
         return polygamma_above(order, x);
     }
     // ψ⁽ᵐ⁾(x) = (−1)ᵐ ψ⁽ᵐ⁾(1 − x) − π dᵐ/dxᵐ cot(π x). The cotangent has the period 1, so that the same formula at the part of x
-    // behind the point, which is exact, states it by functions of positive numbers.
+    // after the point, which is exact, states it by functions of positive numbers.
     let part = x - whole;
     let (near, other) = (polygamma_above(order, part), polygamma_above(order, 1.0 - part));
     let far = polygamma_above(order, 1.0 - x);

@@ -62,7 +62,7 @@ fn accumulate_merged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     };
     let pairs = (0..columns).flat_map(|outer| (0..columns).map(move |inner| (outer, inner)));
     let (outer, inner) = pairs.into_iter().find(|&(outer, inner)| moves_as_one(outer, inner))?;
-    // The outer axis comes to stand before the inner one; then a reshape makes them one.
+    // The outer axis is moved before the inner one; then a reshape merges them.
     let mut order: Axes = (0..columns).filter(|&axis| axis != outer).collect();
     let at = order.iter().position(|&axis| axis == inner)?;
     order.insert(at, outer);

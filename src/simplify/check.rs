@@ -59,7 +59,7 @@ impl Numbers {
                 false => Value::from_f64(dtype, (draw % 2001) as f64 / 500.0 - 2.0),
             }
         } else {
-            // Positions from somewhat before to somewhat behind small arrays.
+            // Positions from somewhat before to somewhat after small arrays.
             Value::from_i64(dtype, (draw % 12) as i64 - 3)
         }
     }

@@ -289,8 +289,8 @@ impl Simplifier {
     }
 }
 
-/// How often a program is gone through at most; a second time is needed only where a pass changed it, or
-/// where a rule added nodes that others apply to.
+/// How often the passes over a program are repeated at most; a second time is needed only where a pass changed it, or where a
+/// rule added nodes that others apply to.
 const ROUNDS: usize = 12;
 
 /// The program with all rules applied, in nested bodies too.

@@ -165,7 +165,7 @@ struct Part {
     whole: Option<NodeId>,
 }
 
-/// The sum of operands of one type, if some of them can be merged; each comes with whether it is used here alone.
+/// The sum of operands of one type, if some of them can be merged; each comes with whether it is used only here.
 fn merge(graph: &mut Graph, operands: &[(NodeId, bool)]) -> Option<NodeId> {
     let ty = graph.ty(operands[0].0).clone();
     let mut parts: Vec<Part> = Vec::new();

@@ -88,7 +88,7 @@ pub(crate) fn elementwise(
 /// Whether an operand is a literal, and not 0: then it has a sign.
 fn is_other_than_zero(operand: &str) -> bool {
     let digits = operand.trim_start_matches('(').trim_end_matches([')', 'f']);
-    // In Rust the element type stands behind the number.
+    // In Rust the element type follows the number.
     let digits = digits.split('_').next().unwrap_or(digits);
     digits.parse::<f64>().is_ok_and(|number| number != 0.0)
 }

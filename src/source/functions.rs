@@ -15,7 +15,7 @@ pub(crate) enum Spelling {
     Expression(&'static str),
     /// An operator on truth values in C, and in Rust.
     Logical(&'static str, &'static str),
-    /// A function that stands beside the program.
+    /// A helper function beside the program.
     Helper(&'static str),
 }
 

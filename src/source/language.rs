@@ -37,7 +37,7 @@ pub(crate) trait Language {
     fn declare_lanes(&self, name: &str, dtype: DType, count: usize, value: &str) -> String;
     /// The head of a loop over `start..end`.
     fn for_loop(&self, variable: &str, start: &str, end: &str) -> String;
-    /// The head of a loop that goes on until it is left.
+    /// The head of an endless loop, which is left by a break.
     fn endless_loop(&self) -> &'static str;
     /// The head of a conditional statement.
     fn condition(&self, condition: &str) -> String;

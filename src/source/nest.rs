@@ -49,7 +49,7 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) expressions: Vec<Option<Expression>>,
     /// For each store that reduces into a variable: how many loops that is inside of.
     pub(crate) accumulators: Vec<Option<usize>>,
-    /// Whether each store that reduces comes to every element once, so that it need not find anything there.
+    /// Whether each store that reduces reaches every element once, so that no initial value is needed.
     assigned: Vec<bool>,
     /// How often each buffer is read and written.
     pub(crate) accesses: TermMap<u32, usize>,
@@ -218,7 +218,7 @@ impl NestWriter<'_> {
         (level < self.depth()).then_some(level)
     }
 
-    /// Whether a store that reduces into a variable comes to every element of its buffer once, and alone.
+    /// Whether a store that reduces into a variable reaches every element of its buffer once, and is the only one.
     fn is_assigned(&self, at: usize, buffers: Buffers<'_>) -> bool {
         let store = &self.nest.stores[at];
         let Some(level) = self.accumulators[at] else { return false };
@@ -226,7 +226,7 @@ impl NestWriter<'_> {
         let steps = shape::steps(outer.iter().map(|&axis| self.nest.extents[axis]));
         let alone = self.stored[&store.buffer] == 1;
         let free = store.guards.is_empty() && store.index.is_none() && !(buffers.continues)(store.buffer);
-        // A loop over a stretch does not come to all.
+        // A loop over a stretch does not reach all elements.
         let is_whole = |limit: &Limit| !outer.contains(&limit.axis);
         alone
             && free

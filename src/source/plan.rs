@@ -13,7 +13,7 @@ pub(crate) enum Place {
     Result(usize),
     Constant(BufferId),
     Slot(usize),
-    /// No step that was come to touches it.
+    /// No visited step touches it.
     Unused,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Plan<'p> {
     lifetimes: Vec<Option<(usize, usize)>>,
     /// The buffers that each step is the first to touch; after the last step, results are asked for.
     begun: Vec<Vec<BufferId>>,
-    /// How many steps were come to.
+    /// The number of visited steps.
     step: usize,
 }
 
@@ -96,8 +96,8 @@ impl<'p> Plan<'p> {
         Plan { procedure, places, slots: Slots::default(), unread, lifetimes, begun, step: 0 }
     }
 
-    /// Comes to the next step, or behind the last one: finds places for the buffers that it is the first to touch, and results
-    /// in those of them that are known arrays.
+    /// Moves to the next step, or past the last one: finds places for the buffers that it is the first to touch, and results in
+    /// those of them that are known arrays.
     pub(crate) fn next(&mut self) -> Vec<BufferId> {
         let begun = std::mem::take(&mut self.begun[self.step]);
         self.step += 1;
@@ -118,7 +118,7 @@ impl<'p> Plan<'p> {
         slot
     }
 
-    /// A slot for the step alone.
+    /// A slot for this step only.
     pub(crate) fn memory(&mut self, dtype: DType, count: usize) -> usize {
         self.slots.take(dtype, count, self.step, self.step)
     }

@@ -231,7 +231,7 @@ impl Function<'_, '_, '_> {
         }
     }
 
-    /// Memory for the step alone.
+    /// Memory for this step only.
     pub(crate) fn memory(&mut self, dtype: DType, count: usize) -> String {
         let slot = self.plan.memory(dtype, count);
         format!("s{slot}")

@@ -17,7 +17,7 @@ fn place(operand: &Strided, batches: usize, terms: &[(isize, &str)]) -> String {
     sum_of(batches.chain(terms.iter().map(|&(stride, name)| (stride, name.to_string()))).collect(), operand.offset)
 }
 
-/// The place at multiples of these positions behind an offset.
+/// The place at multiples of these positions after an offset.
 pub(crate) fn sum_of(mut terms: Vec<(isize, String)>, offset: usize) -> String {
     terms.retain(|(stride, _)| *stride != 0);
     let text = |(stride, name): &(isize, String)| match stride.unsigned_abs() {

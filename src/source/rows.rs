@@ -59,7 +59,7 @@ impl NestWriter<'_> {
         }
     }
 
-    /// The text of an element that an innermost loop comes to, if it is one of a row.
+    /// The text of an element that an innermost loop reaches, if it belongs to a row.
     pub(crate) fn row_element(&self, buffer: u32, at: &Affine) -> Option<String> {
         let (name, _) = self.rows.get(&(buffer, at.clone()))?;
         let variable = self.variable(*self.order.last()?);

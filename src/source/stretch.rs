@@ -34,7 +34,7 @@ fn limits(nest: &Nest, order: &[usize], parallel: usize) -> Vec<Limit> {
 }
 
 impl NestWriter<'_> {
-    /// The first position of a loop and the one behind its last, as counters.
+    /// The first position of a loop and the one after its last, as counters.
     pub(crate) fn ends(&mut self, text: &mut Text, level: usize) -> (String, String) {
         let axis = self.order[level];
         let extent = self.nest.extents[axis];

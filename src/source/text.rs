@@ -74,7 +74,7 @@ impl Text {
         }));
     }
 
-    /// Leaves out the declarations of names that are not used behind them in their block.
+    /// Leaves out the declarations of names that are not used later in their block.
     pub(crate) fn tidy(&mut self) {
         // From the end on, the words that occur in each block that is open.
         let mut open: Vec<HashSet<String>> = vec![HashSet::new()];

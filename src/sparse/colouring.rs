@@ -199,7 +199,7 @@ fn stars(graph: &Pattern, order: impl IntoIterator<Item = usize>) -> Vec<usize> 
             // The path from here over a spoke and its hub to another spoke.
             hubs[other].iter().for_each(|&hub| forbidden[colours[hub]] = vertex);
             match seen[colour] {
-                // Here a hub would come to be: its colour is none beyond its spokes.
+                // A hub would arise here: its colour may not occur beyond its spokes.
                 (found, first) if found == vertex => {
                     let beyond = coloured(&colours, first).into_iter().chain(coloured(&colours, other));
                     beyond.for_each(|end| forbidden[colours[end]] = vertex);

@@ -116,7 +116,7 @@ pub(super) fn scan(
     Ok(carries)
 }
 
-/// A loop that is gone through several times.
+/// A loop with several sweeps.
 struct Engine<'a> {
     sweeps: &'a Sweeps,
     operands: &'a [SparsityArray],
@@ -157,7 +157,7 @@ impl Engine<'_> {
                 Steps::Count(count) => slices(sweep).map(|slice| Output::new(slice, count)).collect(),
                 Steps::While(_) => Vec::new(),
             };
-            // A sweep backwards comes to the last steps first.
+            // A backward sweep reaches the last steps first.
             let mut tape: Vec<Vec<SparsityArray>> = Vec::new();
             loop {
                 let goes_on = if at == 0 { self.goes_on(tape.len(), &state)? } else { Some(tape.len() < count) };
@@ -229,7 +229,7 @@ fn slices(sweep: &Sweep) -> impl Iterator<Item = &Type> {
     sweep.body.result_types().skip(sweep.carries + sweep.keeps)
 }
 
-/// Runs a loop that is gone through several times.
+/// Runs a loop with several sweeps.
 pub(super) fn sweeps(sweeps: &Sweeps, operands: &[SparsityArray]) -> Result<Vec<SparsityArray>, Failure> {
     let engine = Engine { sweeps, operands };
     match engine.step_by_step()? {

@@ -1,4 +1,4 @@
-//! `concatenate[0]`: arrays one after the other along an axis.
+//! `concatenate[0]`: arrays joined along an axis.
 
 use super::shapes::axis_of;
 use super::{Interval, Structural, hull};

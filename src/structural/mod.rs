@@ -44,7 +44,7 @@ pub(crate) trait Structural {
     /// The name in printed programs and messages.
     fn name(&self) -> Cow<'static, str>;
 
-    /// The attributes as they are printed behind the name: axes, a shape, an element type.
+    /// The attributes as printed after the name: axes, a shape, an element type.
     fn attributes(&self) -> String {
         String::new()
     }

@@ -137,7 +137,7 @@ impl<A: Algebra, E: Element, R: Rank> Clone for MovingSlice<A, E, R> {
 /// A slice of one axis whose ends are known when the program runs.
 pub type MovingVector<A, E> = MovingSlice<A, E, R1>;
 
-/// An axis from a position on; behind its end are zeros.
+/// An axis from a position on, with zeros after its end.
 fn from_position<A: Algebra>(array: A::Array, axis: usize, start: &Tensor<A, i64, R0>) -> A::Array {
     let extent = A::shape(&array)[axis];
     let positions = iota::<A>(extent) + start;
@@ -258,8 +258,8 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
         (elements, inside)
     }
 
-    /// The array with the slice's elements from the first position on, and a value behind them: as long as the axes are that
-    /// the slice is of.
+    /// The array with the slice's elements from the first position on, and a value after them: as long as the axes are that the
+    /// slice is of.
     #[track_caller]
     pub fn padded(&self, value: E) -> Tensor<A, E, R> {
         let (elements, inside) = self.shifted();

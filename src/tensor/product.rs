@@ -228,7 +228,8 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         contract("contract_axes", (&self.array, &left), (&other.array, &right), &result)
     }
 
-    /// The product of every element of this array with every element of the other: the axes of both, one after the other.
+    /// The product of every element of this array with every element of the other: the axes of the first, then those of the
+    /// second.
     #[track_caller]
     pub fn outer<S: Rank>(&self, other: &Tensor<A, E, S>) -> Tensor<A, E, R::Plus<S>> {
         let left: Labels = (0..self.rank()).map(|axis| axis as Label).collect();

@@ -1,4 +1,4 @@
-//! Other arrangements of the same elements, and arrays put together.
+//! Other arrangements of the same elements, and concatenations of arrays.
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -211,7 +211,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The array with so many zeros before and after it along an axis. Zeros that go further than some 2⁵⁷ positions before the
-    /// array, or 2⁵⁸ behind it, are reported at the caller's line.
+    /// array, or 2⁵⁸ after it, are reported at the caller's line.
     #[track_caller]
     pub fn pad(&self, axis: usize, before: usize, after: usize) -> Self {
         let shape = self.shape();

@@ -302,7 +302,7 @@ impl Checkpoints {
         let rebuild = |like: &C, arrays: Vec<A::Array>| C::Family::rebuild::<A, A>(like, &mut arrays.into_iter());
         let step = Rc::new(step);
         let counted = Rc::new(Cell::new(0));
-        // No more than so many steps; how many they were is told beside.
+        // At most so many steps; their number is returned separately.
         let some = |most: usize| -> Function<A> {
             let (like, step, condition, counted) = (like.clone(), step.clone(), condition.clone(), counted.clone());
             Rc::new(move |arrays| {

@@ -150,7 +150,7 @@ impl Drop for Comparison {
     }
 }
 
-/// Whether two bodies with bodies in them are equal, which is not asked again while a comparison around this one goes on.
+/// Whether two bodies with bodies in them are equal, which is not determined again during an enclosing comparison.
 fn compared_once(one: *const (), other: *const (), are_equal: impl FnOnce() -> bool) -> bool {
     let is_known = EQUAL.with_borrow_mut(|equal| {
         equal.depth += 1;

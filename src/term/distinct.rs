@@ -49,7 +49,7 @@ pub(crate) fn are_distinct<T: Terms>(terms: &T, indices: &[T::Id]) -> bool {
     (0..shape.len()).filter(|&axis| is_long(axis)).all(|axis| steps.iter().flatten().any(|steps| counts(axis, steps)))
 }
 
-/// By how much an array of integers goes on along each axis.
+/// The step of an array of integers along each axis.
 type Steps = SmallVec<[i64; 4]>;
 
 /// How far index arithmetic is looked through.

@@ -121,7 +121,7 @@ pub enum Op<X = Never> {
     Accumulate(AffineMap),
     /// Another shape of the same size.
     Reshape(Shape),
-    /// Operands one after the other along an axis.
+    /// Operands concatenated along an axis.
     Concatenate(usize),
     /// Reads at computed positions: array, then index arrays.
     Gather,
@@ -141,7 +141,7 @@ pub enum Op<X = Never> {
     Scan(Arc<Scan<X>>),
     /// A lazy conditional, of several outputs.
     Branch(Arc<Branch<X>>),
-    /// A loop that is gone through several times, of several outputs.
+    /// A loop with several sweeps, of several outputs.
     Sweeps(Arc<Sweeps<X>>),
     /// A function with derivative rules of its own, of several outputs.
     Custom(Arc<Custom<X>>),

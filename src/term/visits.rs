@@ -1,4 +1,4 @@
-//! How often passes look at nodes, for tests that count it: in builds with debug assertions alone.
+//! How often passes look at nodes, for tests that count it: in builds with debug assertions only.
 
 #[cfg(debug_assertions)]
 use std::cell::Cell;

@@ -17,7 +17,7 @@ fn by_the_host() -> OpenCl {
     OpenCl::default().single_item(0)
 }
 
-/// How often the host may wait for a loop of so many steps that is gone through so many times from its beginning.
+/// How often the host may wait for a loop of so many steps that is run so many times from its beginning.
 fn waits(steps: usize, times: usize) -> usize {
     times * (6 + steps / 16)
 }

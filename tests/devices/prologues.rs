@@ -24,7 +24,7 @@ fn by_groups(on: OpenCl) -> OpenCl {
     on.written_for(DeviceKind::Gpu).least_steps(4096).with_product_kernel(ProductKernel::Groups(GROUPS))
 }
 
-/// Products by work items that compute alone.
+/// Products by independent work items.
 fn items() -> OpenCl {
     OpenCl::default().written_for(DeviceKind::Cpu).with_product_kernel(ProductKernel::Items(ITEMS))
 }
@@ -458,7 +458,7 @@ fn elements_far_outside_of_an_array_are_not_inside_by_overflow() {
     if !is_there() {
         return;
     }
-    // Every 2^30th row of an array that goes on with zeros.
+    // Every 2^30th row of an array that continues with zeros.
     let far = "slice[0: 0..39728447488 by 1073741824] (pad[0: 0, 39728447485] h)";
     let (x, h) = ("x: T[37, 19], w: T[19, 45]", ["h: T[3, 45]", "h: T[3, 19]"]);
     let blocks =

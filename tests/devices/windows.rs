@@ -23,7 +23,7 @@ fn windows() -> Vec<([i64; 2], i64, [usize; 2])> {
     ];
     for step in 1..4 {
         for distance in 1..4 {
-            // Some places are before the first element, and some behind the last one.
+            // Some places are before the first element, and some after the last one.
             all.push(([step, distance], -3, [12, 5]));
             all.push(([step, distance], 2, [3, 5]));
         }

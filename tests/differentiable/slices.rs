@@ -156,7 +156,7 @@ fn reductions_are_those_of_plain_slices() {
     assert!((compiled - &found).abs().max_all().item() < 1e-13);
 }
 
-/// By hand, and slices of nothing: ends before the array, behind it, and a start behind the end.
+/// By hand, and slices of nothing: ends before the array, after it, and a start after the end.
 #[test]
 fn ends_outside_of_the_array_are_its_ends() {
     let x: V = v([1.0, 2.0, 4.0, 8.0]);

@@ -48,7 +48,7 @@ enum Number {
     Product(Box<Number>, Box<Number>),
 }
 
-/// How a number comes to a place.
+/// How a number is written to a place.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Set,

@@ -147,7 +147,7 @@ fn equal_elements_that_no_memory_holds() {
     assert_eq!(sum.call(&v(&[1.0, 3.0])).unwrap().item(), 2f64.powi(52));
 }
 
-/// Updates that are put together were taken apart along an axis of the indices that there was not, to compile it.
+/// Compilation split concatenated updates along an axis that the indices did not have.
 #[test]
 fn parts_are_added_at_one_position_of_none() {
     fn added<A: Algebra>((x, at): &(Vector<A, f64>, Scalar<A, i64>)) -> Matrix<A, f64> {

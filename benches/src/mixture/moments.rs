@@ -122,7 +122,7 @@ impl Moments {
             let slope = share + prior.m - diagonal * (sums[row] + square * diagonal);
             gradient.log_diagonals[component * d + row] = slope;
             for column in 0..row {
-                // Columns are behind each other, each one shorter than the one before.
+                // Columns follow each other, each one shorter than the one before.
                 let at = column * (2 * d - column - 1) / 2 + row - column - 1;
                 lower[at] = -sums[column] - square * factors[column];
             }

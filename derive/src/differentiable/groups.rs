@@ -14,7 +14,7 @@ fn block(group: &Group) -> Option<Group> {
     }
 }
 
-/// Whether a statement begins with a token after a block, and the block does not go on as an operand.
+/// Whether a statement begins with a token after a block, and the block is not the start of an operand.
 fn begins_statement(next: &TokenTree) -> bool {
     match next {
         TokenTree::Ident(ident) => ident != "as",

@@ -20,7 +20,7 @@ enum Source {
 /// An instruction on numbers; truth values are the numbers 0 and 1.
 struct Operation {
     op: Elementwise,
-    /// In order; those behind the last are never read.
+    /// In order; entries after the last are never read.
     operands: [Source; 3],
 }
 

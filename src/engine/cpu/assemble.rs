@@ -64,7 +64,7 @@ struct Assembler<'a> {
     of_rows: Option<OfRows>,
     /// The last instruction that reads each value, as a count of values and stores.
     last_use: Vec<usize>,
-    /// Reads whose guards say where their sums go on.
+    /// Reads whose guards say where their sums continue.
     guarded_sums: HashSet<ValueId>,
     /// Computed positions of rows, which are read one by one.
     positions: HashSet<ValueId>,

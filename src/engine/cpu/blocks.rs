@@ -24,7 +24,7 @@ pub(super) struct CompiledBlocks {
     block: Box<Machine>,
     /// For the last rows, if they are fewer.
     rest: Option<Box<Machine>>,
-    /// Buffers, and the bytes that they go on by with each row.
+    /// Buffers, and the bytes by which they advance per row.
     arguments: Vec<(BufferId, usize)>,
     results: Vec<(BufferId, usize)>,
     /// Runs of blocks that go to different threads, which depend on the blocks alone.

@@ -634,7 +634,7 @@ fn unsplit(_: u32) -> *mut u8 {
     unreachable!("only nests that are split have partial results")
 }
 
-/// Moves pointers by so many steps of a loop.
+/// Advances pointers by so many steps of a loop.
 #[inline]
 fn advance(pointers: &mut [*mut u8], moves: &[(Slot, isize)], steps: isize) {
     for &(slot, bytes) in moves {

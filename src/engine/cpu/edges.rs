@@ -9,7 +9,7 @@ use crate::shape;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The cost of a part beside its instructions, in simple operations on an element.
+/// The cost of a part in addition to its instructions, in simple operations on an element.
 const PART: f64 = 400.0;
 
 /// The positions along an axis that a part covers.
@@ -55,7 +55,7 @@ fn guards(nest: &Nest) -> impl Iterator<Item = &Guard> {
     of_values.chain(nest.stores.iter().flat_map(|store| &store.guards))
 }
 
-/// For each axis the longest stretch in which no guard on that axis alone changes.
+/// For each axis the longest stretch in which no guard that depends only on that axis changes.
 fn inner(nest: &Nest) -> SmallVec<[Stretch; 4]> {
     let mut ends: SmallVec<[Vec<usize>; 4]> = nest.extents.iter().map(|&extent| vec![0, extent]).collect();
     for guard in guards(nest) {

@@ -33,7 +33,7 @@ pub(super) struct LoopSpace {
     pub(super) workspace: Workspace,
     /// Where the step's arguments are, then its results.
     pointers: Vec<*mut u8>,
-    /// The other place of carries, whose places take turns.
+    /// The other place of carries that alternate between places.
     turns: Vec<Line>,
     /// The two places of each carry.
     places: Vec<[*mut u8; 2]>,

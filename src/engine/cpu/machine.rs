@@ -109,7 +109,7 @@ impl Workspace {
 // SAFETY: the pointers are set at the beginning of a run, by whoever holds the workspace.
 unsafe impl Send for Workspace {}
 
-/// Tells first sweeps where the loops are that go on from them.
+/// Tells first sweeps where the loops are that continue from them.
 fn find_loops(steps: &mut [Compiled]) {
     let mut loops: HashMap<Vec<BufferId>, usize> = HashMap::new();
     for (at, step) in steps.iter_mut().enumerate().rev() {

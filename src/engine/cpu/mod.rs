@@ -108,7 +108,7 @@ fn inner(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
     })
 }
 
-/// The bytes of the largest buffer that a program has beside its arguments.
+/// The bytes of the largest buffer of a program, arguments excepted.
 fn largest(procedure: &Procedure) -> u128 {
     let locals = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
     let own = locals.map(|buffer| buffer.ty.exact_bytes()).max().unwrap_or(0);

@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 
 /// The loops of a nest in the order in which they run.
 ///
-/// The vector axis, along which instructions run, is cut into tiles. Loops that stand behind it run for each tile, so that
-/// values that they do not move are computed once for the tile, and stays in the first-level cache.
+/// The vector axis, along which instructions run, is cut into tiles. Loops after it run for each tile, so that values that they
+/// do not move are computed once for the tile, and stays in the first-level cache.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The extents, outermost first; at least one.
@@ -29,8 +29,8 @@ pub(super) struct Layout {
     pub(super) wrapped: Option<Wrapped>,
 }
 
-/// A vector axis that goes through rows one after the other. Rows are at computed positions, or go on where the one before ends,
-/// or are anywhere else.
+/// A vector axis that goes through rows one after the other. Rows are at computed positions, or continue where the one before
+/// ends, or are anywhere else.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wrapped {
     /// The elements of a row.
@@ -160,7 +160,7 @@ struct Order {
 }
 
 impl Order {
-    /// Whether the rows of an access do not go on where the ones before them end.
+    /// Whether the rows of an access do not begin where the ones before them end.
     fn is_broken(&self, at: &Affine) -> bool {
         self.wrapped.is_some_and(|Wrapped { row, axis, .. }| {
             at.coefficients[self.vector.0].checked_mul(row as i64) != Some(at.coefficients[axis])
@@ -196,7 +196,7 @@ fn summed_products(nest: &Nest) -> Vec<bool> {
 }
 
 impl Choice<'_> {
-    /// Whether a loop goes on, in all accesses, where another one ends that made so many steps.
+    /// Whether a loop continues, in all accesses, where another one ends after so many steps.
     fn joins(&self, axis: usize, (inner, length): Loop) -> bool {
         let goes_on = |at: &&Affine| at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis]);
         self.memory.iter().all(goes_on) && self.numbers.iter().all(goes_on)

@@ -4,7 +4,7 @@ use super::elements::counted;
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
 
-/// How places go on along the rows or the columns of a matrix, in elements: over the positions of some axes together,
+/// How places advance along the rows or the columns of a matrix, in elements: over the positions of some axes together,
 /// outermost first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places<'a> {
@@ -131,7 +131,7 @@ pub(super) fn distance(places: &[isize]) -> Option<isize> {
     is_same.then_some(distance)
 }
 
-/// A matrix: where its first element is, and how places go on along rows and columns.
+/// A matrix: where its first element is, and how places advance along rows and columns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Matrix<'a, T> {
     pub(super) start: *mut T,

@@ -149,7 +149,7 @@ impl Compiled {
         Box::new(of(inner))
     }
 
-    /// Gives a nest its table, behind `first` pointers of others: where the next table begins.
+    /// Gives a nest its table, after `first` pointers of others, and returns where the next table begins.
     pub(super) fn tabulate(&mut self, places: &[Place], first: usize) -> usize {
         match self {
             Compiled::Nest { fills, code, table } if code.split.chunks == 1 => {

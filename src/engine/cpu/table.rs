@@ -27,7 +27,7 @@ struct Moving {
 }
 
 impl Table {
-    /// The table of a nest, behind `first` pointers of others.
+    /// The table of a nest, after `first` pointers of others.
     pub(super) fn of(code: &Code, fills: &[Fill], places: &[Place], first: usize) -> Table {
         let second = first + code.slots.len();
         let (slots, filled) = (first..second, second..second + fills.len());

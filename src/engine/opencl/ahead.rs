@@ -1,6 +1,6 @@
 //! Steps that run before the host knows whether they exist: it asks for the conditions of several steps at a time.
 //!
-//! A step beyond the last does no harm: its carries and kept values lie behind those of the last step, where nobody reads them.
+//! A step beyond the last does no harm: its carries and kept values lie after those of the last step, where nobody reads them.
 
 use super::failure::Outcome;
 use super::loops::Running;

@@ -55,7 +55,7 @@ pub(super) enum Inner {
     Sweeps(Box<SweepsCode>),
 }
 
-/// A loop with a condition, or one that is gone through several times.
+/// A loop with a condition, or one with several sweeps.
 #[derive(Debug)]
 pub(super) struct SweepsCode {
     pub(super) condition: Option<Code>,
@@ -82,7 +82,7 @@ impl Code {
         &self.procedure.buffers[id as usize].ty
     }
 
-    /// Whether it comes to an end, and without asking the host, whatever its arguments are.
+    /// Whether it terminates without asking the host, whatever its arguments are.
     pub(super) fn ends(&self) -> bool {
         self.steps.iter().zip(&self.procedure.steps).all(|(inner, step)| match inner {
             Inner::Actions(_) => !goes_on(step),

@@ -43,9 +43,9 @@ pub(super) struct Limits {
     pub(super) items: usize,
     /// Whether elements of eight bytes are exchanged atomically.
     pub(super) has_long_atomics: bool,
-    /// Whether the work items of a group run one after the other, so that only groups run at the same time.
+    /// Whether the work items of a group run in turn, so that only groups run at the same time.
     pub(super) is_serial: bool,
-    /// Whether groups that have begun go on while others wait for them, which OpenCL does not promise.
+    /// Whether groups that have begun make progress while others wait for them, which OpenCL does not promise.
     pub(super) looks_back: bool,
     /// The carries at the end of a scan's tile are told once every so many spans: after each span, except in tests.
     pub(super) spans_apart: usize,

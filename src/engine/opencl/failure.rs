@@ -26,7 +26,7 @@ macro_rules! names {
     };
 }
 
-/// The failures that programs on arrays may meet, by their names. Drivers have numbers of their own beside these.
+/// The failures that programs on arrays may meet, by their names. Drivers have further numbers of their own.
 const NAMES: &[(cl_int, &str)] = names![
     CL_DEVICE_NOT_FOUND
     CL_DEVICE_NOT_AVAILABLE
@@ -140,7 +140,7 @@ mod tests {
         assert!(full.contains("no memory for an array (CL_MEM_OBJECT_ALLOCATION_FAILURE)"), "{full}");
         let other = text(CL_INVALID_KERNEL_NAME);
         assert_eq!(other, "call on a device: the driver says: CL_INVALID_KERNEL_NAME");
-        // Such as drivers have beside those of the standard.
+        // A number that a driver has in addition to the standard's.
         assert_eq!(text(-9999), "call on a device: the driver says: failure -9999");
     }
 }

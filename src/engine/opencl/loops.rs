@@ -1,4 +1,4 @@
-//! Loops, whose steps the host launches one after the other.
+//! Loops, whose steps the host launches in turn.
 
 use super::ahead::Ahead;
 use super::code::{Code, SweepsCode};
@@ -57,7 +57,7 @@ impl Launcher<'_> {
     }
 }
 
-/// A loop with a condition, or one that is gone through several times, while it is run.
+/// A loop with a condition, or one with several sweeps, while it is run.
 pub(super) struct Running<'a, 'k> {
     pub(super) launcher: &'a Launcher<'k>,
     /// The code of which the loop is a step.

@@ -1,4 +1,4 @@
-//! The memory of a run beside its arguments and results.
+//! The memory of a run in addition to its arguments and results.
 
 use super::ahead::AHEAD;
 use super::code::{Code, Inner};
@@ -29,7 +29,7 @@ pub(super) enum StepSpace {
     Sweeps(Box<SweepsSpace>),
 }
 
-/// The memory of a loop with a condition, or of one that is gone through several times.
+/// The memory of a loop with a condition, or of one with several sweeps.
 #[derive(Debug)]
 pub(super) struct SweepsSpace {
     pub(super) condition: Option<Space>,

@@ -1,4 +1,4 @@
-//! Programs as pages: every stage of a program beside the others, with links from the nodes of one to those of the next.
+//! Programs as pages: every stage of a program side by side, with links from the nodes of one to those of the next.
 
 mod kernels;
 mod links;

@@ -27,7 +27,7 @@ use crate::sparse::Pattern;
 ///   [`CSource::with_sparsity`]. CasADi counts by columns, and arrays are row-major, so a matrix of m rows and n columns is
 ///   described as its transpose; arrays of higher rank are matrices whose rows are all axes but the last.
 /// - `NAME_work(&sz_arg, &sz_res, &sz_iw, &sz_w)`: the lengths of `arg`, `res`, `iw` and `w`.
-/// - `NAME_arrays(..)`: the same with an argument for each array, results behind parameters.
+/// - `NAME_arrays(..)`: the same with an argument for each array, results after parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CSource {
     /// The name of the function, from which those of the files are made.

@@ -29,9 +29,9 @@ use std::collections::{BTreeMap, BTreeSet};
 ///   the number of its `"elements"`, and a `"role"`: `"argument"` or `"result"`, with its `"position"` and its `"label"`, the name in the
 ///   program; `"memory"`, whose elements don't matter at first; or `"constant"`, whose elements are those of `"values"`, or all `"fill"`.
 ///   Numbers that JSON lacks are `"NaN"`, `"inf"` and `"-inf"`. Arrays are row-major.
-/// - `"steps"`, to be done one after the other: `{"kernel": .., "global_size": n, "arguments": [..]}` launches a kernel for n work
-///   items of one dimension, in groups of any size, its arguments being buffers by their names; `{"fill": buffer, "elements": n, "value": x}`
-///   and `{"copy": buffer, "to": buffer, "elements": n}` do what they say.
+/// - `"steps"`, to be done in order: `{"kernel": .., "global_size": n, "arguments": [..]}` launches a kernel for n work items
+///   of one dimension, in groups of any size, its arguments being buffers by their names;
+///   `{"fill": buffer, "elements": n, "value": x}` and `{"copy": buffer, "to": buffer, "elements": n}` do what they say.
 /// - `"status"`: a buffer of role `"status"`, of one `i32`, or null. It is 0 before the first step; if it is not after
 ///   the last one, a loop had more steps than there is memory to go back over.
 ///

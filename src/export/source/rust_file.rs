@@ -31,7 +31,7 @@ pub struct RustOptions {
 
 impl RustOptions {
     /// Whether the source is for programs without the standard library: then elementary functions are those of the crate
-    /// `libm`. With it, `libm` is needed by programs with error and gamma functions alone.
+    /// `libm`. With it, only programs with error and gamma functions need `libm`.
     pub fn no_std(self, without: bool) -> RustOptions {
         RustOptions { without_std: without }
     }

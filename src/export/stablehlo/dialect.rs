@@ -94,7 +94,7 @@ impl Writer {
         self.define(ty, &text)
     }
 
-    /// An elementwise operation of the dialect beside StableHLO that has more functions.
+    /// An elementwise operation of CHLO, the companion dialect with more functions.
     pub(super) fn special(&mut self, operation: &str, operands: &[&Handle]) -> Handle {
         let ty = operands[0].ty.clone();
         let text = format!("chlo.{operation} {} : {} -> {}", names(operands), types(operands), tensor(&ty));
@@ -222,7 +222,7 @@ impl Writer {
         self.define(ty, &text)
     }
 
-    /// Operands one after the other along an axis.
+    /// Operands concatenated along an axis.
     pub(super) fn concatenate(&mut self, parts: &[&Handle], axis: usize) -> Handle {
         if let [part] = parts {
             return (*part).clone();

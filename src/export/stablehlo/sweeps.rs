@@ -16,7 +16,7 @@ use crate::term::{Checkpoints, Steps, Sweeps};
 /// The most snapshots of a sweep.
 const SNAPSHOTS: usize = 64;
 
-/// A loop that is gone through several times.
+/// A loop with several sweeps.
 pub(super) fn sweeps(writer: &mut Writer, sweeps: &Sweeps, operands: &[&Handle]) -> Result<Vec<Handle>> {
     let mut rest = operands;
     let mut take = |count: usize| {

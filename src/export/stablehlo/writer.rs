@@ -146,7 +146,7 @@ impl Writer {
         format!("%{}", self.values - 1)
     }
 
-    /// The result of an operation, whose text stands behind the equals sign.
+    /// The result of an operation, whose text follows the equals sign.
     pub(super) fn define(&mut self, ty: Type, operation: &str) -> Handle {
         let name = self.fresh();
         self.line(&format!("{name} = {operation}"));

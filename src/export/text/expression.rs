@@ -169,7 +169,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(Term::Node(self.add(op, &[node], place)?))
     }
 
-    /// A word that is applied, and the atoms behind it, or an atom.
+    /// A word that is applied, and the atoms after it, or an atom.
     fn application(&mut self) -> Read<Term<'t>> {
         let token = self.token();
         if token.kind != Kind::Word || self.is_name() || self.is_number() || self.is_call() {
@@ -352,7 +352,7 @@ impl<'t, X: Form> Reader<'t, X> {
         is_operation && self.tokens().get(self.mark() + 1).is_some_and(|&next| self.text_of(next) == "(")
     }
 
-    /// A name, a number, a list, a call or parentheses, and positions in brackets behind it.
+    /// A name, a number, a list, a call or parentheses, and positions in brackets after it.
     pub(super) fn atom(&mut self) -> Read<Term<'t>> {
         let mut term = self.atom_without_positions()?;
         while self.token().kind == Kind::At {

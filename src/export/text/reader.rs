@@ -214,13 +214,13 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(self.list("]", |reader| reader.natural())?.into())
     }
 
-    /// `[0, 1]`, directly behind a word.
+    /// `[0, 1]`, directly after a word.
     pub(super) fn axes(&mut self) -> Read<SmallVec<[usize; 4]>> {
         self.bracket()?;
         Ok(self.list("]", |reader| reader.natural())?.into())
     }
 
-    /// `[0]`, directly behind a word.
+    /// `[0]`, directly after a word.
     pub(super) fn axis(&mut self) -> Read<usize> {
         self.bracket()?;
         let axis = self.natural()?;

@@ -36,7 +36,7 @@ pub(super) enum Kind {
     Labels,
     /// A bracket, an operator or another sign; λ too.
     Symbol,
-    /// A `[` directly behind a word, λ or a closing bracket.
+    /// A `[` directly after a word, λ or a closing bracket.
     At,
     /// The end of a line outside of brackets.
     Newline,

@@ -1,6 +1,6 @@
 //! A pass over whole programs: values without a user are dropped from loops and conditionals, values that stay the same in
 //! every step are taken out, known sides are put in the place of their conditional, and arrays that a side scatters into are
-//! made behind it.
+//! made after it.
 
 mod continued;
 mod scattered;
@@ -47,7 +47,7 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
         let mut args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         for &Carry { operand, start } in continued.carries(at as NodeId) {
             args[operand] = match continued.sum(start) {
-                // It stands behind this loop, but is known before.
+                // It comes after this loop, but is known before.
                 Some(sum) if start > at as NodeId => pass.output(sum, &ids, &outputs),
                 _ => ids[start as usize],
             };

@@ -71,7 +71,7 @@ pub(super) fn concatenate_nested(arena: &mut Simplifier, op: &Op, args: &[NodeId
     Some(arena.add(op.clone(), &flat))
 }
 
-/// A part of a concatenation while neighbours are put together.
+/// A part of a concatenation while neighbours are joined.
 enum Piece {
     /// Any array.
     Node(NodeId),

@@ -1,4 +1,4 @@
-//! Views, reshapes and concatenations: reads are composed, repetition moves outwards, pieces are put together.
+//! Views, reshapes and concatenations: reads are composed, repetition moves outwards, pieces are joined.
 
 mod hoist;
 mod joins;

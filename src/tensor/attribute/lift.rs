@@ -142,7 +142,7 @@ impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfReference for &&&&Lift<'_, A, K, 
     }
 }
 
-/// And those of a slice, or behind two references.
+/// The trees of a slice, or behind two references.
 pub trait OfSlice {
     /// The type inside of the closure.
     type Inside;

@@ -87,7 +87,7 @@ impl<A: Algebra> MovingRange<A> {
         MovingRange::between(start, scalar(i64::MAX))
     }
 
-    /// The position that it begins with, and that behind the last.
+    /// The first position, and the one after the last.
     pub(in crate::tensor) fn ends(self) -> (Tensor<A, i64, R0>, Tensor<A, i64, R0>) {
         (self.start, self.end)
     }

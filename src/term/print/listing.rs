@@ -207,7 +207,7 @@ impl<'a> Lister<'a> {
         }
     }
 
-    /// The text of a node behind its name and type; its bodies follow.
+    /// The text of a node after its name and type; its bodies follow.
     fn node(&mut self, body: &'a Body<Build>, bound: &[Binding], at: NodeId, inner: Place) -> String {
         let node = body.node(at);
         let line = self.lines.len() - 1;

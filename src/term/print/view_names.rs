@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 pub(super) enum ViewName {
     /// As a function of its source: `transpose[1, 0]`.
     Applied(String),
-    /// As an index in brackets behind its source: `:, 3`.
+    /// As an index in brackets after its source: `:, 3`.
     Index(String),
     /// By its map.
     General,
@@ -215,7 +215,7 @@ fn reverse(map: &AffineMap) -> Option<String> {
     Some(format!("reverse{:?}", &axes[..]))
 }
 
-/// `slice[0: 1..9, 1: 0..8 by 2]`: of the axes that change, from a first position to one behind the last.
+/// `slice[0: 1..9, 1: 0..8 by 2]`: for the axes that change, from a first position to the one after the last.
 fn slice(map: &AffineMap) -> Option<String> {
     let mut texts = Vec::new();
     for (axis, (start, step, count)) in axis_parts(map)?.into_iter().enumerate() {

@@ -125,7 +125,7 @@ impl Block {
     }
 }
 
-/// Breaks a line that is too wide where brackets are open, behind a comma, but not inside of a type.
+/// Breaks a line that is too wide where brackets are open, after a comma, but not inside of a type.
 pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
     let margin = " ".repeat(indent);
     let mut lines = Vec::new();
@@ -136,7 +136,7 @@ pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
         line.push_str(&text);
         return vec![line];
     }
-    // Pieces end behind the comma that one may break at: one that no type's bracket is open at.
+    // Pieces end after a comma where a break is allowed, with no type's bracket open.
     let mut pieces: Vec<&str> = Vec::new();
     let (mut start, mut inside) = (0, false);
     for (at, character) in text.char_indices() {
@@ -225,7 +225,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         self.slots.push(slot);
     }
 
-    /// Columns for an expression that might stand behind `let m1: f64[3] = `.
+    /// Columns for an expression that might follow `let m1: f64[3] = `.
     fn budget(&self, node: &Node<X>) -> usize {
         let types: usize = node.types.iter().map(|ty| ty.to_string().len() + 8).sum();
         WIDTH.saturating_sub(self.indent + types + 6).max(NARROWEST)
@@ -505,7 +505,7 @@ fn fits(head: &str, result: &Expression, indent: usize) -> bool {
     indent + columns(head) + 1 + result.width <= WIDTH
 }
 
-/// How many of an operation's operands are evaluated beside it; the others are captured by its bodies.
+/// How many of an operation's operands are evaluated with it; the others are captured by its bodies.
 pub(super) fn own_operands<X: Extension>(op: &Op<X>) -> usize {
     match op {
         Op::Scan(scan) => scan.carries + scan.inputs,

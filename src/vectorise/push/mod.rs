@@ -277,7 +277,7 @@ impl<'a> Push<'a> {
     /// Whether elementwise operations lead from a node to a concatenation, with each read in a single part.
     fn parts(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
         let mut open: SmallVec<[NodeId; 8]> = smallvec![at];
-        // Long chains are not gone through again and again.
+        // Long chains are not traversed repeatedly.
         for _ in 0..READS {
             let Some(next) = open.pop() else { return false };
             let node = self.node(next);

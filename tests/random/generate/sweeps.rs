@@ -1,4 +1,4 @@
-//! Loops that are gone through several times, of a number of steps or with a condition.
+//! Loops with several sweeps, of a number of steps or with a condition.
 
 use super::super::arrays::full;
 use super::loops::Leading;

@@ -9,7 +9,7 @@ use crate::shape::DType;
 use crate::term::hash::TermMap;
 use std::collections::HashSet;
 
-/// Bytes of the rows that are gone through again and again.
+/// Bytes of the rows that are traversed repeatedly.
 const FIRST_CACHE: usize = 24 << 10;
 /// Rows of a part, at least.
 const LEAST_ROWS: usize = 4;

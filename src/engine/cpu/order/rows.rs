@@ -4,11 +4,11 @@ use super::{APART, Choice, FAR, LINE, Loop, NEXT, Order, TILE, Wrapped};
 use crate::engine::cpu::stretch::has_limits;
 use crate::kernel::{Affine, Mode, Store, Value, ValueId};
 
-/// The cost of a copy of a short row from a computed position, beside its elements, in simple operations on an element; and of one
-/// that may be cut where a tile ends.
+/// The cost of a copy of a short row from a computed position, without its elements, in simple operations on an element; and of
+/// one that may be cut where a tile ends.
 const ROW_COPY: f64 = 8.0;
 const PIECE_COPY: f64 = 24.0;
-/// The cost of a row of a tile that is reduced to an element, and of one that is combined with others, beside its elements.
+/// The cost of a row of a tile that is reduced to an element, and of one that is combined with others, without its elements.
 const REDUCED_ROW: f64 = 20.0;
 const COMBINED_ROW: f64 = 8.0;
 /// Elements of rows that are reduced in a tile, at most: longer ones are worth an instruction each.

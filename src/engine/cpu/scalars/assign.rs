@@ -36,7 +36,7 @@ impl Block {
         self.writers.get(&register).copied().filter(|&at| self.instructions[at].op != Op::Count)
     }
 
-    /// Whether an instruction behind this one reads a register.
+    /// Whether an instruction after this one reads a register.
     fn is_read_behind(&mut self, at: usize, register: Register) -> bool {
         let Some(readers) = self.readers.get_mut(&register) else { return false };
         while readers.pop_if(|reader| self.gone[*reader]).is_some() {}

@@ -25,7 +25,7 @@ pub(super) const COPIED: f64 = 16.0;
 /// The operation and operands of an instruction without effects.
 type Key = (Op, [Register; 3], i32);
 
-/// A place in the instructions to go on at.
+/// A jump target in the instructions.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine::cpu) struct Label(i32);
 
@@ -381,7 +381,7 @@ impl Builder {
         self.push(Op::Label, 0, [0; 3], label.0)
     }
 
-    /// A place to go on at, here.
+    /// A jump target here.
     pub(in crate::engine::cpu) fn label(&mut self) -> Option<Label> {
         let label = self.new_label();
         self.place(label)?;

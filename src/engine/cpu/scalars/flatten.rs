@@ -24,7 +24,7 @@ const VALUES: usize = 8192;
 const MEMORY: usize = 16 << 10;
 /// How many loops and conditionals are inside of each other at most.
 const DEPTH: usize = 8;
-/// Nanoseconds, about, of a step of a loop or of a conditional beside its kernels, where kernels run one by one.
+/// Nanoseconds, about, of a step of a loop or of a conditional without its kernels, where kernels run one by one.
 const STEP: f64 = 15.0;
 
 /// Where the elements of a buffer are: in registers, in memory, or in both.

@@ -102,7 +102,7 @@ macro_rules! operations {
             /// Moves pointers, those of the table from the second operand on, as many as the third says; then goes on at the
             /// number if the count in the result has any left when it is one less.
             Next,
-            /// Nothing: a place to go on at, by its number. There is none in code that runs.
+            /// Nothing: a jump target, by its number. Code that runs has none.
             Label,
             /// Ends.
             End,

@@ -434,7 +434,7 @@ impl Writer<'_> {
         self.values.push(id);
     }
 
-    /// A position in the long row, or beside it.
+    /// A position in the long row, or outside.
     fn position(&mut self) -> NodeId {
         let whole = Type::new(DType::I64, &[]);
         let position = self.any(&whole);

@@ -36,11 +36,11 @@ pub(super) fn remove_unread(instructions: &mut Vec<Instruction>, registers: usiz
     instructions.retain(|_| remains.next() == Some(true));
 }
 
-/// Joins an operation with the one that alone reads its result.
+/// Joins an operation with the only one that reads its result.
 pub(super) fn join_pairs(instructions: &mut Vec<Instruction>, registers: usize) {
     let (reads, writes) = counts(instructions, registers);
     let mut remains = vec![true; instructions.len()];
-    // Where registers that are written once are, since the last place to go on at.
+    // Registers that are written once are tracked since the last jump target.
     let mut made: TermMap<Register, usize> = TermMap::default();
     for at in 0..instructions.len() {
         let second = instructions[at];

@@ -170,7 +170,7 @@ impl Built {
         // SAFETY: there is one device, and the options end with a zero. Without somebody to tell, the call waits.
         let status =
             unsafe { ocl::ffi::clBuildProgram(self.raw(), 1, &device.0, options.as_ptr(), None, ptr::null_mut()) };
-        // Some drivers state a failure here alone.
+        // Some drivers state a failure only here.
         let is_built = || Ok(number(&self.build_info(device, CL_PROGRAM_BUILD_STATUS)?)? as i32 == CL_BUILD_SUCCESS);
         if status == CL_SUCCESS && is_built()? {
             return Ok(());

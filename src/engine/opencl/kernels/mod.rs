@@ -277,7 +277,7 @@ fn commented(name: &str) -> String {
         .collect()
 }
 
-/// The buffers of a procedure, and behind them memory of a step's own.
+/// The buffers of a procedure, followed by memory of a step's own.
 struct Scope<'a> {
     procedure: &'a Procedure,
     /// Slot, element type, and number of elements.

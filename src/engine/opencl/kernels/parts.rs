@@ -18,22 +18,22 @@ pub(super) struct Part {
     pub(super) nest: Nest,
     /// The axes that are reduced over.
     pub(super) reduced: Vec<usize>,
-    /// How its reductions come to the elements.
+    /// How its reductions reach the elements.
     pub(super) manner: Manner,
     /// Whether it combines partial results of others.
     pub(super) is_second: bool,
 }
 
-/// How reductions come to the elements of their buffers.
+/// How reductions reach the elements of their buffers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Manner {
     /// Each position outside of the reduction has an element of its own.
     Apart,
-    /// Several positions come to one element, and exchange it atomically.
+    /// Several positions reach one element, and exchange it atomically.
     Atomic,
     /// Several positions reach one element: they are sorted by their places, and each element combines its own.
     Sorted,
-    /// Several positions come to one element: of the loops, only those along which that is not so are shared.
+    /// Several positions reach one element: only loops along which this does not happen are shared.
     InTurn,
 }
 
@@ -114,7 +114,7 @@ fn with_guarded_reductions(nest: &mut Nest, count: impl Fn(BufferId) -> usize) {
     }
 }
 
-/// Whether a store comes to one of so many elements at all positions, whatever its guards say.
+/// Whether a store stays within so many elements at all positions, whatever its guards say.
 fn is_inside(store: &Store, extents: &[usize], count: usize) -> bool {
     let (first, last) = store.at.range(extents);
     let computed = store.index.map_or(0, |(_, stride, extent)| i128::from(stride) * i128::from(extent - 1));
@@ -218,7 +218,7 @@ fn read(nest: &Nest, bound: usize) -> Vec<BTreeSet<BufferId>> {
     all
 }
 
-/// The arrays that a kernel of these stores takes, each of which may be put together of parts.
+/// The arrays that a kernel of these stores takes, each of which may be combined from parts.
 fn arrays(nest: &Nest, read: &[BTreeSet<BufferId>], stores: &[&Store]) -> usize {
     let mut all: BTreeSet<BufferId> = stores.iter().map(|store| store.buffer).collect();
     for store in stores {
@@ -267,7 +267,7 @@ pub(super) fn read_again(nest: &mut Nest, store: &Store) {
     }
 }
 
-/// A nest of these stores alone, and of the values that they need.
+/// A nest of only these stores, and of the values that they need.
 pub(super) fn pruned(nest: &Nest, stores: Vec<Store>) -> Nest {
     let mut is_needed = vec![false; nest.values.len()];
     for store in &stores {

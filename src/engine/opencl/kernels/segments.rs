@@ -184,7 +184,7 @@ impl Writer {
         let combined = self.combined(target, "total", &Writer::value(target, &operands, level));
         text.line(format!("total = {combined};"));
         text.close();
-        // Where all come to one place, there is nothing left for the last one.
+        // If all reach one place, there is nothing left for the last one.
         text.line("const bool is_one = key == first;");
         text.line(format!("{next_values}[2 * chunk * {width} + column] = is_one ? total : total_of_first;"));
         text.line(format!("{next_values}[(2 * chunk + 1) * {width} + column] = is_one ? {neutral} : total;"));
@@ -263,7 +263,7 @@ fn terms(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], values: Buff
     written(nest.clone(), store)
 }
 
-/// A part with this store alone, which comes to each element once, reduced over the axes that its place does not go along.
+/// A part with only this store, which reaches each element once, reduced over the axes that its place does not move along.
 fn written(nest: Nest, store: Store) -> Part {
     let nest = tidied(&pruned(&nest, vec![store]), &HashSet::new());
     let at = &nest.stores[0].at;

@@ -56,7 +56,7 @@ pub(super) fn by_element(nest: &Nest) -> Option<Nest> {
     None
 }
 
-/// Whether a store comes to a different place at all positions of these axes where its guards hold.
+/// Whether a store reaches a different place at each position of these axes where its guards hold.
 pub(super) fn is_apart(store: &Store, axes: &[usize], extents: &[usize]) -> bool {
     if is_one_to_one(&store.at, axes, extents) {
         return true;
@@ -106,7 +106,7 @@ fn overlap_within(at: &Affine, guards: &Guards, extents: &[usize]) -> Option<Opt
             if let Some(found) = overlap_of(inside.collect())? {
                 return Some(Some(found));
             }
-            // Positions that do not come to the end of the extent go no further than they do.
+            // Where positions do not reach the end of the extent, their own range is the bound.
             let apart = axes.iter().fold(0, |of, &axis| common(of, position.coefficients[axis].unsigned_abs()));
             let (low, high) = position.range(extents);
             let reached = u64::try_from(high - low).ok()? / apart + 1;
@@ -316,7 +316,7 @@ mod tests {
         })
     }
 
-    /// The places that the nest comes to, with the element that is read for each; in order.
+    /// The places that the nest reaches, with the element that is read for each; in order.
     fn stored(nest: &Nest) -> Vec<(i64, i64)> {
         let store = &nest.stores[0];
         let Value::Load { at: from, guards, .. } = &nest.values[store.value as usize].0 else { panic!("an element") };
@@ -365,7 +365,7 @@ mod tests {
         let count = nest.extents.iter().product::<usize>() as i64;
         let read = positions(&found.extents).into_iter().filter(|position| hold(guards, position));
         read.for_each(|position| assert!((0..count).contains(&place(from, &position)), "{nest:?}"));
-        // No two positions outside of the reduction come to the same element.
+        // No two positions outside of the reduction reach the same element.
         let outer: Vec<usize> = moving(&found.stores[0].at, &found.extents).collect();
         assert!(is_apart(&found.stores[0], &outer, &found.extents), "{found:?}");
         let own: Guards = found.stores[0].guards.clone();

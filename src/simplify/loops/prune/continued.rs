@@ -1,7 +1,7 @@
-//! Loops that add a few elements to an array in each step begin with the array that theirs is added to behind them.
+//! Loops that add a few elements to an array in each step begin with the array that their sum is added to after them.
 //!
 //! The cotangent of an array that an inner loop reads by elements is such a sum: it begins with zeros, and is added to the sum
-//! of the outer loop. Where the inner loop goes on with that sum, nothing costs as much as the array.
+//! of the outer loop. Where the inner loop continues with that sum, nothing costs as much as the array.
 
 use crate::operation::Binary;
 use crate::shape::is_sparse;
@@ -98,7 +98,7 @@ impl Continued {
     }
 }
 
-/// The body with loops behind the arrays that they may begin with, where these do not need the loops.
+/// The body with loops after the arrays that they may begin with, where these do not need the loops.
 pub(super) fn ordered(body: &Body) -> Cow<'_, Body> {
     let mut after = starts_behind(body);
     if after.is_empty() {
@@ -135,7 +135,7 @@ pub(super) fn ordered(body: &Body) -> Cow<'_, Body> {
     Cow::Owned(graph.finish(&results))
 }
 
-/// The loops that add to zeros, to which arrays behind the loops are added, each with the last of these arrays.
+/// The loops that add to zeros and whose sums are added to arrays after the loops, each with the last of these arrays.
 fn starts_behind(body: &Body) -> HashMap<NodeId, NodeId> {
     let mut after: HashMap<NodeId, NodeId> = HashMap::new();
     if !body.nodes.iter().any(|node| matches!(node.op, Op::Scan(_) | Op::Sweeps(_))) {

@@ -119,7 +119,7 @@ impl<'a> Sides<'a> {
             let elements = self.push(side, update.node);
             let positions: &[NodeId] = if let Spread::Scatter(_, positions) = &update.spread { positions } else { &[] };
             let arity = self.before[side].arity();
-            // Captures are operands of the conditional, behind the condition.
+            // Captures are operands of the conditional, after the condition.
             let position = |&at: &NodeId| match (at as usize) < arity {
                 true => Position::Operand(1 + at as usize),
                 false => Position::Output(self.push(side, at)),

@@ -1,4 +1,4 @@
-//! Loops that are gone through several times, as text.
+//! Loops with several sweeps, as text.
 
 use super::{STEP, Slot, WIDTH, Walk};
 use crate::term::op::Extension;

@@ -1,4 +1,4 @@
-//! Products by work items that compute alone: tiles of both operands are packed into memory that is near, and blocks of the
+//! Products by independent work items: tiles of both operands are packed into memory that is near, and blocks of the
 //! result are vectors in registers.
 
 use super::Tiled;

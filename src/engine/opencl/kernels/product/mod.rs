@@ -1,4 +1,4 @@
-//! Matrix products as kernels: in tiles, by groups of work items or by work items that compute alone.
+//! Matrix products as kernels: in tiles, by groups of work items or by independent work items.
 
 mod epilogue;
 mod groups;

@@ -104,7 +104,7 @@ mod tests {
         let part = element(2 * 19 + 18, &[(38, 10, "line"), (-1, 19, "position")]);
         assert_eq!(part.position(1, 19).as_deref(), Some("18 - position"));
         assert_eq!(part.position(19, 37).as_deref(), Some("2 * line + 2"));
-        // Windows: two positions come to one element.
+        // Windows: two positions reach one element.
         let windows = element(0, &[(1, 8, "line"), (1, 3, "position"), (10, 4, "batch")]);
         assert_eq!(windows.position(1, 10).as_deref(), Some("line + position"));
         assert_eq!(windows.position(10, 4).as_deref(), Some("batch"));

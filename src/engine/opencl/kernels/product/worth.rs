@@ -100,7 +100,7 @@ impl Exchange<'_> {
         (loads, operations)
     }
 
-    /// The bytes that a nest reads, each place once; those count several times that are not beside each other along an axis.
+    /// The bytes that a nest reads, each place once; places that are not adjacent along an axis count several times.
     fn read(&self, nest: &Nest, along: Option<usize>) -> f64 {
         let axes = axes_of_values(nest);
         let of = |(id, (value, dtype)): (usize, &(Value, DType))| {

@@ -272,7 +272,7 @@ impl Writer {
         text.line("if (state == 2) atomic_max(&nearest, max(earlier, -1));");
         text.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
         text.line("found = nearest;");
-        // No item changes it before all have read it: they have to agree whether they go on.
+        // No item changes it before all have read it: they have to agree whether to continue.
         text.line("barrier(CLK_LOCAL_MEM_FENCE);");
         text.close();
     }

@@ -1,5 +1,5 @@
-//! Loops that carry several things of which some depend on others, as loops one after the other: what an earlier one carries is
-//! an input of later ones.
+//! Loops with several carries, some of which depend on others, as loops in sequence: the carries of an earlier one are an input
+//! of later ones.
 
 use crate::engine::opencl::kernels::recurrence::{Argument, Sequence};
 use crate::kernel::BufferId;
@@ -7,7 +7,7 @@ use crate::shape::DType;
 use crate::term::recurrence::{Instruction, Operand, Recurrence};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Loops that come to the same as one, and the element types of arrays in between, whose buffers count from `next` on; `None`
+/// Loops that together are equal to one, and the element types of arrays in between, whose buffers count from `next` on; `None`
 /// where carries depend on each other in a circle.
 pub(super) fn stages(sequence: &Sequence, next: BufferId) -> Option<(Vec<Sequence>, Vec<DType>)> {
     let results = &sequence.recurrence.results;

@@ -3,7 +3,7 @@
 
 use super::wide::{LN_2, LN_10, PI, Wide};
 
-/// The first 1,280 binary digits of 2/π behind the point.
+/// The first 1,280 binary digits of 2/π after the point.
 const TWO_OVER_PI: [u64; 20] = [
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,
@@ -137,7 +137,7 @@ fn reduced(x: f64) -> (u64, Wide) {
         low
     });
     let quadrant = parts[3] >> 62;
-    // The part behind the point; from ½ on it belongs to the next whole number.
+    // The part after the point; from ½ on it belongs to the next whole number.
     let above = parts[3] >> 61 & 1 == 1;
     let mut fraction = parts;
     fraction[3] = parts[3] << 2 >> 2;

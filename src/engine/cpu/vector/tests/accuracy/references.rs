@@ -1,4 +1,4 @@
-//! The exact result of every operation on floats, as near as twice the digits come to it, and distances from it.
+//! The exact result of every operation on floats, as accurate as twice the digits allow, and distances from it.
 
 use super::wide::Wide;
 use super::{elementary, gamma};
