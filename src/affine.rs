@@ -470,7 +470,7 @@ impl AffineMap {
 
     /// The map that reads through `self` first and `inner` second: `view(view(x, inner), self) = view(x, composed)`.
     ///
-    /// `None` where that would not be exact: where `self` reads outside of what `inner` results in, which is 0, while the
+    /// `None` where that would not be exact: where `self` reads outside of the result of `inner`, which is 0, while the
     /// composed map might read inside the source; or where it would read too far outside.
     pub fn compose(&self, inner: &AffineMap) -> Option<AffineMap> {
         debug_assert_eq!(self.0.source, inner.0.result);

@@ -1,4 +1,4 @@
-//! Mistakes, and what the compiler says of them: each message names what to write instead.
+//! Mistakes, and the compiler's messages about them: each message names the fix.
 //!
 //! The messages are those of the compiler that the crate is built with; after a change they are written by
 //! `TRYBUILD=overwrite cargo test --test compile_fail`, and read before they are kept.

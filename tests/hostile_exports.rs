@@ -20,7 +20,7 @@ use std::fs;
 use std::process::Command;
 
 /// Names that mean something in a language or one of its libraries, that a file gives its own parts, that no language has
-/// letters for, or that would end what they stand in.
+/// letters for, or that would end the construct around them.
 const NAMES: &[&str] = &[
     "",
     "f",

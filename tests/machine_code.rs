@@ -1,7 +1,7 @@
-//! Kernels compiled with a user's profile that optimises but keeps debug assertions and checks of overflow, which is what cargo
-//! does with dependencies under `[profile.dev.package."*"] opt-level = 1`, the lowest level that does. A check, or a helper
-//! that is not inlined, costs such a kernel its vectors, or its fused multiply-add, and most of its speed; and there the
-//! compiler makes no vectors of its own, so that a kernel has those that it is written with.
+//! Kernels compiled with a user's profile that optimises but keeps debug assertions and checks of overflow, as cargo compiles
+//! dependencies under `[profile.dev.package."*"] opt-level = 1`, the lowest level that optimises. A check, or a helper that is
+//! not inlined, costs such a kernel its vectors, or its fused multiply-add, and most of its speed; and there the compiler makes
+//! no vectors of its own, so that a kernel has those that it is written with.
 #![cfg(target_arch = "x86_64")]
 
 use std::collections::BTreeSet;

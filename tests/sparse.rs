@@ -1,5 +1,4 @@
-//! Sparse Jacobians and Hessians: patterns against dense derivatives, colours against known optima, and what evaluation
-//! takes.
+//! Sparse Jacobians and Hessians: patterns against dense derivatives, colours against known optima, and the cost of evaluation.
 
 use deltaray::prelude::*;
 

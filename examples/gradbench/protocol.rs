@@ -46,8 +46,8 @@ fn once() -> usize {
     1
 }
 
-/// The last program of each module's function, with the sizes that it is for. Evals go from size to size, so that more
-/// than the last one would be kept in vain, and what comes with a program may be large.
+/// The last program of each module's function, with the sizes that it is for. Evals go from size to size, so keeping more than
+/// the last one would be useless, and a program's data may be large.
 pub type Programs = HashMap<String, (String, Rc<dyn Any>)>;
 
 /// One evaluation: the request, and the times of all its parts.

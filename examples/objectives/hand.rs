@@ -78,8 +78,8 @@ fn joints(theta: &Vector<f64>, #[plain] bones: usize) -> [Vector<f64>; 2] {
     [flexions, abductions].map(|positions| theta.gather(Vector::<i64>::from_slice(&positions)))
 }
 
-/// Where points are in a pose, [n, 3], for what they move with: for each bone their place at rest, in homogeneous
-/// coordinates, times how much they move with it, [n, bones, 4].
+/// The positions of points in a pose, [n, 3], given for each bone their position at rest, in homogeneous coordinates, times how
+/// much they move with it, [n, bones, 4].
 #[differentiable]
 fn positions(theta: &Vector<f64>, hand: &Hand, loads: &Tensor3<f64>) -> Matrix<f64> {
     let [flexions, abductions] = joints(theta, hand.parents.len());

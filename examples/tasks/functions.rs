@@ -56,8 +56,8 @@ pub struct SparsePoints<A: Algebra> {
     pub values: Vector<A, f32>,
 }
 
-/// The squared distances of sparse points from the nearest of the centres [k, d], summed. Where a point has nothing, its
-/// distance from a centre is that centre's: the sum of all squares of the centre, and what each value changes in it.
+/// The squared distances of sparse points from the nearest of the centres [k, d], summed. Where a point has no value, only the
+/// centre counts: the distance is the sum of all squares of the centre, plus a correction for each value.
 #[differentiable]
 pub fn sparse_k_means((centres, points): (Matrix<f32>, SparsePoints)) -> Scalar<f32> {
     let segments = Segments::by_offset(&points.offsets, points.values.len());

@@ -263,9 +263,9 @@ pub fn jvp(body: &Body, active: usize) -> Result<Body> {
     Ok(body)
 }
 
-/// A program in two: the first computes the results before `values` and what the others need of the first `known`
-/// parameters alone, the residuals; the second computes the other results from the other parameters, then the residuals.
-/// The results before `values` need no others than the known parameters.
+/// A program split in two: the first computes the results before `values`, and the residuals, which are the values that the
+/// others need and that depend only on the first `known` parameters; the second computes the other results from the other
+/// parameters, then the residuals. The results before `values` need no others than the known parameters.
 fn split(body: &Body, known: usize, values: usize) -> (Body, Body) {
     let mut depends: Vec<bool> = Vec::with_capacity(body.nodes.len());
     for node in &body.nodes {
@@ -308,10 +308,10 @@ fn part(body: &Body, types: &[Type], inputs: Vec<NodeId>, results: &[NodeId], wa
     graph.finish(&results)
 }
 
-/// A program linearised with respect to its first `active` parameters: one program computes its results, and then what its
-/// derivative needs of the point, the residuals; another computes the tangents of the results from the tangents of the
-/// active parameters, then the residuals. Tangents of integers are ignored, and zeros in the results. Both are simplified,
-/// and are not to be differentiated: marks of chosen branches are left out.
+/// A program linearised with respect to its first `active` parameters: one program computes its results, and then the
+/// residuals, the values at the point that its derivative needs; another computes the tangents of the results from the tangents
+/// of the active parameters, then the residuals. Tangents of integers are ignored, and zeros in the results. Both are
+/// simplified, and are not to be differentiated: marks of chosen branches are left out.
 ///
 /// The second is the transpose of the program's pullback, which is linear in its cotangents, and transposed at numbers without
 /// a pattern.

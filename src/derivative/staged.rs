@@ -64,8 +64,8 @@ fn zeros(types: &[Type]) -> Vec<concrete::Array> {
 
 /// Stages a function for arguments of the types of `like`, whose values don't matter.
 ///
-/// The function runs once, on variables, and must be pure in the arrays that it is given. It takes what `like` is a
-/// reference to, or the tuple of the values where `like` is a tuple of references.
+/// The function runs once, on variables, and must be pure in the arrays that it is given. It takes the value that `like` refers
+/// to, or a tuple of values where `like` is a tuple of references.
 ///
 /// Plain Rust values are static arguments: a closure captures them, `stage(|x| layers(x, depth), &x)`, or they are fields of
 /// a tree that are marked `#[tree(skip)]`. The program is for these values; another one is staged for others.

@@ -11,8 +11,8 @@ pub(crate) struct Recomputed<A: Algebra> {
 }
 
 impl<A: Algebra> Recomputed<A> {
-    /// The function's results once more, with Deltas that lead back to those of the point, and of what the function
-    /// captures: all of them older than this one, and all in between newer.
+    /// The function's results once more, with Deltas that lead back to those of the point, and of the function's captures: all
+    /// of them older than this one, and all in between newer.
     pub(crate) fn again(&self) -> Vec<DualArray<A>> {
         (self.f)(self.at.clone())
     }

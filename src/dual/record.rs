@@ -1,5 +1,5 @@
-//! The algebra of bulk programs under construction: running a program here writes it down again, with what the derivative
-//! rules add to it. It is where the derivative of a loop's body is made.
+//! The algebra of bulk programs under construction: running a program here writes it down again, with the nodes that the
+//! derivative rules add. The derivative of a loop's body is made here.
 
 use crate::algebra::{Algebra, CustomFunction, Operands, Pullback};
 use crate::concrete::Array;

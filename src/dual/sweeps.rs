@@ -79,8 +79,7 @@ impl Key for Request {
     }
 }
 
-/// A sweep with cotangents, and what its operands and outputs are, as positions among those of the sweep that it is the
-/// transpose of.
+/// A sweep with cotangents, and its operands and outputs, as positions among those of the sweep that it transposes.
 struct Adjoint {
     sweep: Sweep,
     /// Carries whose cotangents are carried.

@@ -33,8 +33,8 @@ pub(crate) fn lower(body: &Body) -> Procedure {
     lowered(body, manner, Vec::new(), &mut Known::default())
 }
 
-/// As [`lower`], with arrays changed in place: a written buffer may be another name for an earlier one, and loops
-/// have carries whose results are where the parameters are.
+/// As [`lower`], with arrays changed in place: a written buffer may be another name for an earlier one, and loops have carries
+/// whose results are in the parameters' places.
 pub(crate) fn lower_in_place(body: &Body) -> Procedure {
     in_place(body, blocked, false)
 }

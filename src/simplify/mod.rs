@@ -1,8 +1,8 @@
 //! Simplification: directional rules in tables, applied as nodes are added.
 //!
 //! A rule looks at an operation and its operands, which are simplified already, and states a node that has the same value
-//! and is not more expensive, or nothing. Rules go one way, so that adding a node ends: each states in its documentation
-//! what gets smaller. The tables are by theme; a rule has a name, by which tests can replace it with a wrong one.
+//! and is not more expensive, or nothing. Rules go one way, so that adding a node terminates: the documentation of each states
+//! the quantity that decreases. The tables are by theme; a rule has a name, by which tests can replace it with a wrong one.
 
 mod accumulate;
 mod arithmetic;

@@ -124,7 +124,7 @@ impl NestWriter<'_> {
         }
     }
 
-    /// Has subgroups, of whatever size, combine what their items have, and the first of them what those have.
+    /// Makes subgroups, of any size, combine their items' values, and the first of them combine the subgroups' values.
     fn finish_subgroups(&mut self, text: &mut Text, stores: &[usize], names: &[String]) {
         let reductions: Vec<_> = stores.iter().map(|&at| self.reduction(at)).collect();
         let all = || names.iter().zip(stores).zip(&reductions);

@@ -17,9 +17,9 @@
 //! ```
 //!
 //! The pattern is found by an instance of the type class, [`Sparsity`], whose arrays say of which elements of the input
-//! their elements may depend. [`Colouring`] puts columns, or rows, together that don't meet; for each colour a forward, or
-//! reverse, derivative finds them all, and the derivatives along all colours are one program, batched. Rows are coloured
-//! with respect to what the program *reads* of its input too: see [`Compression::Reads`].
+//! their elements may depend. [`Colouring`] groups columns, or rows, that don't meet; for each colour a forward, or reverse,
+//! derivative finds them all, and the derivatives along all colours are one program, batched. Rows are also coloured with
+//! respect to the elements that the program *reads* of its input: see [`Compression::Reads`].
 
 mod chosen;
 mod colouring;

@@ -1,8 +1,8 @@
 //! The instance of terms: operations build nodes instead of computing.
 //!
 //! A node has a global ID, so sharing is by construction: a plain Rust `let` keeps it, inside and across binders, and the
-//! paper's `tlet` is not needed. A node's *scope* is the innermost binder that it depends on; what a binder's body uses of
-//! smaller scope is a capture, computed outside, so that loop-invariant code moves out for free.
+//! paper's `tlet` is not needed. A node's *scope* is the innermost binder that it depends on; nodes of smaller scope that a
+//! binder's body uses are captures, computed outside, so that loop-invariant code moves out for free.
 
 mod close;
 mod custom;
@@ -39,7 +39,7 @@ pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<Staged
     if let Some(error) = staging.take_error() {
         return Err(error);
     }
-    // Everything belongs to the program, also what depends on no parameter.
+    // Everything belongs to the program, even nodes that depend on no parameter.
     let closed = close::close(&variables, &results, &|_| true);
     debug_assert!(closed.captures.is_empty(), "a staged program is closed");
     Ok(closed.body)

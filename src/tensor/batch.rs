@@ -41,8 +41,8 @@ impl<F: Family> Template<F> {
     }
 }
 
-/// Trees of one structure and equal shapes, as one tree whose arrays have one more axis, the outermost: what
-/// [`vmap`](crate::derivative::vmap) takes and gives for structs, and a loop reads or writes slice by slice.
+/// Trees of one structure and equal shapes, as one tree whose arrays have one more axis, the outermost.
+/// [`vmap`](crate::derivative::vmap) takes and gives these for structs, and loops read or write them slice by slice.
 ///
 /// A family is named by its member over [`Concrete`]: `Batch<A, Mlp<Concrete>>` is a batch of `Mlp<A>`. Batches are made by
 /// [`stack_trees`], and by `vmap` of a function that gives a struct; the fields of all are found by `vmap` of a function that

@@ -32,7 +32,7 @@ pub(crate) fn check_nested<X: Extension>(op: &Op<X>) -> Result<(), String> {
     Content::nested(op).check(MAX_NESTED_NODES)
 }
 
-/// As [`check_nested`], of what passes make.
+/// As [`check_nested`], for operations that passes make.
 pub(super) fn check_made<X: Extension>(op: &Op<X>) -> Result<(), String> {
     Content::nested(op).check(MAX_NESTED_NODES * GROWTH)
 }

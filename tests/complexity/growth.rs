@@ -126,7 +126,6 @@ const LEAST: u64 = 2_000;
 impl Construct {
     /// The greatest factor at an entry point for a program of twice the size. Written levels are indented: the lines of a
     /// gradient that has d² nodes are d deep.
-    /// lines of a gradient that has d² nodes are d deep.
     fn limit(&self, door: &str) -> f64 {
         let is_indented = matches!(door, "print" | "print kernels" | "text");
         if is_indented && self.growth > 4.0 { self.growth.max(8.5) } else { self.growth }

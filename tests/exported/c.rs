@@ -47,8 +47,7 @@ pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)]) {
                 let program = folder.join(format!("part{part}"));
                 let strict = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"];
                 // The check of indentation takes gcc most of its time in files of this size; clang checks it too, in no time.
-                // At this
-                // level gcc follows values, and warns of what it finds, for two thirds of the time of `-O1`.
+                // At this level gcc tracks values, and warns of what it finds, for two thirds of the time of `-O1`.
                 let gcc = ["-Wno-misleading-indentation", "-Og", "-o"];
                 run(Command::new("gcc").args(strict).args(gcc).arg(&program).arg(&path).arg("-lm"));
                 run(Command::new("clang").args(strict).arg("-fsyntax-only").arg(&path));

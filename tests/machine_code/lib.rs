@@ -116,7 +116,6 @@ pub mod engine {
 
         /// Kernels of all kinds. Kernels of the table's operations on two operands are left out: there are so many that they
         /// would take most of the time, and they are made by the same code as those on one operand.
-        /// they would take most of the time, and what they are made by is what those on one operand are made by.
         pub fn kernels(
             isa: Instructions,
             (unary, binary, reduction, mode): (Unary, &[Binary], fn() -> Reduction, fn() -> Mode),

@@ -187,8 +187,8 @@ pub fn evaluate<X: Extension>(body: &Body<X>, inputs: &[Array]) -> (Vec<Array>, 
     (results.iter().map(|result| result.array()).collect(), watch)
 }
 
-/// For each node, whether floats lead from it to a float that is a result. No derivative passes through others, such as what a
-/// loop measures to see whether it goes on.
+/// For each node, whether floats lead from it to a float that is a result. No derivative passes through others, such as the
+/// values in a loop's condition.
 fn differentiated<X: Extension>(body: &Body<X>) -> Vec<bool> {
     let is_float = |types: &[Type]| types.iter().any(|ty| ty.dtype.is_float());
     let mut leads = vec![false; body.nodes().len()];

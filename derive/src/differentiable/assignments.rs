@@ -195,8 +195,8 @@ impl Rewriter<'_> {
             };
             return self.assigned_to(method, place, assigned, span);
         }
-        // An operand may refer to the variable, a place that is no variable alone is lent before the value is there, and a
-        // value may change what the index reads: then the value comes first, as it does in Rust.
+        // An operand may refer to the variable, a place other than a plain variable is borrowed before the value is computed,
+        // and a value may change the array that the index reads: then the value comes first, as in Rust.
         let inner = index(place).is_none_or(|index| variable(&index.expr).is_none());
         let refers = (inner || as_ == Position::Operand) && root(place).is_some_and(|name| uses(value, name));
         let first = refers || !is_pure_expression(value, &self.scopes);

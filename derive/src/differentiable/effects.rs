@@ -142,7 +142,7 @@ pub struct Change {
     pub manner: Manner,
 }
 
-/// Methods that change what they are called on, whatever that is.
+/// Methods that change their receiver, whatever it is.
 const COLLECTING: [&str; 5] = ["push", "push_back", "push_front", "push_str", "extend"];
 
 /// The changes of variables that are not bound inside.

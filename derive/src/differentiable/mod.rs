@@ -1,6 +1,6 @@
 //! `#[differentiable]`: plain code of arrays, made generic over the algebra.
 //!
-//! Tokens go one way: [`groups`] opens what macros were given, [`signature`] makes the function generic, [`body`],
+//! Tokens go one way: [`groups`] opens the arguments of macros, [`signature`] makes the function generic, [`body`],
 //! [`operators`], [`indices`], [`assignments`], [`plain`], [`statements`], [`closures`] and [`lifting`] rewrite expressions by
 //! their position, and [`value`] adds the struct that is the function as a value. Nothing here differentiates.
 

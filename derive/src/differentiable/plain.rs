@@ -48,8 +48,8 @@ fn binds_by(pattern: &Pat, is_so: impl Fn(&syn::PatIdent) -> bool) -> bool {
 }
 
 impl Rewriter<'_> {
-    /// Whether an expression may be an array, by its syntax: its type is known before what stands around it is, and is no
-    /// enum's by the way that it is written.
+    /// Whether an expression may be an array, by its syntax: its type is known before that of its context, and its spelling
+    /// rules out an enum.
     fn may_be_array(&self, expression: &Expr) -> bool {
         match expression {
             Expr::Paren(inner) => self.may_be_array(&inner.expr),

@@ -1,8 +1,8 @@
 //! The engine on OpenCL 1.2 devices: the same loop nests as the processor's, as kernels in one source.
 //!
-//! The feature `opencl` links the system's OpenCL loader (Debian: `ocl-icd-opencl-dev`); what runs kernels is a driver, which a
-//! graphics processor's maker has, or PoCL (`pocl-opencl-icd`) for the machine's own processor. Without a driver there are no
-//! devices, and compiling is an error.
+//! The feature `opencl` links the system's OpenCL loader (Debian: `ocl-icd-opencl-dev`); kernels are run by a driver, which
+//! comes from the graphics processor's maker, or PoCL (`pocl-opencl-icd`) for the machine's own processor. Without a driver
+//! there are no devices, and compiling is an error.
 //!
 //! ```no_run
 //! use deltaray::engine::opencl::OpenCl;
@@ -189,8 +189,8 @@ impl OpenCl {
     }
 
     /// Makes work items that go through neighbouring elements load and store so many of them at once, as a vector: 2, 4, 8 or
-    /// 16, or the next of these below; with 1 each element on its own. Without this it is what the device prefers for the type
-    /// of the elements; processors get 1, whose compilers make vectors of neighbouring items.
+    /// 16, or the next of these below; with 1 each element on its own. The default is the device's preference for the type of
+    /// the elements; processors get 1, whose compilers make vectors of neighbouring items.
     pub fn vector_width(mut self, elements: usize) -> OpenCl {
         self.vector_width = Some(elements);
         self

@@ -343,8 +343,8 @@ impl Program {
         problem.error(&self.shared.device.to_string(), operation, Some(place))
     }
 
-    /// Runs the program on arrays of its parameters' types that are on its device, where the results stay. Nothing is waited
-    /// for but what conditions of loops and branches result in.
+    /// Runs the program on arrays of its parameters' types that are on its device, where the results stay. It only waits for
+    /// the results of conditions of loops and branches.
     ///
     /// # Errors
     ///

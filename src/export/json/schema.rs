@@ -1,4 +1,4 @@
-//! The schema, version 1: what the documents look like, whatever the library's own types are.
+//! The schema, version 1: the form of the documents, independent of the library's own types.
 //!
 //! A change of these types that old documents don't fit is a new version. The page on the format describes every field.
 

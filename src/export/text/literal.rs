@@ -114,8 +114,8 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(Literal { text, bits, negative, ending: dtype, place })
     }
 
-    /// The elements of nested lists, row-major, and their shape; of what type the first one is spelled as, where that is not
-    /// given. The list's `[` is next.
+    /// The elements of nested lists, row-major, and their shape; of the type that the first one is spelled as, unless the type
+    /// is given. The list's `[` is next.
     fn elements(&mut self, mut dtype: Option<DType>) -> Read<(Shape, Vec<Value>)> {
         let (mut shape, mut elements) = (Shape::new(), Vec::new());
         // How many parts the lists that are open have so far.

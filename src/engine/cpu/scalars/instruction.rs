@@ -1,8 +1,8 @@
 //! Three-address instructions on registers of eight bytes, and their interpreter.
 //!
-//! Operations that take about as long as their choice have an instruction of their own, which does what the operation table
-//! says; all others are [kernels](super::super::vector) for one element. Pairs of operations whose first result nothing else
-//! reads are one instruction, since that result need not go through memory then.
+//! Operations that take about as long as selecting them have an instruction of their own, with the operation table's meaning;
+//! all others are [kernels](super::super::vector) for one element. Pairs of operations whose first result nothing else reads
+//! are one instruction, so that this result need not go through memory.
 
 use super::embedded::EmbeddedNest;
 use crate::concrete::{Arithmetic, Scalar};

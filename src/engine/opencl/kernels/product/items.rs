@@ -89,7 +89,7 @@ impl Tiled<'_> {
             text.line(format!("const {index} line = {first} + b + l, position = from + s;"));
             self.load_element(text, side.side, &place, None);
         };
-        // Most blocks are whole, which compilers know what to do with.
+        // Most blocks are whole, which compilers handle well.
         text.open(format!("if (within == {block})"));
         for head in [outer, inner] {
             text.open(head.replace("within", &block.to_string()));

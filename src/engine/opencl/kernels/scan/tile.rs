@@ -1,8 +1,8 @@
 //! Scans whose chunks have a group each, a tile: so many steps as its items take together.
 //!
 //! Steps are read and written row by row, neighbouring items at neighbouring steps. Between that, in local memory, each item
-//! composes a few steps in a row, and then all items find what comes before theirs, in so many rounds as the number of items
-//! has binary digits.
+//! composes a few consecutive steps, and then all items find the composition before theirs, in as many rounds as the number of
+//! items has binary digits.
 
 use super::composition::Composition;
 use super::lookback::Tiles;
@@ -319,8 +319,8 @@ impl Writer {
         self.scan_lanes(text, parts, lanes, 1);
     }
 
-    /// Composes what the items of a group have under the names `own`, at each of so many neighbouring places: then `sums` from
-    /// `side` on has the same of all rows of items up to each of them, and so has `own`.
+    /// Composes the values `own` of a group's items, at each of so many neighbouring places. Afterwards `sums` from `side` on,
+    /// and `own`, hold the composition of all rows of items up to each of them.
     pub(super) fn scan_lanes(&mut self, text: &mut Text, parts: &Parts, lanes: usize, across: usize) {
         let (own, number) = (|value: usize| format!("own{value}"), parts.values.len());
         (0..number).for_each(|value| text.line(format!("sums{value}[lane] = own{value};")));
