@@ -4,7 +4,6 @@ use deltaray::prelude::*;
 
 /// A layer of a network.
 #[derive(Tree, Clone)]
-#[tree(arithmetic)]
 struct Layer<A: Algebra> {
     weights: Matrix<A, f64>,
     bias: Vector<A, f64>,
@@ -12,7 +11,6 @@ struct Layer<A: Algebra> {
 
 /// A network of two layers.
 #[derive(Tree, Clone)]
-#[tree(arithmetic)]
 struct Network<A: Algebra> {
     hidden: Layer<A>,
     output: Layer<A>,
@@ -20,7 +18,6 @@ struct Network<A: Algebra> {
 
 /// A line with noise.
 #[derive(Tree, Clone)]
-#[tree(arithmetic)]
 struct Line<A: Algebra> {
     slope: Scalar<A, f64>,
     offset: Scalar<A, f64>,
@@ -133,6 +130,11 @@ fn network() -> Network<Concrete> {
     }
 }
 
+/// A layer after a step of descent.
+fn stepped(layer: &Layer<Concrete>, gradient: &Layer<Concrete>) -> Layer<Concrete> {
+    Layer { weights: &layer.weights - 0.1 * &gradient.weights, bias: &layer.bias - 0.1 * &gradient.bias }
+}
+
 /// Descends along gradients that a compiled program computes.
 fn train() -> deltaray::Result<f64> {
     let (x, y) = (table(16, 4), table(16, 2));
@@ -141,7 +143,7 @@ fn train() -> deltaray::Result<f64> {
     let mut last = f64::INFINITY;
     for _ in 0..20 {
         let (loss, (gradient, _, _)) = step.call(&(model.clone(), x.clone(), y.clone()))?;
-        model = &model - 0.1 * gradient;
+        model = Network { hidden: stepped(&model.hidden, &gradient.hidden), output: stepped(&model.output, &gradient.output) };
         last = loss.item();
     }
     Ok(last)
@@ -153,7 +155,11 @@ fn fit() -> f64 {
     let mut line = Line { slope: scalar(0.0), offset: scalar(0.0), log_scale: scalar(0.0) };
     for _ in 0..50 {
         let (gradient, _, _) = grad(line_loss, &(line.clone(), x.clone(), y.clone()));
-        line = &line - 1e-3 * gradient;
+        line = Line {
+            slope: &line.slope - 1e-3 * gradient.slope,
+            offset: &line.offset - 1e-3 * gradient.offset,
+            log_scale: &line.log_scale - 1e-3 * gradient.log_scale,
+        };
     }
     line.slope.item()
 }

@@ -2,6 +2,7 @@
 
 use crate::concrete::{Scalar, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
+use crate::engine::cpu::vector::USES_REGISTERS;
 use crate::operation::Binary;
 use crate::shape::DType;
 
@@ -109,14 +110,10 @@ unsafe fn rows<T: Scalar, A: Link, B: Link>(
     let mut first = 0usize;
     macro_rules! of_width {
         ($width:literal, $plain:literal) => {{
-            let state = state.cast::<T>().wrapping_add(first);
-            let of_place =
-                |operand: (*const T, usize)| (operand.0.wrapping_add(first.wrapping_mul(operand.1)), operand.1);
-            let to_place = |result: (*mut T, usize)| (result.0.wrapping_add(first.wrapping_mul(result.1)), result.1);
-            let others = [of_place(others[0]), of_place(others[1])];
-            let results = [to_place(results[0]), to_place(results[1]), to_place(results[2])];
             // SAFETY: as the caller's, of these places.
-            unsafe { columns::<T, A, B, $width, $plain>(state, others, results, [count, places], reverse) };
+            unsafe {
+                columns::<T, A, B, $width, $plain>(state.cast(), others, results, [count, places, first], reverse)
+            };
             first = first.wrapping_add($width);
         }};
     }
@@ -143,7 +140,7 @@ unsafe fn rows<T: Scalar, A: Link, B: Link>(
     }
 }
 
-/// Goes over some places of a block of rows.
+/// Goes over some places of a block of rows, from one on.
 ///
 /// # Safety
 ///
@@ -152,11 +149,16 @@ unsafe fn rows<T: Scalar, A: Link, B: Link>(
 #[inline(always)]
 unsafe fn columns<T: Scalar, A: Link, B: Link, const WIDTH: usize, const PLAIN: bool>(
     state: *mut T,
-    [a, b]: [(*const T, usize); 2],
-    [old, first, last]: [(*mut T, usize); 3],
-    [count, places]: [usize; 2],
+    [mut a, mut b]: [(*const T, usize); 2],
+    [mut old, mut first, mut last]: [(*mut T, usize); 3],
+    [count, places, from]: [usize; 3],
     reverse: bool,
 ) {
+    let state = state.wrapping_add(from);
+    (a.0, b.0) = (a.0.wrapping_add(from.wrapping_mul(a.1)), b.0.wrapping_add(from.wrapping_mul(b.1)));
+    old.0 = old.0.wrapping_add(from.wrapping_mul(old.1));
+    first.0 = first.0.wrapping_add(from.wrapping_mul(first.1));
+    last.0 = last.0.wrapping_add(from.wrapping_mul(last.1));
     // SAFETY: there is a state for each place, and the operands and the results have an element for each step and place, or
     // one.
     unsafe {
@@ -264,6 +266,8 @@ unsafe fn eights<T: Scalar, const REVERSE: bool>(state: *mut T, from: *const T, 
 /// The compiled loop of a chain of one or two operations, of one place or of rows, if there is one for them.
 pub(super) fn chain(dtype: DType, operations: &[Binary], of_rows: bool) -> Option<Chain> {
     match dtype {
+        // Without optimisation they gain nothing.
+        _ if const { !USES_REGISTERS } => None,
         DType::F32 => first_link::<f32>(operations, of_rows),
         DType::F64 => first_link::<f64>(operations, of_rows),
         DType::I32 => first_link::<i32>(operations, of_rows),

@@ -67,6 +67,7 @@ mod x86 {
     use super::{DType, Instructions, Kernel, Reduction, RowsKernel, reduction::LANES};
     use crate::concrete::{Arithmetic, larger, smaller};
     use crate::engine::cpu::elements::{counted, load, store};
+    use crate::engine::cpu::vector::USES_REGISTERS;
     use crate::engine::cpu::vector::lanes::Lanes;
     use crate::engine::cpu::vector::packed::{Packed, Vectorised};
 
@@ -324,6 +325,7 @@ mod x86 {
     macro_rules! kernels {
         ($isa:expr, $dtype:expr, $term:ty) => {
             match ($isa, $dtype) {
+                _ if const { !USES_REGISTERS } => return None,
                 (Instructions::Avx512, DType::F32) => kernels!(avx512, f32, Wide, 4, $term),
                 (Instructions::Avx512, DType::F64) => kernels!(avx512, f64, Wide, 4, $term),
                 (Instructions::Avx2, DType::F32) => kernels!(avx2, f32, Half, 2, $term),
