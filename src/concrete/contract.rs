@@ -1,11 +1,10 @@
 //! Contractions, as batches of matrix products on strided views.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label, Reduction};
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::products::{Layout, Product, dot, product};
 use crate::concrete::{Array, Data, elementwise, reduce, view};
-use crate::operation::Binary;
+use crate::operation::{Binary, Contraction, Label, Reduction};
 use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
 

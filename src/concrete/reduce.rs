@@ -1,9 +1,9 @@
 //! Reductions over axes.
 
-use crate::algebra::{Extreme, Reduction};
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data, larger, smaller};
+use crate::operation::{Extreme, Reduction};
 use crate::shape::{DType, Shape, Value, size};
 
 /// Number of partial results with which a contiguous stretch is reduced, so that it vectorises.

@@ -2,10 +2,10 @@
 //!
 //! Loops count, and lines are slices: at the first level of optimisation what iterators and vectors do is a call for each element.
 
-use crate::algebra::Order;
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data};
+use crate::operation::Order;
 use crate::shape::size;
 use std::mem::swap;
 

@@ -3,7 +3,8 @@
 use super::rolled::Rolled;
 use super::rules::{Derivative, Scaling};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction};
+use crate::algebra::Algebra;
+use crate::operation::Contraction;
 use crate::shape::{Axes, DType, Shape, Type};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;

@@ -5,9 +5,9 @@
 //! they compute it. [`Derivative`] lists the linear functions that the rules are made of.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Reduction};
+use crate::algebra::Algebra;
 use crate::concrete::{self, Array, Data};
-use crate::operation::{Binary, Comparison, Partial, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Extreme, Partial, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, are_few, size};
 use crate::term::Op;
 

@@ -5,8 +5,8 @@
 //! in the one in which it is read: along the axis that the reader runs along.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label};
 use crate::kernel::roots::{Class, class};
+use crate::operation::{Contraction, Label};
 use crate::shape::{Shape, size};
 use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, Node, NodeId, Op};

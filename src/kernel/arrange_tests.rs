@@ -2,7 +2,7 @@
 
 use super::{COLUMN, Procedure, Product, ROW, SUMMED, Source, Step, Value, lower};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Reduction};
+use crate::operation::{Contraction, Reduction};
 use crate::shape::{DType, Type};
 use crate::term::{Graph, Op};
 use smallvec::{SmallVec, smallvec};

@@ -1,7 +1,7 @@
 //! Operations that are not lowered to nests.
 
 use super::procedure::{BufferId, Procedure, Step};
-use crate::algebra::Order;
+use crate::operation::Order;
 use crate::shape::size;
 use crate::term::{Body, Op, print};
 use std::sync::Arc;

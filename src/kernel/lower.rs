@@ -1,6 +1,5 @@
 //! From a bulk program to a procedure of loop nests.
 
-use crate::algebra::Reduction;
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
@@ -14,7 +13,7 @@ use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::kernel::stretch::apart;
 use crate::kernel::unread::without_unread;
 use crate::kernel::writes::{Becomes, Known, Writes, reads_first, turned_scatter};
-use crate::operation::Binary;
+use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Shape, Type, size};
 use crate::term::hash::TermMap;
 use crate::term::{Body, NodeId, Op};

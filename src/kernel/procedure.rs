@@ -1,11 +1,10 @@
 //! Lowered programs: buffers, and the steps that fill them.
 
-use crate::algebra::Reduction;
 use crate::concrete::Array;
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::call::Call;
 use crate::kernel::nest::{Mode, Nest, Store, Value};
-use crate::operation::Binary;
+use crate::operation::{Binary, Reduction};
 use crate::shape::{DType, Type, steps};
 use crate::term::{self, Scan};
 use smallvec::{SmallVec, smallvec};

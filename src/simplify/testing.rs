@@ -2,9 +2,8 @@
 
 use super::simplify;
 use crate::affine::AffineMap;
-use crate::algebra::Reduction;
 use crate::concrete::{Array, Concrete};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{DType, Type, Value, size};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op};

@@ -5,10 +5,10 @@ use super::nest::{self, Buffers};
 use super::plan::{Place, Plan};
 use super::text::Text;
 use super::tidy::tidied;
-use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::error::Result;
 use crate::kernel::{BufferId, Nest, Procedure, Source, Step};
+use crate::operation::Reduction;
 use crate::shape::{DType, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,9 +3,9 @@
 
 use super::nest::NestWriter;
 use super::text::Text;
-use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::kernel::{Mode, Store};
+use crate::operation::Reduction;
 use crate::shape::{DType, steps};
 
 /// How the loops that are reduced over are one loop: which steps an item does, and what becomes of its part of the result.
@@ -178,7 +178,7 @@ impl NestWriter<'_> {
         matches!(self.together, Some(Together { finish: Finish::Subgroups { .. }, .. }))
     }
 
-    fn reduction(&self, at: usize) -> (crate::algebra::Reduction, DType) {
+    fn reduction(&self, at: usize) -> (crate::operation::Reduction, DType) {
         let store = &self.nest.stores[at];
         let Mode::Reduce(op) = store.mode else { unreachable!("only reductions are shared") };
         (op, self.nest.values[store.value as usize].1)

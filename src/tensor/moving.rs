@@ -6,9 +6,9 @@
 //! elements that are there.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Reduction};
+use crate::algebra::Algebra;
 use crate::concrete::neutral_value;
-use crate::operation::Binary;
+use crate::operation::{Binary, Reduction};
 use crate::shape::{DType, Value};
 use crate::tensor::apply::{fail, stretch};
 use crate::tensor::attribute::{MovingRange, Read};

@@ -1,7 +1,8 @@
 //! Sorting along an axis, and reads along one.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Order};
+use crate::algebra::Algebra;
+use crate::operation::Order;
 use crate::shape::Shape;
 use crate::tensor::apply::{check_axis, fail};
 use crate::tensor::{Element, Number, Rank, Tensor};

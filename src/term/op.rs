@@ -1,9 +1,8 @@
 //! The operations of the term language.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::concrete;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Extreme, Order, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape};
 use crate::term::body::Widened;
 use crate::term::sweeps::Sweeps;

@@ -4,10 +4,9 @@ mod rows;
 
 use super::split::{CHUNKS, chunks_worth};
 use super::stretch::inner_axes;
-use crate::algebra::Reduction;
 use crate::kernel::stretch::{axes_of, moved};
 use crate::kernel::{Affine, Mode, Nest, Store, Value, ValueId};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::DType;
 use smallvec::SmallVec;
 

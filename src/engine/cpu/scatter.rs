@@ -2,9 +2,9 @@
 
 use super::code::AlongKernel;
 use super::elements::{counted, load, store};
-use crate::algebra::Reduction;
 use crate::concrete::{Arithmetic, larger, smaller};
 use crate::kernel::Mode;
+use crate::operation::Reduction;
 use crate::shape::DType;
 
 /// Runs a function for every element whose index is inside: with its place, and the other element's.

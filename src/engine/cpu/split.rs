@@ -5,9 +5,9 @@
 
 use super::order::{Layout, Wrapped};
 use super::vector::{self, Instructions, Operand};
-use crate::algebra::Reduction;
 use crate::kernel::roots::own_cost;
 use crate::kernel::{BufferId, Mode, Nest, Store};
+use crate::operation::Reduction;
 use crate::shape::{DType, Type, size};
 use crate::term::Op;
 use std::ops::Range;

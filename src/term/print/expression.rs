@@ -3,8 +3,7 @@
 use super::literal::{self, Spelling};
 use super::view_names::{self, ViewName};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Label, Unary};
 use crate::shape::{Type, Value};
 use crate::term::op::Op;
 

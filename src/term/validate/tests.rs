@@ -1,9 +1,8 @@
 //! Lies about bodies are told, in the program and in what is nested in it, also at the doors where memory depends on them.
 
 use super::*;
-use crate::algebra::{Contraction, Extreme, Reduction};
 use crate::engine::cpu::{Cpu, Program};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Extreme, Reduction, Unary};
 use crate::shape::{DType, Type};
 use crate::term::{Branch, Build, Checkpoints, Custom, Graph, Scan, Steps, Sweep, Sweeps};
 use smallvec::smallvec;

@@ -2,7 +2,6 @@
 
 use super::fused::Fused;
 use super::{Assembler, OfRows, TILE_REGISTER};
-use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::engine::cpu::code::{Base, Bound, Instruction, Slot};
 use crate::engine::cpu::order::Wrapped;
@@ -10,6 +9,7 @@ use crate::engine::cpu::pieces::Reduced;
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::vector::{self, Kernel, Operand};
 use crate::kernel::{Mode, Store, Value, ValueId};
+use crate::operation::Reduction;
 use crate::shape::DType;
 
 impl Assembler<'_> {

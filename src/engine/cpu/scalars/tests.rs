@@ -3,11 +3,10 @@
 use super::instruction::{OWN, Op};
 use super::{Builder, Register, Scalars};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Reduction};
 use crate::concrete::{self, Array};
 use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
 use crate::engine::cpu::{Cpu, Program};
-use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, UNARY_ROWS, Unary};
+use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Contraction, Reduction, UNARY_ROWS, Unary};
 use crate::prelude::*;
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::{self, Branch, Checkpoints, Graph, NodeId, Op as Node, Steps, Sweep, Sweeps};

@@ -1,11 +1,10 @@
 //! Loops that leave out where a nest changes nothing: how many elements they go over, and what comes of it.
 
-use crate::algebra::Reduction;
 use crate::concrete::{Array, Concrete, run};
 use crate::engine::cpu::code::ELEMENTS;
 use crate::engine::cpu::{Cpu, Program};
 use crate::kernel::stretch::LATE_BY;
-use crate::operation::{Binary, Comparison};
+use crate::operation::{Binary, Comparison, Reduction};
 use crate::prelude::*;
 use crate::shape::{DType, Type, Value};
 use crate::staged::Staged;

@@ -4,10 +4,10 @@
 use super::nest::power_of_two_below;
 use super::parts::{Manner, Part};
 use super::{Scope, Writer};
-use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Mode};
+use crate::operation::Reduction;
 use crate::shape::steps;
 use crate::source::language::Language;
 use crate::source::nest::{Buffers, NestWriter};
