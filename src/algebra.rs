@@ -4,6 +4,7 @@
 //! [`Tensor`](crate::tensor::Tensor), which adds element type and rank as types, checks shapes, and broadcasts; so an
 //! instance may rely on operands that fit (the shape rules are in [`crate::term::infer`]).
 
+mod custom;
 mod rooms;
 
 use crate::affine::AffineMap;
@@ -13,8 +14,8 @@ use crate::operation::{Binary, Comparison, Unary};
 pub use crate::operation::{Contraction, Extreme, Label, Order, Reduction};
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::staged::StagedArray;
-use crate::term::{Body, Build, Custom, Op, Scan, Sweeps, interpret_source, source};
-use smallvec::{SmallVec, smallvec};
+use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, source};
+use smallvec::smallvec;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use std::sync::Arc;
 pub type Pullback<A> = Box<dyn Fn(Vec<Option<<A as Algebra>::Array>>) -> Vec<<A as Algebra>::Array>>;
 
 /// The operands of one operation.
-pub type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
+pub type Operands<A> = Arrays<<A as Algebra>::Array>;
 
 /// A closed body, and the arrays that it captures.
 pub type Traced<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);

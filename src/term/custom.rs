@@ -1,10 +1,7 @@
 //! Functions with derivative rules of their own, as data.
 
 use super::body::Body;
-use super::interpret::interpret;
-use super::op::{Build, Extension, Never};
-use super::source::interpret_source;
-use crate::algebra::{Algebra, CustomFunction, Rule};
+use super::op::{Extension, Never};
 use std::sync::Arc;
 
 /// A function and its derivative rules, one at least: closed bodies without captures.
@@ -35,64 +32,5 @@ impl<X: Extension> Custom<X> {
             vjp: self.vjp.as_ref().map(&mut change),
             jvp: self.jvp.as_ref().map(&mut change),
         }
-    }
-
-    /// The body of a rule that there is.
-    fn rule(&self, rule: Rule) -> &Arc<Body<X>> {
-        let body = match rule {
-            Rule::Vjp => &self.vjp,
-            Rule::Jvp => &self.jvp,
-        };
-        body.as_ref().expect("callers ask which rules there are")
-    }
-
-    fn has(&self, rule: Rule) -> bool {
-        match rule {
-            Rule::Vjp => self.vjp.is_some(),
-            Rule::Jvp => self.jvp.is_some(),
-        }
-    }
-}
-
-impl CustomFunction for Arc<Custom> {
-    fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array> {
-        interpret::<A>(&self.value, inputs)
-    }
-    fn has(&self, rule: Rule) -> bool {
-        Custom::has(self, rule)
-    }
-    fn rule<A: Algebra>(
-        &self,
-        rule: Rule,
-        mut inputs: Vec<A::Array>,
-        outputs: Vec<A::Array>,
-        directions: Vec<A::Array>,
-    ) -> Vec<A::Array> {
-        inputs.extend(outputs);
-        inputs.extend(directions);
-        interpret::<A>(Custom::rule(self, rule), inputs)
-    }
-    fn bulk(&self) -> Option<&Arc<Custom>> {
-        Some(self)
-    }
-}
-
-impl CustomFunction for Arc<Custom<Build>> {
-    fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array> {
-        interpret_source::<A>(&self.value, inputs)
-    }
-    fn has(&self, rule: Rule) -> bool {
-        Custom::has(self, rule)
-    }
-    fn rule<A: Algebra>(
-        &self,
-        rule: Rule,
-        mut inputs: Vec<A::Array>,
-        outputs: Vec<A::Array>,
-        directions: Vec<A::Array>,
-    ) -> Vec<A::Array> {
-        inputs.extend(outputs);
-        inputs.extend(directions);
-        interpret_source::<A>(Custom::rule(self, rule), inputs)
     }
 }

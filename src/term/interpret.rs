@@ -1,10 +1,10 @@
 //! The interpretation of a term in any algebra (P C.3): the unique homomorphism out of terms.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Operands};
 use crate::operation::Binary;
 use crate::shape::{Axes, is_sparse, size};
 use crate::term::body::{Body, Node, NodeId};
+use crate::term::interpreter::{Arrays, Interpreter};
 use crate::term::op::{Build, Extension, Never, Op};
 use smallvec::smallvec;
 use std::convert::Infallible;
@@ -74,7 +74,7 @@ pub(crate) fn permuted_for_parts<X>(body: &Body<X>) -> Vec<bool> {
 ///
 /// An array is given away at its last use, so that an instance can reuse its buffer. The arguments are the parameters and
 /// captures, of the types that the body declares.
-pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
+pub fn interpret<A: Interpreter>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
     match run::<A, Never, Infallible>(body, arguments, |node, args| Ok(evaluate::<A>(node, args)), None) {
         Ok(values) => values,
         Err(never) => match never {},
@@ -82,7 +82,7 @@ pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Ar
 }
 
 /// A node of a bulk program on the arrays of an algebra. It is no output of another.
-pub(crate) fn evaluate<A: Algebra>(node: &Node, args: Operands<A>) -> Slot<A::Array> {
+pub(crate) fn evaluate<A: Interpreter>(node: &Node, args: Arrays<A::Array>) -> Slot<A::Array> {
     match &node.op {
         Op::Scan(scan) => {
             let mut args = args.into_iter();
@@ -108,18 +108,24 @@ pub(crate) fn several<T>(outputs: Vec<T>) -> Slot<T> {
 }
 
 /// How an algebra reads and writes at some positions of an array, without another one as large.
-pub(crate) trait Parts<A: Algebra, X, E> {
+pub(crate) trait Parts<A: Interpreter, X, E> {
     /// Adds the result of a node, which is that of an addition of these operands, to an array.
     fn add(
         &self,
         node: &Node<X>,
         positions: &Positions,
         target: A::Array,
-        operands: Operands<A>,
+        operands: Arrays<A::Array>,
     ) -> Result<A::Array, E>;
 
     /// The result of a gather, of an array of which each axis is this one of the array that is read.
-    fn gather(&self, node: &Node<X>, axes: &[usize], source: A::Array, indices: Operands<A>) -> Result<A::Array, E>;
+    fn gather(
+        &self,
+        node: &Node<X>,
+        axes: &[usize],
+        source: A::Array,
+        indices: Arrays<A::Array>,
+    ) -> Result<A::Array, E>;
 }
 
 /// Walks the arena of a body once, asks `evaluate` for each node that is used, and hands every array over at its last use.
@@ -130,10 +136,10 @@ pub(crate) trait Parts<A: Algebra, X, E> {
 /// # Errors
 ///
 /// The first error of either.
-pub(crate) fn run<A: Algebra, X: Extension, E>(
+pub(crate) fn run<A: Interpreter, X: Extension, E>(
     body: &Body<X>,
     arguments: Vec<A::Array>,
-    evaluate: impl Fn(&Node<X>, Operands<A>) -> Result<Slot<A::Array>, E>,
+    evaluate: impl Fn(&Node<X>, Arrays<A::Array>) -> Result<Slot<A::Array>, E>,
     parts: Option<&dyn Parts<A, X, E>>,
 ) -> Result<Vec<A::Array>, E> {
     debug_assert_eq!(arguments.len(), body.arity());
@@ -180,7 +186,7 @@ pub(crate) fn run<A: Algebra, X: Extension, E>(
 }
 
 /// The values of a body's nodes, as far as they are known and still used.
-struct Walk<'a, A: Algebra, X: Extension, F> {
+struct Walk<'a, A: Interpreter, X: Extension, F> {
     body: &'a Body<X>,
     evaluate: F,
     slots: Vec<Slot<A::Array>>,
@@ -189,16 +195,16 @@ struct Walk<'a, A: Algebra, X: Extension, F> {
 
 impl<A, X, E, F> Walk<'_, A, X, F>
 where
-    A: Algebra,
+    A: Interpreter,
     X: Extension,
-    F: Fn(&Node<X>, Operands<A>) -> Result<Slot<A::Array>, E>,
+    F: Fn(&Node<X>, Arrays<A::Array>) -> Result<Slot<A::Array>, E>,
 {
     fn evaluated(&mut self, node: &Node<X>) -> Result<Slot<A::Array>, E> {
         let operands = self.operands(node)?;
         (self.evaluate)(node, operands)
     }
 
-    fn operands(&mut self, node: &Node<X>) -> Result<Operands<A>, E> {
+    fn operands(&mut self, node: &Node<X>) -> Result<Arrays<A::Array>, E> {
         node.args.iter().map(|&arg| self.take(arg as usize)).collect()
     }
 
@@ -241,7 +247,7 @@ where
     }
 
     /// The result of a node that has one.
-    fn one(&mut self, id: NodeId, operands: Operands<A>) -> Result<A::Array, E> {
+    fn one(&mut self, id: NodeId, operands: Arrays<A::Array>) -> Result<A::Array, E> {
         match (self.evaluate)(&self.body.nodes[id as usize], operands)? {
             Slot::One(array) => Ok(array),
             _ => unreachable!("it results in one array"),
@@ -277,7 +283,7 @@ where
 
 /// One operation without a sub-program, in an algebra.
 #[track_caller]
-pub(crate) fn apply<A: Algebra>(op: &Op, mut operands: Operands<A>) -> A::Array {
+pub(crate) fn apply<A: Interpreter>(op: &Op, mut operands: Arrays<A::Array>) -> A::Array {
     match op {
         Op::Constant(array) => A::constant(array.clone()),
         Op::Alias => operands.remove(0),
@@ -287,7 +293,7 @@ pub(crate) fn apply<A: Algebra>(op: &Op, mut operands: Operands<A>) -> A::Array 
 
 /// As [`apply`], of the source language.
 #[track_caller]
-pub(crate) fn apply_source<A: Algebra>(op: &Op<Build>, operands: Operands<A>) -> A::Array {
+pub(crate) fn apply_source<A: Interpreter>(op: &Op<Build>, operands: Arrays<A::Array>) -> A::Array {
     match op {
         Op::Constant(array) => A::constant(array.clone()),
         op => apply::<A>(&op.in_form().expect("sub-programs are run by the caller"), operands),
