@@ -13,7 +13,6 @@ use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 pub use crate::operation::{Contraction, Extreme, Label, Order, Reduction};
 use crate::shape::{Axes, DType, Shape, Type, Value};
-use crate::staged::StagedArray;
 use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, source};
 use smallvec::smallvec;
 use std::rc::Rc;
@@ -255,14 +254,14 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         None
     }
 
-    /// The node that an array stands for where a closure is traced, in eager algebras.
+    /// The number of the node that an array stands for where a closure is traced, in eager algebras.
     #[doc(hidden)]
-    fn node(_: &Self::Array) -> Option<StagedArray> {
+    fn node(_: &Self::Array) -> Option<u64> {
         None
     }
     /// The array with a node, in eager algebras; it has no derivative.
     #[doc(hidden)]
-    fn with_node(a: Self::Array, _: StagedArray) -> Self::Array {
+    fn with_node(a: Self::Array, _: u64) -> Self::Array {
         a
     }
     /// Notes that the value of an array with a node is read.

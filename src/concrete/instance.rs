@@ -9,7 +9,7 @@ use crate::concrete::{Array, Read, Traced, elementwise, for_pair, gather, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value, copied_shape, same_shape};
-use crate::staged::{StagedArray, tracer};
+use crate::staged::tracer;
 use crate::term::{Body, Branch, Op, Scan, Sweeps, infer, print};
 use smallvec::{SmallVec, smallvec};
 use std::hash::{Hash, Hasher};
@@ -221,10 +221,10 @@ impl Algebra for Concrete {
     }
 
     #[inline]
-    fn node(a: &Array) -> Option<StagedArray> {
-        if let Array::Traced(traced) = a { Some(traced.node.clone()) } else { None }
+    fn node(a: &Array) -> Option<u64> {
+        if let Array::Traced(traced) = a { Some(traced.node) } else { None }
     }
-    fn with_node(a: Array, node: StagedArray) -> Array {
+    fn with_node(a: Array, node: u64) -> Array {
         Array::Traced(Box::new(Traced { value: Self::without_node(a), node, is_read: tracer::is_read() }))
     }
     fn note_read(a: &Array) {

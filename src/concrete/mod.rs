@@ -34,7 +34,6 @@ pub use scalar::Scalar;
 pub(crate) use sweeps::run_counted;
 
 use crate::shape::{DType, Shape, Type, Value, copied_shape, size};
-use crate::staged::StagedArray;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,14 +75,14 @@ pub enum Array {
     Traced(Box<Traced>),
 }
 
-/// An array where a closure runs for the first position of a `build`, to be written down for all: its value there, and the node
-/// that stands for it. Whoever reads the value makes the closure one that depends on it, which is then called for every
+/// An array where a closure runs for the first position of a `build`, to be written down for all: its value there, and the
+/// number of the node that stands for it. Whoever reads the value makes the closure one that depends on it, which is then called for every
 /// position.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Traced {
     pub(crate) value: Array,
-    pub(crate) node: StagedArray,
+    pub(crate) node: u64,
     /// Set where the value is read: on any thread, whatever became of the closure.
     pub(crate) is_read: Arc<AtomicBool>,
 }

@@ -36,7 +36,7 @@ use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::staged::{StagedArray, tracer};
+use crate::staged::tracer;
 use crate::term::{Body, Op, Scan, Sweeps};
 use rules::Pair;
 pub(crate) use rules::generic;
@@ -159,10 +159,10 @@ macro_rules! delegate {
         fn known(a: &Self::Array) -> Option<crate::concrete::Array> {
             A::known(&a.primal)
         }
-        fn node(a: &Self::Array) -> Option<StagedArray> {
+        fn node(a: &Self::Array) -> Option<u64> {
             A::node(&a.primal)
         }
-        fn with_node(a: Self::Array, node: StagedArray) -> Self::Array {
+        fn with_node(a: Self::Array, node: u64) -> Self::Array {
             $array { primal: A::with_node(a.primal, node), $derivative: None }
         }
         fn note_read(a: &Self::Array) {

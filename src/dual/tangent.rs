@@ -9,7 +9,7 @@ use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Contraction, Reduction, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::staged::{StagedArray, tracer};
+use crate::staged::tracer;
 use crate::term::{Body, Op, Scan, Sweeps};
 use smallvec::smallvec;
 use std::marker::PhantomData;

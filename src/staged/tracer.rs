@@ -31,6 +31,8 @@ struct Frame {
     captured: Scope,
     /// That of the positions.
     inner: Scope,
+    /// The nodes of arrays that depend on the positions or on what is captured, by their identities, ascending.
+    nodes: Vec<StagedArray>,
     /// The arrays of the algebra that nodes from outside stand for, by the nodes' identities.
     arrays: HashMap<u64, Box<dyn Any>>,
     /// The variables of arrays that are captured, by what tells these apart.
@@ -42,6 +44,33 @@ struct Frame {
 
 thread_local! {
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Frame {
+    fn node(&self, identity: u64) -> Option<&StagedArray> {
+        let at = self.nodes.binary_search_by_key(&identity, StagedArray::identity).ok()?;
+        Some(&self.nodes[at])
+    }
+}
+
+/// The node of an array in a closure that is being traced, by the number that the array has.
+fn node<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
+    let identity = A::node(array)?;
+    FRAMES.with_borrow(|frames| frames.iter().rev().find_map(|frame| frame.node(identity)).cloned())
+}
+
+/// An array with a node, which is known until the closure ends whose positions or captures it depends on.
+fn with_node<A: Algebra>(array: A::Array, node: StagedArray) -> A::Array {
+    let identity = node.identity();
+    FRAMES.with_borrow_mut(|frames| {
+        let owner = frames.iter().rposition(|frame| !frame.captured.is_outside(&node)).unwrap_or(0);
+        let nodes = &mut frames[owner].nodes;
+        // Some operations result in their operand, whose node is known.
+        if let Err(at) = nodes.binary_search_by_key(&identity, StagedArray::identity) {
+            nodes.insert(at, node);
+        }
+    });
+    A::with_node(array, identity)
 }
 
 /// The mark that is set where a value of the innermost closure is read.
@@ -74,18 +103,19 @@ pub(crate) fn trace<A: Algebra>(
     let is_read = Arc::new(AtomicBool::new(false));
     let (captured, inner) = (Scope::open(), Scope::open());
     let positions = inner.variables(parameters);
-    let (arrays, variables) = Default::default();
+    let (nodes, arrays, variables) = Default::default();
     let frame = Frame {
         algebra: TypeId::of::<A>(),
         captured,
         inner,
+        nodes,
         arrays,
         variables,
         operations: 0,
         is_read: is_read.clone(),
     };
     FRAMES.with_borrow_mut(|frames| frames.push(frame));
-    let arguments = values.into_iter().zip(&positions).map(|(value, node)| A::with_node(value, node.clone()));
+    let arguments = values.into_iter().zip(&positions).map(|(value, node)| with_node::<A>(value, node.clone()));
     let arguments: Vec<A::Array> = arguments.collect();
     // Not every algebra has arrays with nodes.
     if arguments.iter().any(|argument| A::node(argument).is_none()) {
@@ -111,7 +141,7 @@ pub(crate) fn trace<A: Algebra>(
 /// The node of an operand: one of its own, or that of a variable for what is captured. `None` where the closure that is traced is of
 /// another algebra, or there is none any more: that counts as reading a value.
 fn operand<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
-    let own = A::node(array).filter(is_open);
+    let own = node::<A>(array).filter(is_open);
     let found = FRAMES.with_borrow_mut(|frames| {
         let frame = frames.last_mut().filter(|frame| frame.algebra == TypeId::of::<A>())?;
         if let Some(node) = own {
@@ -160,7 +190,7 @@ pub(crate) fn traced<A: Algebra>(op: &Op, operands: Operands<A>) -> A::Array {
         })
     });
     match nodes {
-        Some(nodes) if is_within => A::with_node(value, Staged::bind(op, nodes)),
+        Some(nodes) if is_within => with_node::<A>(value, Staged::bind(op, nodes)),
         _ => {
             note_read_in_all();
             value
