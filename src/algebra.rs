@@ -8,7 +8,7 @@ mod custom;
 mod rooms;
 
 use crate::affine::AffineMap;
-use crate::concrete;
+use crate::array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 pub use crate::operation::{Contraction, Extreme, Label, Order, Reduction};
@@ -103,10 +103,10 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
 
     /// A known array; it has no derivative.
-    fn constant(value: concrete::Array) -> Self::Array;
+    fn constant(value: array::Array) -> Self::Array;
     /// Zeros of a type, or `false`s.
     fn zeros(ty: &Type) -> Self::Array {
-        Self::constant(concrete::Array::zeros(ty))
+        Self::constant(array::Array::zeros(ty))
     }
     /// An operation on its operands, in the order that [`Op`] says. It has one result and no sub-program, and is no constant.
     ///
@@ -274,7 +274,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
     /// The array, if one value is stored for all of its elements, and it has neither a node nor a derivative.
     #[doc(hidden)]
-    fn literal(_: &Self::Array) -> Option<concrete::Array> {
+    fn literal(_: &Self::Array) -> Option<array::Array> {
         None
     }
     /// A key by which arrays are told apart for as long as they are there, cheaply found: `None` where there is none.
@@ -353,7 +353,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
 
     /// The elements, where they are known already: in eager algebras.
-    fn known(_a: &Self::Array) -> Option<concrete::Array> {
+    fn known(_a: &Self::Array) -> Option<array::Array> {
         None
     }
 

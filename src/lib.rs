@@ -104,12 +104,14 @@ extern crate self as deltaray;
 
 pub mod affine;
 pub mod algebra;
+pub(crate) mod array;
 pub mod build;
 pub mod concrete;
 pub mod derivative;
 pub mod dual;
 pub mod engine;
 pub mod error;
+pub(crate) mod evaluate;
 pub mod export;
 pub mod functions;
 pub mod guide;

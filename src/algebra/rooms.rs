@@ -1,7 +1,7 @@
 //! Algebras as the rooms below see them: what formulas compute with, and what programs are run in.
 
 use super::Algebra;
-use crate::concrete;
+use crate::array;
 use crate::operation::{Binary, Comparison, Pointwise, Unary};
 use crate::shape::{Shape, Type, Value};
 use crate::term::{Arrays, Body, Build, Custom, Interpreter, Op, Scan, Sweeps};
@@ -12,7 +12,7 @@ impl<A: Algebra> Pointwise for A {
 
     fn filled(like: &A::Array, x: f64) -> A::Array {
         let value = Value::from_f64(A::dtype(like), x);
-        A::constant(concrete::Array::full(&A::shape(like), value))
+        A::constant(array::Array::full(&A::shape(like), value))
     }
 
     #[track_caller]
@@ -51,7 +51,7 @@ impl<A: Algebra> Interpreter for A {
         <A as Algebra>::holds(condition)
     }
 
-    fn constant(value: concrete::Array) -> A::Array {
+    fn constant(value: array::Array) -> A::Array {
         <A as Algebra>::constant(value)
     }
 

@@ -1,7 +1,8 @@
 //! Staged functions compiled for a device.
 
 use super::staged::{check_structure, checked_arguments};
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::engine::Engine;
 use crate::engine::opencl::{DeviceArray, OpenCl, Program};
 use crate::error::{Error, Result};

@@ -32,7 +32,7 @@ pub use tangent::{Tangent, TangentArray, jvp};
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, CustomFunction, Function, Operands, Pullback};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Shape, Type};
@@ -156,7 +156,7 @@ macro_rules! delegate {
             crate::dual::jvp::<Self>(f, at, tangents)
         }
 
-        fn known(a: &Self::Array) -> Option<crate::concrete::Array> {
+        fn known(a: &Self::Array) -> Option<crate::array::Array> {
             A::known(&a.primal)
         }
         fn node(a: &Self::Array) -> Option<u64> {
@@ -171,7 +171,7 @@ macro_rules! delegate {
         fn without_node(a: Self::Array) -> Self::Array {
             $array { primal: A::without_node(a.primal), $derivative: None }
         }
-        fn literal(a: &Self::Array) -> Option<crate::concrete::Array> {
+        fn literal(a: &Self::Array) -> Option<crate::array::Array> {
             if a.$derivative.is_none() { A::literal(&a.primal) } else { None }
         }
         fn slice_of(variable: &Self::Array, array: &Self::Array) {

@@ -5,7 +5,7 @@ use super::{Dual, delegate};
 use super::{custom, forward, sweeps};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, CustomFunction, Operands, Pullback};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Contraction, Reduction, Unary};
 use crate::shape::{DType, Shape, Type};

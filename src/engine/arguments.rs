@@ -1,6 +1,6 @@
 //! What programs are given, beside what they were compiled for.
 
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::Type;
 
 /// What has a type, wherever its elements are.

@@ -5,7 +5,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::functions::fail;
 use crate::operation::{Contraction, Label, Reduction};
 use crate::shape::{Axes, DType, Shape, Type, Value};

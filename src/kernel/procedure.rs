@@ -1,6 +1,6 @@
 //! Lowered programs: buffers, and the steps that fill them.
 
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::call::Call;
 use crate::kernel::nest::{Mode, Nest, Store, Value};

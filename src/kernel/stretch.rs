@@ -3,7 +3,7 @@
 //! `sum over k of select(k < j, x[k], 0)` adds nothing from `k = j` on, and a write whose position is `select(k < j, p, -1)`
 //! writes nothing there. So a loop over a triangle costs the triangle, also where `j` is known only when the program runs.
 
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::kernel::access::Affine;
 use crate::kernel::nest::{Mode, Nest, Store, Value, ValueId};
 use crate::kernel::procedure::BufferId;

@@ -3,7 +3,7 @@
 use super::emit::WRITTEN;
 use super::{Step, lower};
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Binary, Extreme, Reduction, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::term::{Graph, NodeId, Op, visits};

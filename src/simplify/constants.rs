@@ -1,7 +1,8 @@
 //! What depends on no parameter, computed once and for all: for programs that are run, since large tables make them hard to
 //! read, and hide from the rules what they are made of.
 
-use crate::concrete::{self, Array};
+use crate::array::Array;
+use crate::evaluate;
 use crate::operation::{Binary, Unary};
 use crate::shape::DType;
 use crate::term::{Body, Graph, Node, NodeId, Op};
@@ -180,7 +181,7 @@ fn computed(body: &Body, chosen: &[NodeId]) -> HashMap<NodeId, Array> {
         ids[at] = graph.add(node.op.clone(), &args);
     }
     let results: Vec<NodeId> = chosen.iter().map(|&id| ids[id as usize]).collect();
-    match concrete::run(&graph.finish(&results), Vec::new()) {
+    match evaluate::run(&graph.finish(&results), Vec::new()) {
         Ok(values) => chosen.iter().copied().zip(values).collect(),
         Err(_) => HashMap::new(),
     }

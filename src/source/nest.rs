@@ -13,7 +13,7 @@ use super::stretch::stretches;
 use super::text::Text;
 use super::tidy::is_one_to_one;
 use super::together::Together;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
 use crate::operation::{Reduction, Unary};

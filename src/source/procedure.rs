@@ -5,7 +5,7 @@ use super::nest::{self, Buffers};
 use super::plan::{Place, Plan};
 use super::text::Text;
 use super::tidy::tidied;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::error::Result;
 use crate::kernel::{BufferId, Nest, Procedure, Source, Step};
 use crate::operation::Reduction;

@@ -2,7 +2,7 @@
 
 use super::language::Part;
 use super::procedure::Function;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
 use crate::operation::Reduction;
 use crate::shape::DType;

@@ -3,7 +3,7 @@
 
 use super::nest::NestWriter;
 use super::text::Text;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::kernel::{Mode, Store};
 use crate::operation::Reduction;
 use crate::shape::{DType, steps};

@@ -9,7 +9,7 @@
 use super::columns::Columns;
 use super::instance::{Sets, SparsityArray, union};
 use super::rules;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::{Type, size, strides};
 use smallvec::SmallVec;
 use std::rc::Rc;

@@ -6,7 +6,10 @@ use super::instance::{Sets, SparsityArray};
 use super::run::{room, run};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
-use crate::concrete::{self, Array, Concrete, Failure, OutOfMemory};
+use crate::array::{Array, OutOfMemory};
+use crate::concrete::Concrete;
+use crate::evaluate;
+use crate::evaluate::Failure;
 use crate::shape::{Shape, Type, Value};
 use crate::term::{Body, Op, Scan, Steps, Sweep, Sweeps};
 use std::rc::Rc;
@@ -85,7 +88,7 @@ impl Output {
         if slices.is_empty() {
             return Ok(SparsityArray::known(Array::full(&self.ty.shape, Value::from_i64(self.ty.dtype, 0))));
         }
-        concrete::apply(&Op::Concatenate(0), slices).map(SparsityArray::known)
+        evaluate::apply(&Op::Concatenate(0), slices).map(SparsityArray::known)
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::instance::SparsityArray;
 use super::run::run;
-use crate::concrete::Failure;
+use crate::evaluate::Failure;
 use crate::shape::Type;
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;

@@ -4,7 +4,7 @@ use super::chosen;
 use super::columns::Columns;
 use super::instance::{Sets, SparsityArray, union};
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Contraction, Label};
 use crate::shape::{Axes, Shape, Type, Value, size, strides};
 use smallvec::SmallVec;

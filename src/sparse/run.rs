@@ -4,7 +4,10 @@ use super::columns::Columns;
 use super::instance::{Sparsity, SparsityArray};
 use super::{custom, loops};
 use crate::algebra::Operands;
-use crate::concrete::{self, Concrete, Failure, OutOfMemory};
+use crate::array::OutOfMemory;
+use crate::concrete::Concrete;
+use crate::evaluate;
+use crate::evaluate::Failure;
 use crate::shape::Type;
 use crate::term::interpret::{self, Slot};
 use crate::term::{Body, Never, Node, Op, print};
@@ -15,6 +18,7 @@ use crate::term::{Body, Never, Node, Op, print};
 ///
 /// The first operation for which there is no memory.
 pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
+    debug_assert!(interpret::fit::<Sparsity, _>(&arguments, body));
     let evaluate = |node: &Node, args: Operands<Sparsity>| match &node.op {
         Op::Scan(loop_) => {
             let mut args = args.into_iter();
@@ -35,14 +39,14 @@ pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<Spar
             Ok(Slot::One(result))
         }
     };
-    interpret::run::<Sparsity, Never, Failure>(body, arguments, evaluate, None)
+    interpret::run::<SparsityArray, Never, Failure>(body, arguments, evaluate, None)
 }
 
 /// One operation without a sub-program.
 fn apply(node: &Node, args: Operands<Sparsity>) -> Result<SparsityArray, OutOfMemory> {
     let known: Option<Operands<Concrete>> = args.iter().map(|operand| operand.elements().cloned()).collect();
     if let Some(known) = known {
-        return concrete::apply(&node.op, known).map(SparsityArray::known);
+        return evaluate::apply(&node.op, known).map(SparsityArray::known);
     }
     if args.iter().any(|operand| operand.sets().is_some()) {
         drop(room(node.ty())?);

@@ -7,7 +7,7 @@ use super::range;
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, CustomFunction, Operands, Pullback, Traced};
-use crate::concrete::{self, Read, ReportedAt};
+use crate::array::{self, Read, ReportedAt};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
 use crate::shape::{DType, Shape, Type};
@@ -28,7 +28,7 @@ pub struct Staged;
 
 /// A zero of a type, where an error made the real value impossible.
 pub(super) fn placeholder(ty: &Type) -> StagedArray {
-    let zero = concrete::Array::zeros(ty);
+    let zero = array::Array::zeros(ty);
     StagedArray(Arc::new(Node {
         id: fresh(),
         scope: 0,
@@ -136,7 +136,7 @@ impl Algebra for Staged {
     fn shape(a: &StagedArray) -> Shape {
         a.ty().shape.clone()
     }
-    fn constant(value: concrete::Array) -> StagedArray {
+    fn constant(value: array::Array) -> StagedArray {
         // A program holds elements.
         node(Op::Constant(value.read()), smallvec![])
     }

@@ -2,7 +2,7 @@
 
 use super::close::{Closed, close};
 use super::node::{Node, StagedArray, fresh};
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::error::Error;
 use crate::shape::Type;
 use crate::term::Op;

@@ -1,7 +1,7 @@
 //! Arrays given element by element.
 
 use crate::algebra::Algebra;
-use crate::concrete::{self, ReportedAt};
+use crate::array::{self, ReportedAt};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::staged::tracer;
 use crate::tensor::apply::fail;
@@ -160,7 +160,7 @@ const WORTH_TRACING: usize = 64;
 
 /// The indices of the first position.
 fn first<A: Algebra>(extents: &[usize]) -> Vec<A::Array> {
-    extents.iter().map(|_| A::constant(concrete::Array::full(&[], Value::I64(0)))).collect()
+    extents.iter().map(|_| A::constant(array::Array::full(&[], Value::I64(0)))).collect()
 }
 
 /// The error of an array for whose elements there is no memory, with the shape of a placeholder.
@@ -175,7 +175,7 @@ fn run<A: Algebra>(
     element: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
 ) -> Result<A::Array, (String, Shape)> {
     let at = |position: &[usize]| -> Vec<A::Array> {
-        let value = |&i: &usize| A::constant(concrete::Array::full(&[], Value::I64(i as i64)));
+        let value = |&i: &usize| A::constant(array::Array::full(&[], Value::I64(i as i64)));
         position.iter().map(value).collect()
     };
     let count = crate::shape::size(extents);

@@ -1,7 +1,7 @@
 //! Associative operators as reductions and scans are given them: seen through where that is possible, else as closures.
 
 use crate::algebra::{Algebra, Traced};
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::operation::{Binary, Reduction};
 use crate::shape::Type;
 use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_trees, duplicate, refuse, scan_as};

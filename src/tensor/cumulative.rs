@@ -7,7 +7,7 @@
 use super::combination::Combination;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, sorted_axes};
-use crate::concrete::{Array, ReportedAt};
+use crate::array::{Array, ReportedAt};
 use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Shape, Value};
 use crate::tensor::apply::{check_axis, fail};

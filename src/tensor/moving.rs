@@ -7,7 +7,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::operation::{Binary, Reduction};
 use crate::shape::{DType, Value};
 use crate::tensor::apply::{fail, stretch};

@@ -1,7 +1,7 @@
 //! Reductions over axes.
 
 use crate::algebra::{Algebra, sorted_axes};
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::operation::{Binary, Extreme, Reduction};
 use crate::shape::{Axes, Value};
 use crate::tensor::apply::{check_axis, fail};

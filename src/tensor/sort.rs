@@ -97,6 +97,6 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     }
 }
 
-fn zeros(shape: &[usize]) -> crate::concrete::Array {
-    crate::concrete::Array::full(shape, crate::shape::Value::I64(0))
+fn zeros(shape: &[usize]) -> crate::array::Array {
+    crate::array::Array::full(shape, crate::shape::Value::I64(0))
 }

@@ -4,7 +4,7 @@ use super::body::Body;
 use super::custom::Custom;
 use super::op::{Build, Op, Scan};
 use super::sweeps::Sweeps;
-use crate::concrete;
+use crate::array;
 use crate::shape::{Shape, Type};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub trait Interpreter {
     fn holds(condition: &Self::Array) -> Option<bool>;
 
     /// A known array.
-    fn constant(value: concrete::Array) -> Self::Array;
+    fn constant(value: array::Array) -> Self::Array;
     /// An operation that has one result and no sub-program, and is no constant.
     #[track_caller]
     fn bind(op: &Op, operands: Arrays<Self::Array>) -> Self::Array;

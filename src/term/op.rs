@@ -1,7 +1,7 @@
 //! The operations of the term language.
 
 use crate::affine::AffineMap;
-use crate::concrete;
+use crate::array;
 use crate::operation::{Binary, Comparison, Contraction, Extreme, Order, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape};
 use crate::term::body::Widened;
@@ -100,7 +100,7 @@ pub enum Op<X = Never> {
     /// The parameter of the body at this position; captures follow the proper parameters.
     Parameter(usize),
     /// A known array.
-    Constant(concrete::Array),
+    Constant(array::Array),
     /// `[0, 1, .., n-1]`.
     Iota(usize),
     /// Elementwise, one operand.

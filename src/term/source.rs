@@ -1,10 +1,10 @@
 //! The direct interpretation of source programs, builds and all, in an eager algebra: the meaning that passes must keep.
 
 use crate::affine::AffineMap;
-use crate::concrete;
+use crate::array;
 use crate::shape::{Shape, Type, Value, size};
 use crate::term::body::{Body, Node};
-use crate::term::interpret::{Slot, apply_source, run, several};
+use crate::term::interpret::{Slot, apply_source, fit, run, several};
 use crate::term::interpreter::{Arrays, Interpreter};
 use crate::term::op::{Build, Op, Scan};
 use crate::term::sweeps::{Steps, Sweeps};
@@ -32,7 +32,8 @@ pub fn interpret_source<A: Interpreter>(body: &Body<Build>, arguments: Vec<A::Ar
             op => Slot::One(apply_source::<A>(op, args)),
         })
     };
-    let result = run::<A, Build, Infallible>(body, arguments, evaluate, None);
+    debug_assert!(fit::<A, Build>(&arguments, body));
+    let result = run::<A::Array, Build, Infallible>(body, arguments, evaluate, None);
     match result {
         Ok(values) => values,
         Err(never) => match never {},
@@ -48,7 +49,7 @@ pub(crate) fn run_build<A: Interpreter>(build: &Build, captures: &[A::Array]) ->
         let mut arguments = Vec::with_capacity(build.body.arity());
         let mut rest = element;
         for &extent in build.extents.iter().rev() {
-            arguments.push(A::constant(concrete::Array::full(&[], Value::I64((rest % extent) as i64))));
+            arguments.push(A::constant(array::Array::full(&[], Value::I64((rest % extent) as i64))));
             rest /= extent;
         }
         arguments.reverse();
@@ -76,7 +77,7 @@ pub(crate) fn stack<A: Interpreter>(elements: Vec<A::Array>, ty: &Type) -> A::Ar
     unit.extend_from_slice(&ty.shape);
     if elements.is_empty() {
         unit[0] = 0;
-        return A::constant(concrete::Array::zeros(&Type { dtype: ty.dtype, shape: unit }));
+        return A::constant(array::Array::zeros(&Type { dtype: ty.dtype, shape: unit }));
     }
     A::bind(&Op::Concatenate(0), elements.into_iter().map(|element| reshape::<A>(element, &unit)).collect())
 }

@@ -1,7 +1,7 @@
 //! Small random source programs for the tests of this room.
 
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Binary, Comparison, Contraction, Extreme, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::term::{Body, Branch, Build, Graph, NodeId, Op, Scan};

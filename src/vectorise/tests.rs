@@ -1,7 +1,8 @@
 use super::random::{Random, parameters, program};
 use super::{push_gathers, push_reads, vectorise};
 use crate::affine::AffineMap;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::operation::{Binary, Comparison, Contraction, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::simplify::simplify;

@@ -5,8 +5,9 @@ use super::loops::copy_apart;
 use super::machine::{Machine, Workspace};
 use super::threads::Worker;
 use super::vector::Instructions;
-use crate::concrete::{Failure, OutOfMemory};
+use crate::array::OutOfMemory;
 use crate::engine::arrays::bytes;
+use crate::evaluate::Failure;
 use crate::kernel::{Branch, BufferId};
 use crate::shape::Type;
 

@@ -13,7 +13,7 @@ use super::vector::Instructions;
 use super::vector::lanes::{BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, Wide32, Wide64};
 #[cfg(target_arch = "x86_64")]
 use super::vector::packed::Packed;
-use crate::concrete::Arithmetic;
+use crate::array::Arithmetic;
 use crate::engine::arrays::Line;
 use std::mem::MaybeUninit;
 use std::ops::Range;

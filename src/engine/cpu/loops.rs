@@ -4,8 +4,9 @@ use super::code::Scratch;
 use super::machine::{Machine, Workspace};
 use super::threads::Worker;
 use super::vector::Instructions;
-use crate::concrete::{Failure, OutOfMemory};
+use crate::array::OutOfMemory;
 use crate::engine::arrays::{Line, bytes, lines};
+use crate::evaluate::Failure;
 use crate::kernel::{BufferId, Loop};
 use crate::shape::Type;
 

@@ -10,9 +10,9 @@ use super::step::{Compiled, Space};
 use super::threads::{Shared, Worker};
 use super::transpose::transposed;
 use super::vector::Instructions;
-use crate::concrete::neutral_value;
-use crate::concrete::{self, Array, Failure, OutOfMemory};
+use crate::array::{Array, OutOfMemory, neutral_value};
 use crate::engine::arrays::{Line, array_from, bytes, dense, elements, fill, lines, write_array};
+use crate::evaluate::{self, Failure};
 use crate::kernel::{BufferId, Call, Procedure, Source, Step};
 use crate::shape::Type;
 use smallvec::{SmallVec, smallvec};
@@ -403,7 +403,7 @@ impl Machine {
             // SAFETY: the buffer is as large as its type says.
             arguments.push(unsafe { array_from(ty, bases[id as usize]) }.map_err(failure)?);
         }
-        let results = concrete::run(&call.body, arguments)?;
+        let results = evaluate::run(&call.body, arguments)?;
         for (&id, array) in call.results.iter().zip(results) {
             // SAFETY: as above; an unused result has no buffer.
             unsafe {

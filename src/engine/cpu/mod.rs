@@ -37,7 +37,7 @@ pub(crate) mod vector;
 
 use super::memory::{TooLarge, admit};
 use super::report::{self, Report};
-use crate::concrete::{Array, OutOfMemory};
+use crate::array::{Array, OutOfMemory};
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, Source, Step, lower_resuming};
 use crate::shape::Type;

@@ -2,7 +2,7 @@
 
 use super::code::AlongKernel;
 use super::elements::{counted, load, store};
-use crate::concrete::{Arithmetic, larger, smaller};
+use crate::array::{Arithmetic, larger, smaller};
 use crate::kernel::Mode;
 use crate::operation::Reduction;
 use crate::shape::DType;

@@ -3,7 +3,7 @@
 use super::code::Scratch;
 use super::machine::Machine;
 use super::team::Team;
-use crate::concrete::OutOfMemory;
+use crate::array::OutOfMemory;
 use crate::engine::arrays::{Line, lines};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

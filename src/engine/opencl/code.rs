@@ -1,6 +1,6 @@
 //! Programs as what is launched for their steps.
 
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::kernel::{BufferId, Procedure, Step};
 use crate::shape::{Type, Value};
 use crate::source::plan::{Place, Slot};

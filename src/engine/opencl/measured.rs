@@ -6,7 +6,7 @@ use super::devices::Device;
 use super::failure::{Outcome, Problem};
 use super::program::Program;
 use super::tuning::{ProductKernel, Products, Sizes, kind};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::kernel::{Buffer, BufferId, Procedure, Product, Source, Step};
 use crate::shape::DType;
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@ use super::shared::Shared;
 use super::space::Space;
 use super::transfer::Transfers;
 use super::tuning::Products;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use super::links::{Seen, matches};
 use super::stage::{Kind, Line, Stage};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::engine::report;
 use crate::kernel::{BufferId, Procedure, Step, Traced, lower_traced};
 use crate::shape::Type;

@@ -2,7 +2,7 @@
 
 use super::stage::Stage;
 use super::values::{Fingerprint, observe};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::Type;
 use crate::term::print::{self, Line};
 use crate::term::{Body, Build, NodeId, Op};

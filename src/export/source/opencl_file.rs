@@ -2,7 +2,7 @@
 
 use super::file_names::FileNames;
 use super::{check_sizes, lowered, words};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::error::Result;
 use crate::export::Program;
 use crate::kernel::{self, BufferId, Nest, Procedure, Source, Step};

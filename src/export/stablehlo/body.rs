@@ -2,10 +2,9 @@
 
 use super::writer::{Handle, Writer};
 use super::{elementwise, indexing, loops, sweeps, views};
-use crate::algebra::{Contraction, Label};
 use crate::error::Result;
 use crate::kernel::{additions, turned_scatter};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Contraction, Label, Unary};
 use crate::shape::{Axes, is_sparse};
 use crate::term::distinct::are_distinct;
 use crate::term::interpret::{Positions, permuted_for_parts};

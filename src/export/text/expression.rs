@@ -5,7 +5,7 @@ use super::reader::{Form, Read, Reader};
 use super::tokens::{Kind, Problem};
 use super::view::{self, is_view};
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{BINARY_ROWS, Binary, Comparison, Contraction, Label, UNARY_ROWS, Unary};
 use crate::shape::{DType, Shape};
 use crate::structural;

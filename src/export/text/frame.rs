@@ -2,7 +2,7 @@
 
 use super::reader::{Form, Read, Reader};
 use super::tokens::Problem;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::export::limits::NESTING;
 use crate::shape::Type;
 use crate::term::{Body, Node, NodeId, Op};

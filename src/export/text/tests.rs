@@ -1,7 +1,7 @@
 //! What reading does beyond the programs of the corpus: hand-written texts, wrong ones, and those that are out of bounds.
 
 use crate::affine::AffineMap;
-use crate::concrete::{Array, Scalar};
+use crate::array::{Array, Scalar};
 use crate::error::Error;
 use crate::export::{Program, parse, parse_source, text, text_source};
 use crate::operation::{Binary, Reduction, Unary};

@@ -5,7 +5,7 @@ mod branches;
 mod mistakes;
 
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::engine::cpu::Cpu;
 use crate::kernel::{Procedure, Step, lower_in_place};
 use crate::operation::{Binary, Comparison, Unary};
@@ -107,7 +107,7 @@ fn what_is_read_elsewhere_is_read_first() {
     let procedure = lower_in_place(&over_positions(40, |graph| {
         let positions = graph.add(Op::Iota(8), &[]);
         let shifted = {
-            let one = graph.add(Op::Constant(crate::concrete::Array::full(&[8], crate::shape::Value::I64(1))), &[]);
+            let one = graph.add(Op::Constant(crate::array::Array::full(&[8], crate::shape::Value::I64(1))), &[]);
             graph.add(Op::Binary(Binary::Add), &[positions, one])
         };
         let neighbours = graph.add(Op::Gather, &[0, shifted]);
@@ -175,7 +175,7 @@ fn what_is_added_everywhere_is_added_where_it_is() {
     assert!(step.changes(0) && written(step) == n * n + n);
     let numbers = |first: f64| {
         let elements: Vec<f64> = (0..n * n).map(|k| (first * k as f64).sin()).collect();
-        crate::concrete::Array::from_vec(&[n, n], elements)
+        crate::array::Array::from_vec(&[n, n], elements)
     };
     let arguments = vec![numbers(0.7), numbers(1.3)];
     let expected = crate::term::interpret::interpret::<crate::concrete::Concrete>(&body, arguments.clone());

@@ -1,5 +1,6 @@
 use super::{Limits, fold_constants, fold_within};
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::operation::{Binary, Comparison, Reduction};
 use crate::shape::{Axes, Type, Value};
 use crate::simplify::check::{f64s, operations, program};

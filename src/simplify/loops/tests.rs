@@ -1,5 +1,5 @@
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::simplify::check::{checked, f64s, operations, program};

@@ -1,5 +1,5 @@
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::derivative::program::tidy;
 use crate::operation::{Binary, Contraction, Extreme, Label, Reduction, Unary};
 use crate::shape::{Axes, Type, Value};

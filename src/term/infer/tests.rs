@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{BINARY_ROWS, Binary, Comparison, Contraction, Extreme, Reduction, UNARY_ROWS, Unary};
 use crate::shape::Value;
 use crate::term::{Branch, Build, Custom, Graph, Scan};

@@ -1,7 +1,7 @@
 //! Literals, and constants of every size.
 
 use super::expression::{Expression, Level};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::{DType, Value};
 use std::collections::HashMap;
 

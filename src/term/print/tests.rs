@@ -6,7 +6,7 @@ mod programs;
 use super::names::{is_keyword, sanitised};
 use super::*;
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{
     BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Contraction, Domain, Extreme, Reduction, UNARY_ROWS, Unary,
 };

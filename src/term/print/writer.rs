@@ -5,7 +5,7 @@ pub(super) mod sweeps;
 use super::expression::{Expression, Level, Operand, operation};
 use super::literal::{self, Constants, Spelling, columns};
 use super::names::{DTYPES, Name, Names};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::Type;
 use crate::term::Custom;
 use crate::term::body::{Body, Node, NodeId};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::Type;
 use crate::term::Graph;
 use smallvec::smallvec;

@@ -25,7 +25,7 @@ fn program() -> Body {
     let side = Arc::new(side.finish(&[sine]));
     let mut condition: Graph = Graph::new(std::slice::from_ref(&x), 0);
     let largest = condition.add(Op::Reduce(Reduction::Max, smallvec![0]), &[0]);
-    let half = condition.add(Op::Constant(crate::concrete::Array::full(&[], crate::shape::Value::F64(0.5))), &[]);
+    let half = condition.add(Op::Constant(crate::array::Array::full(&[], crate::shape::Value::F64(0.5))), &[]);
     let goes_on = condition.add(Op::Compare(Comparison::Less), &[largest, half]);
     let condition = Arc::new(condition.finish(&[goes_on]));
     let mut doubled: Graph = Graph::new(std::slice::from_ref(&x), 0);

@@ -2,7 +2,7 @@
 
 use super::fused::Fused;
 use super::{Assembler, OfRows, TILE_REGISTER};
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::engine::cpu::code::{Base, Bound, Instruction, Slot};
 use crate::engine::cpu::order::Wrapped;
 use crate::engine::cpu::pieces::Reduced;

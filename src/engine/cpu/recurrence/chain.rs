@@ -1,6 +1,6 @@
 //! Compiled loops over recurrences of one or two operations.
 
-use crate::concrete::{Arithmetic, larger, smaller};
+use crate::array::{Arithmetic, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Binary;
 use crate::shape::DType;

@@ -5,7 +5,7 @@
 //! reads are one instruction, since that result need not go through memory then.
 
 use super::embedded::EmbeddedNest;
-use crate::concrete::{Arithmetic, Scalar};
+use crate::array::{Arithmetic, Scalar};
 use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::vector::{Instructions, Kernel};
 use crate::operation::{Binary, BinaryRow, Comparison, Unary, UnaryRow, binary_row, comparison_row, unary_row};

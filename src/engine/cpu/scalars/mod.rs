@@ -17,7 +17,7 @@ mod tidy;
 
 use super::code::Scratch;
 use super::vector::Instructions;
-use crate::concrete::OutOfMemory;
+use crate::array::OutOfMemory;
 use crate::engine::arrays::{Line, lines};
 use crate::kernel::{BufferId, Procedure, Step};
 pub(super) use builder::Builder;

@@ -2,9 +2,9 @@
 
 use super::{DTYPES, contents, executions_of, some};
 use crate::affine::AffineMap;
-use crate::concrete::run;
 use crate::engine::cpu::order::layout;
 use crate::engine::cpu::{Cpu, Program};
+use crate::evaluate::run;
 use crate::kernel::{Step, lower};
 use crate::operation::{Binary, Comparison, Contraction, Reduction, Unary};
 use crate::shape::{DType, Type};

@@ -1,8 +1,10 @@
 //! Loops that leave out where a nest changes nothing: how many elements they go over, and what comes of it.
 
-use crate::concrete::{Array, Concrete, run};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::engine::cpu::code::ELEMENTS;
 use crate::engine::cpu::{Cpu, Program};
+use crate::evaluate::run;
 use crate::kernel::stretch::LATE_BY;
 use crate::operation::{Binary, Comparison, Reduction};
 use crate::prelude::*;

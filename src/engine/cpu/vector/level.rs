@@ -6,7 +6,7 @@
 use super::functions::Real;
 use super::lanes::Lanes;
 use super::{GatherKernel, Instructions, Kernel, RampKernel, RowsKernel, StridedKernel};
-use crate::concrete::Scalar;
+use crate::array::Scalar;
 
 /// What a loop may know of the instructions that it is compiled to.
 pub(super) trait Level {

@@ -5,7 +5,7 @@
 //! one buffer are several. What is only written goes with any of them; the parts after read it instead of computing it again.
 
 use super::windows::{by_element, is_apart};
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::kernel::{Affine, BufferId, Guard, Guards, Mode, Nest, Store, Value, ValueId};
 use crate::operation::Reduction;
 use crate::shape::{self, DType};

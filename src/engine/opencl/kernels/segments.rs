@@ -9,7 +9,7 @@
 use super::parts::{Manner, Part, axes_of_guards, axes_of_values, pruned};
 use super::sort::{Sorted, position_type};
 use super::{Operands, Scope, Writer};
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::engine::opencl::code::Action;
 use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, Sort, Store, Value, ValueId};
 use crate::operation::{Binary, Comparison, Order, Reduction};

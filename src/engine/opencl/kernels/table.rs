@@ -4,7 +4,7 @@
 use super::nest::power_of_two_below;
 use super::parts::{Manner, Part};
 use super::{Scope, Writer};
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Mode};
 use crate::operation::Reduction;

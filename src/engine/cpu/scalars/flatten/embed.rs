@@ -1,7 +1,7 @@
 //! Nests that are left to kernels among the instructions.
 
 use super::{ELEMENTS, Flattener, Frame, Place};
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
 use crate::engine::cpu::scalars::embedded::{EmbeddedNest, Part, Passed};

@@ -1,7 +1,7 @@
 //! Nests, position by position.
 
 use super::{Flattener, Frame, Place};
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
 use crate::engine::cpu::scalars::instruction::{Indexed, Op, Register};
 use crate::kernel::roots::own_cost;

@@ -4,7 +4,7 @@ use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
 use super::real::Real;
 use super::{ARE_FAST, Block, Function, WIDEST, in_registers, polynomial};
-use crate::concrete::Scalar;
+use crate::array::Scalar;
 use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::blocks::{Blocks, One, Run, Source, each_block};
 use crate::engine::cpu::vector::lanes::{Lanes, Mask};

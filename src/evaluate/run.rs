@@ -1,17 +1,15 @@
 //! Bulk programs run on plain arrays, as far as there is memory: the interpretation of [`crate::term::interpret`], but that
 //! it ends with an error where another operation could not have its result.
 
-use crate::algebra::Operands;
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::recurrence::run_recurrence;
-use crate::concrete::scalar::Scalar;
-use crate::concrete::sweeps::run_sweeps;
-use crate::concrete::{
-    Array, Concrete, Data, Read, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
-};
+use super::apply::{apply, is_true};
+use super::recurrence::run_recurrence;
+use super::sweeps::run_sweeps;
+use crate::array::memory::OutOfMemory;
+use crate::array::structure::{outer_slice, write_slice};
+use crate::array::{Array, Read, for_data, for_pair, gather, view};
 use crate::shape::{Shape, Type, Value};
 use crate::term::interpret::{self, Positions, Slot};
-use crate::term::{Body, Never, Node, Op, Scan, print};
+use crate::term::{Arrays, Body, Never, Node, Op, Scan, print};
 
 /// What ended a program: the operation, by the name that it is printed with, and the array that there was no memory for.
 #[derive(Debug)]
@@ -27,8 +25,9 @@ pub(crate) struct Failure {
 /// The first operation for which there is no memory.
 pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Failure> {
     // Where a closure is traced, what the program does is no part of it.
-    let arguments = arguments.into_iter().map(Read::read).collect();
-    let evaluate = |node: &Node, args: Operands<Concrete>| match &node.op {
+    let arguments: Vec<Array> = arguments.into_iter().map(Read::read).collect();
+    debug_assert!(arguments.iter().enumerate().all(|(at, array)| array.ty() == *body.parameter_type(at)));
+    let evaluate = |node: &Node, args: Arrays<Array>| match &node.op {
         Op::Scan(scan) => {
             let mut args = args.into_iter();
             let carries = args.by_ref().take(scan.carries).collect();
@@ -50,14 +49,14 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
             Ok(Slot::One(result))
         }
     };
-    interpret::run::<Concrete, Never, Failure>(body, arguments, evaluate, Some(&InPlace))
+    interpret::run::<Array, Never, Failure>(body, arguments, evaluate, Some(&InPlace))
 }
 
 /// Parts of arrays, read and added where they are.
 struct InPlace;
 
 impl InPlace {
-    fn add(positions: &Positions, target: Array, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
+    fn add(positions: &Positions, target: Array, args: Arrays<Array>) -> Result<Array, OutOfMemory> {
         let mut args = args.into_iter();
         let updates = args.next().expect("the arena is well formed");
         let mut indices: Vec<Array> = args.collect();
@@ -78,7 +77,7 @@ impl InPlace {
         for_pair!(target, updates, (target, updates) => gather::scatter_onto(target, updates, &indices))
     }
 
-    fn gather(axes: &[usize], source: Array, indices: Operands<Concrete>) -> Result<Array, OutOfMemory> {
+    fn gather(axes: &[usize], source: Array, indices: Arrays<Array>) -> Result<Array, OutOfMemory> {
         let mut inner = Shape::from_elem(0, axes.len());
         for (&axis, &extent) in axes.iter().zip(source.shape()) {
             inner[axis] = extent;
@@ -94,83 +93,24 @@ impl InPlace {
     }
 }
 
-impl interpret::Parts<Concrete, Never, Failure> for InPlace {
+impl interpret::Parts<Array, Never, Failure> for InPlace {
     fn add(
         &self,
         node: &Node,
         positions: &Positions,
         target: Array,
-        operands: Operands<Concrete>,
+        operands: Arrays<Array>,
     ) -> Result<Array, Failure> {
         InPlace::checked(node, InPlace::add(positions, target, operands))
     }
 
-    fn gather(
-        &self,
-        node: &Node,
-        axes: &[usize],
-        source: Array,
-        indices: Operands<Concrete>,
-    ) -> Result<Array, Failure> {
+    fn gather(&self, node: &Node, axes: &[usize], source: Array, indices: Arrays<Array>) -> Result<Array, Failure> {
         InPlace::checked(node, InPlace::gather(axes, source, indices))
     }
 }
 
-/// Whether a rank-0 boolean is true.
-pub(super) fn is_true(condition: &Array) -> bool {
-    condition.element(0) == Value::Bool(true)
-}
-
-/// One operation without a sub-program.
-pub(crate) fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
-    let mut args = args.into_iter();
-    let mut next = || args.next().expect("the arena is well formed");
-    match op {
-        Op::Constant(array) => Ok(array.clone()),
-        Op::Iota(n) => structure::iota(*n),
-        Op::Unary(op) => elementwise::unary(*op, next()),
-        Op::Binary(op) => elementwise::binary(*op, next(), next()),
-        Op::Compare(op) => elementwise::compare(*op, next(), next()),
-        Op::Select => elementwise::select(next(), next(), next()),
-        Op::Cast(dtype) => elementwise::cast(next(), *dtype),
-        Op::View(map) => for_data!(next(), data => view::view(data, map)),
-        Op::Accumulate(map) => for_data!(next(), data => view::accumulate(data, map)),
-        Op::Reshape(shape) => Ok(for_data!(next(), data => structure::reshape(data, shape))),
-        Op::Concatenate(axis) => structure::concatenate(*axis, args.collect()),
-        Op::Gather => {
-            let a = next();
-            let indices: Vec<Array> = args.collect();
-            for_data!(a, data => gather::gather(data, &indices))
-        }
-        Op::Scatter(extents) => {
-            let updates = next();
-            let indices: Vec<Array> = args.collect();
-            for_data!(updates, updates => gather::scatter(updates, &indices, extents))
-        }
-        Op::ScatterSet => {
-            let (target, updates) = (next(), next());
-            let indices: Vec<Array> = args.collect();
-            for_pair!(target, updates, (target, updates) => gather::scatter_set(target, updates, &indices))
-        }
-        Op::Reduce(op, axes) => for_data!(next(), data => reduce::reduce(*op, data, axes)),
-        Op::ArgReduce(op, axis) => for_data!(&next(), data => reduce::arg_reduce(*op, data, *axis)),
-        Op::ArgSort(order, axis) => for_data!(&next(), data => sort::arg_sort(*order, data, *axis)),
-        Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
-        Op::Alias | Op::Mark => Ok(next()),
-        Op::Parameter(_)
-        | Op::Output(_)
-        | Op::Scan(_)
-        | Op::Branch(_)
-        | Op::Sweeps(_)
-        | Op::Custom(_)
-        | Op::Extra(_) => {
-            unreachable!("handled by the caller")
-        }
-    }
-}
-
 /// Runs a loop.
-pub(super) fn run_scan(
+pub(crate) fn run_scan(
     scan: &Scan,
     carries: Vec<Array>,
     inputs: &[Array],
@@ -183,7 +123,7 @@ pub(super) fn run_scan(
 }
 
 /// Runs a loop with an array for each value of a step; outputs are written slice by slice into buffers for the whole.
-pub(super) fn run_step_by_step(
+pub(crate) fn run_step_by_step(
     scan: &Scan,
     mut carries: Vec<Array>,
     inputs: &[Array],
@@ -203,7 +143,7 @@ pub(super) fn run_step_by_step(
         let position = if scan.reverse { scan.length - 1 - step } else { step };
         let mut arguments = std::mem::take(&mut carries);
         for input in inputs {
-            let slice = for_data!(input, data => structure::outer_slice(data, position));
+            let slice = for_data!(input, data => outer_slice(data, position));
             arguments.push(slice.map_err(failure)?);
         }
         arguments.extend(captures.iter().cloned());
@@ -215,25 +155,4 @@ pub(super) fn run_step_by_step(
     }
     carries.extend(outputs);
     Ok(carries)
-}
-
-/// Writes one slice of a loop's output, whose buffer is made at the first slice that its one value does not fit.
-pub(super) fn write_slice<T: Scalar>(
-    output: &mut Data<T>,
-    slice: &Data<T>,
-    position: usize,
-) -> Result<(), OutOfMemory> {
-    if let (Data::Uniform(_, x), Data::Uniform(_, y)) = (&*output, slice)
-        && x.same_bits(*y)
-    {
-        return Ok(());
-    }
-    if let Data::Uniform(shape, x) = output {
-        let shape: Shape = shape.clone();
-        *output = Data::from_vec(&shape, memory::filled(&shape, *x)?);
-    }
-    if let Data::Dense(buffer) = output {
-        structure::write_outer_slice(buffer.as_slice_mut(), slice, position);
-    }
-    Ok(())
 }

@@ -1,7 +1,6 @@
 //! Loops over the steps that are compiled for each operation.
 
-use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data};
+use crate::array::{Array, Data, Scalar};
 use crate::operation::{Binary, BinaryLoop, Unary, UnaryLoop};
 
 /// What runs of an element type: every elementwise operation on it.

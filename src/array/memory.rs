@@ -1,6 +1,6 @@
 //! The one place where elements get memory, of which there may not be enough.
 
-use crate::concrete::scalar::Scalar;
+use crate::array::scalar::Scalar;
 use crate::error::Error;
 use crate::shape::{Type, size};
 use std::cell::Cell;
@@ -30,7 +30,7 @@ impl fmt::Display for OutOfMemory {
 impl std::error::Error for OutOfMemory {}
 
 /// An empty buffer with room for the elements of a shape.
-pub(super) fn room<T: Scalar>(shape: &[usize]) -> Result<Vec<T>, OutOfMemory> {
+pub(crate) fn room<T: Scalar>(shape: &[usize]) -> Result<Vec<T>, OutOfMemory> {
     let mut buffer = Vec::new();
     // Sizes saturate, at more than there can be.
     match buffer.try_reserve_exact(size(shape)) {
@@ -47,7 +47,7 @@ pub(crate) fn filled<T: Scalar>(shape: &[usize], x: T) -> Result<Vec<T>, OutOfMe
 }
 
 /// A buffer for a shape, with these elements.
-pub(super) fn collected<T: Scalar>(
+pub(crate) fn collected<T: Scalar>(
     shape: &[usize],
     elements: impl IntoIterator<Item = T>,
 ) -> Result<Vec<T>, OutOfMemory> {

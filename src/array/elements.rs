@@ -1,64 +1,11 @@
-//! The five element types, as Rust types.
+//! The elements of arrays as slices and vectors, as far as there is memory.
 
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::{Arithmetic, Array, Buffer, Data, Read};
-use crate::shape::{DType, Shape, Value, copied_shape, size};
-
-/// A Rust type that is an element type of arrays: `f32`, `f64`, `i32`, `i64` or `bool`.
-pub trait Scalar: Arithmetic {
-    /// The element type as a value.
-    const DTYPE: DType;
-    /// The element as one of any type.
-    fn into_value(self) -> Value;
-    /// The element, if the value is of this type.
-    fn from_value(value: Value) -> Option<Self>;
-    /// The array with these elements.
-    fn wrap(data: Data<Self>) -> Array;
-    /// The elements, if the array is of this type.
-    fn unwrap(array: &Array) -> Option<&Data<Self>>;
-    /// As [`Scalar::unwrap`], to be changed.
-    fn unwrap_mut(array: &mut Array) -> Option<&mut Data<Self>>;
-    /// The elements by value, if the array is of this type; else the array.
-    #[allow(clippy::result_large_err)]
-    fn take(array: Array) -> Result<Data<Self>, Array>;
-}
-
-macro_rules! scalar {
-    ($t:ident, $variant:ident) => {
-        impl Scalar for $t {
-            const DTYPE: DType = DType::$variant;
-            fn into_value(self) -> Value {
-                Value::$variant(self)
-            }
-            fn from_value(value: Value) -> Option<$t> {
-                if let Value::$variant(x) = value { Some(x) } else { None }
-            }
-            #[inline]
-            fn wrap(data: Data<$t>) -> Array {
-                debug_assert!(data.is_valid());
-                Array::$variant(data)
-            }
-            fn unwrap(array: &Array) -> Option<&Data<$t>> {
-                if let Array::$variant(data) = array.read() { Some(data) } else { None }
-            }
-            fn unwrap_mut(array: &mut Array) -> Option<&mut Data<$t>> {
-                if let Array::$variant(data) = array.read() { Some(data) } else { None }
-            }
-            fn take(array: Array) -> Result<Data<$t>, Array> {
-                match array.read() {
-                    Array::$variant(data) => Ok(data),
-                    array => Err(array),
-                }
-            }
-        }
-    };
-}
-
-scalar!(f32, F32);
-scalar!(f64, F64);
-scalar!(i32, I32);
-scalar!(i64, I64);
-scalar!(bool, Bool);
+use super::buffer::Buffer;
+use super::data::Data;
+use super::memory::{self, OutOfMemory};
+use super::scalar::Scalar;
+use crate::shape::{Shape, copied_shape, size};
+use ndarray::ArcArray;
 
 impl<T: Scalar> Data<T> {
     /// Zeros of a shape; they take no memory.
@@ -125,6 +72,51 @@ impl<T: Scalar> Data<T> {
         match self {
             Data::Uniform(..) => true,
             Data::Dense(array) => !array.shape().is_empty() && array.len() == size(array.shape()),
+        }
+    }
+}
+
+/// How many elements are copied before they are changed, so that they are still near when they are.
+const CHUNK: usize = 512;
+
+impl<T: Scalar> Buffer<T> {
+    /// The array whose elements are changed by a function of some of them and their first one's position: in place where
+    /// nobody else holds them.
+    pub(super) fn changed(mut self, mut change: impl FnMut(&mut [T], usize)) -> Result<Buffer<T>, OutOfMemory> {
+        if self.is_unique() {
+            change(self.as_slice_mut(), 0);
+            return Ok(self);
+        }
+        let mut out = memory::room(&self.shape)?;
+        for chunk in self.as_slice().chunks(CHUNK) {
+            let start = out.len();
+            out.extend_from_slice(chunk);
+            change(&mut out[start..], start);
+        }
+        Ok(Buffer { shape: self.shape, elements: ArcArray::from(out) })
+    }
+
+    /// The elements alone: those of the buffer itself if nobody else holds it, else a copy.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for them.
+    pub(super) fn into_vec(self) -> Result<Vec<T>, OutOfMemory> {
+        let count = self.len();
+        match self.elements.try_into_owned_nocopy() {
+            Ok(owned) => {
+                let (mut elements, offset) = owned.into_raw_vec_and_offset();
+                // A buffer of which the array is a part, as arrays from outside may be, is cut to that part.
+                let start = offset.unwrap_or(0);
+                elements.truncate(start + count);
+                elements.drain(..start);
+                Ok(elements)
+            }
+            Err(shared) => {
+                let mut out = memory::room(&self.shape)?;
+                out.extend_from_slice(shared.as_slice().expect("one axis without gaps"));
+                Ok(out)
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::affine::AffineMap;
-use crate::concrete::run::run_step_by_step;
+use crate::evaluate::run::run_step_by_step;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Shape, Type};
 use crate::term::{Graph, NodeId, Op};

@@ -1,8 +1,8 @@
 //! Reductions over axes.
 
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data, larger, smaller};
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::scalar::Scalar;
+use crate::array::{Array, Data, larger, smaller};
 use crate::operation::{Extreme, Reduction};
 use crate::shape::{DType, Shape, Value, size};
 
@@ -26,7 +26,7 @@ fn fold<T: Scalar>(elements: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
 }
 
 /// The sum of a contiguous stretch.
-pub(super) fn sum_of<T: Scalar>(elements: &[T]) -> T {
+pub(crate) fn sum_of<T: Scalar>(elements: &[T]) -> T {
     fold(elements, T::ZERO, T::plus)
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn neutral_value(op: Reduction, dtype: DType) -> Value {
 }
 
 /// Reduces over ascending axes. The sum of n equal floats is computed as a product with n.
-pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Result<Array, OutOfMemory> {
+pub(crate) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Result<Array, OutOfMemory> {
     if axes.is_empty() {
         return Ok(T::wrap(a));
     }
@@ -123,7 +123,7 @@ pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Re
 }
 
 /// The position of the first extreme along an axis, or of the first NaN; 0 when the axis is empty.
-pub(super) fn arg_reduce<T: Scalar>(op: Extreme, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
+pub(crate) fn arg_reduce<T: Scalar>(op: Extreme, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
     let mut shape = Shape::from_slice(a.shape());
     shape.remove(axis);
     let Some(elements) = a.as_slice().filter(|elements| !elements.is_empty()) else {

@@ -1,7 +1,5 @@
 //! Elements in memory, shared until they are written.
 
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::Scalar;
 use crate::shape::{Shape, copied_shape, size, size_beside_zeros};
 use ndarray::{ArcArray, ArrayView, Ix1, IxDyn};
 
@@ -11,8 +9,8 @@ use ndarray::{ArcArray, ArrayView, Ix1, IxDyn};
 /// in eager programs on a few numbers handles are what costs.
 #[derive(Debug)]
 pub struct Buffer<T> {
-    shape: Shape,
-    elements: ArcArray<T, Ix1>,
+    pub(super) shape: Shape,
+    pub(super) elements: ArcArray<T, Ix1>,
 }
 
 impl<T> Clone for Buffer<T> {
@@ -108,50 +106,5 @@ impl<T: Copy> Buffer<T> {
     /// Where the elements may be written, which are copied where somebody else holds them.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.elements.as_mut_ptr()
-    }
-}
-
-/// How many elements are copied before they are changed, so that they are still near when they are.
-const CHUNK: usize = 512;
-
-impl<T: Scalar> Buffer<T> {
-    /// The array whose elements are changed by a function of some of them and their first one's position: in place where
-    /// nobody else holds them.
-    pub(super) fn changed(mut self, mut change: impl FnMut(&mut [T], usize)) -> Result<Buffer<T>, OutOfMemory> {
-        if self.is_unique() {
-            change(self.as_slice_mut(), 0);
-            return Ok(self);
-        }
-        let mut out = memory::room(&self.shape)?;
-        for chunk in self.as_slice().chunks(CHUNK) {
-            let start = out.len();
-            out.extend_from_slice(chunk);
-            change(&mut out[start..], start);
-        }
-        Ok(Buffer { shape: self.shape, elements: ArcArray::from(out) })
-    }
-
-    /// The elements alone: those of the buffer itself if nobody else holds it, else a copy.
-    ///
-    /// # Errors
-    ///
-    /// When there is no memory for them.
-    pub(super) fn into_vec(self) -> Result<Vec<T>, OutOfMemory> {
-        let count = self.len();
-        match self.elements.try_into_owned_nocopy() {
-            Ok(owned) => {
-                let (mut elements, offset) = owned.into_raw_vec_and_offset();
-                // A buffer of which the array is a part, as arrays from outside may be, is cut to that part.
-                let start = offset.unwrap_or(0);
-                elements.truncate(start + count);
-                elements.drain(..start);
-                Ok(elements)
-            }
-            Err(shared) => {
-                let mut out = memory::room(&self.shape)?;
-                out.extend_from_slice(shared.as_slice().expect("one axis without gaps"));
-                Ok(out)
-            }
-        }
     }
 }

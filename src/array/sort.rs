@@ -2,9 +2,9 @@
 //!
 //! Loops count, and lines are slices: at the first level of optimisation what iterators and vectors do is a call for each element.
 
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data};
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::scalar::Scalar;
+use crate::array::{Array, Data};
 use crate::operation::Order;
 use crate::shape::size;
 use std::mem::swap;
@@ -13,7 +13,7 @@ use std::mem::swap;
 const SHORT: usize = 32;
 
 /// The positions along an axis in the order of their elements: equal ones keep their order, NaN comes last.
-pub(super) fn arg_sort<T: Scalar>(order: Order, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
+pub(crate) fn arg_sort<T: Scalar>(order: Order, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
     let shape = a.shape();
     let (outer, middle, inner) = (size(&shape[..axis]), shape[axis], size(&shape[axis + 1..]));
     let mut out: Vec<i64> = memory::filled(shape, 0)?;

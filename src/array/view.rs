@@ -1,10 +1,10 @@
 //! Affine reads and their adjoint, as walks over runs: stretches of the result along its innermost axis.
 
 use crate::affine::AffineMap;
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::reduce::sum_of;
-use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data};
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::reduce::sum_of;
+use crate::array::scalar::Scalar;
+use crate::array::{Array, Data};
 use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
 
@@ -190,7 +190,7 @@ fn copy_tiled<T: Scalar>(walk: &Walk, fast: usize, source: &[T], out: &mut [T]) 
 }
 
 /// `result[j] = a[matrix · j + offset]`, 0 outside.
-pub(super) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
+pub(crate) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
     debug_assert_eq!(a.shape(), map.source());
     if map.is_identity() {
         return Ok(T::wrap(a));
@@ -257,7 +257,7 @@ fn without_repetition(map: &AffineMap) -> (AffineMap, Shape) {
 
 /// `target`, of the map's source shape, with every element of `updates`, of its result shape, added at the position that
 /// the view reads for it: in the row-major order of the updates, but that a run onto one position is summed first.
-pub(super) fn accumulate_onto<T: Scalar>(
+pub(crate) fn accumulate_onto<T: Scalar>(
     target: Data<T>,
     updates: Data<T>,
     map: &AffineMap,
@@ -306,7 +306,7 @@ pub(super) fn accumulate_onto<T: Scalar>(
 }
 
 /// The adjoint of [`view`].
-pub(super) fn accumulate<T: Scalar>(updates: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
+pub(crate) fn accumulate<T: Scalar>(updates: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
     if map.is_identity() {
         return Ok(T::wrap(updates));
     }

@@ -1,8 +1,8 @@
 //! Conversions from and to `ndarray`, and from and to vectors.
 
-use crate::concrete::memory::{OutOfMemory, available, collected};
-use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Buffer, Data};
+use crate::array::memory::{OutOfMemory, available, collected};
+use crate::array::scalar::Scalar;
+use crate::array::{Array, Buffer, Data};
 use crate::shape::{Shape, Type};
 use ndarray::{ArcArray, ArrayD, ArrayView, Dimension, IxDyn, ShapeBuilder};
 

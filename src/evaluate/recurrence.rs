@@ -8,9 +8,9 @@
 mod fold;
 mod walk;
 
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data, for_data, for_pair, run};
+use super::apply::apply;
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::{Array, Data, Scalar, for_data, for_pair};
 use crate::shape::{DType, Shape, Value, size};
 use crate::term::Scan;
 use crate::term::recurrence::{Elementwise, Instruction, Operand, Recurrence};
@@ -119,7 +119,7 @@ impl Block {
     fn run(&mut self, plan: &Plan<'_>, phase: Phase) -> Result<(), OutOfMemory> {
         for (at, instruction) in plan.instructions(phase) {
             let operands = instruction.operands.iter().map(|&operand| self.value(operand)).collect();
-            self.steps[at] = Some(run::apply(&instruction.op.op(), operands)?);
+            self.steps[at] = Some(apply(&instruction.op.op(), operands)?);
         }
         Ok(())
     }
@@ -217,7 +217,7 @@ fn has_one_type<T: Number>(_: &Data<T>, scan: &Scan, plan: &Plan<'_>) -> bool {
 
 /// Runs a loop whose step is elementwise: its last carries and its outputs; `None` where it is another loop, or is run faster
 /// with an array for each step.
-pub(super) fn run_recurrence(
+pub(crate) fn run_recurrence(
     scan: &Scan,
     carries: &[Array],
     inputs: &[Array],

@@ -1,6 +1,6 @@
 //! Matrix products of strided matrices, and their special shapes.
 
-use crate::concrete::scalar::Scalar;
+use crate::array::scalar::Scalar;
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, linalg::general_mat_mul};
 
 /// A matrix in a buffer: its first element, and how far apart rows and columns are.
@@ -67,7 +67,7 @@ impl Product for i64 {
 const SMALL: usize = 256;
 
 /// Sets `c`, which is zero, to `a · b`: `m × k` by `k × n`.
-pub(super) fn product<T: Product>(
+pub(crate) fn product<T: Product>(
     [m, k, n]: [usize; 3],
     (a, at): (&[T], Layout),
     (b, bt): (&[T], Layout),
@@ -111,7 +111,7 @@ fn add_scaled<T: Scalar>(out: &mut [T], x: &[T], factor: T) {
 const LANES: usize = 8;
 
 /// The sum of products of two strided vectors, each given by buffer, start and stride.
-pub(super) fn dot<T: Scalar>(k: usize, (a, i, s): (&[T], usize, usize), (b, j, t): (&[T], usize, usize)) -> T {
+pub(crate) fn dot<T: Scalar>(k: usize, (a, i, s): (&[T], usize, usize), (b, j, t): (&[T], usize, usize)) -> T {
     if k == 0 {
         return T::ZERO;
     }

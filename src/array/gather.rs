@@ -1,11 +1,11 @@
 //! Reads and adds at computed positions.
 
 use crate::affine::AffineMap;
-use crate::concrete::elementwise::add;
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::Scalar;
-use crate::concrete::structure::iota;
-use crate::concrete::{Array, Data, for_data, view};
+use crate::array::elementwise::add;
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::scalar::Scalar;
+use crate::array::structure::iota;
+use crate::array::{Array, Data, for_data, view};
 use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -56,7 +56,7 @@ impl<'a> Positions<'a> {
 }
 
 /// `result[s, r] = a[indices[0][s], .., indices[k-1][s], r]`, 0 outside.
-pub(super) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Result<Array, OutOfMemory> {
+pub(crate) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Result<Array, OutOfMemory> {
     let Some(first) = indices.first() else { return Ok(T::wrap(a)) };
     let (extents, row) = a.shape().split_at(indices.len());
     let mut shape = Shape::from_slice(first.shape());
@@ -101,7 +101,7 @@ pub(super) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Result<Array, 
 }
 
 /// `target` with `updates[s, r]` added at `[indices[0][s], .., r]`, in the order of the updates; those outside are ignored.
-pub(super) fn scatter_onto<T: Scalar>(
+pub(crate) fn scatter_onto<T: Scalar>(
     target: Data<T>,
     updates: Data<T>,
     indices: &[Array],
@@ -147,7 +147,7 @@ pub(super) fn scatter_onto<T: Scalar>(
 }
 
 /// `target` with `updates[s, r]` written at `[indices[0][s], .., r]`, in the order of the updates; those outside are ignored.
-pub(super) fn scatter_set<T: Scalar>(
+pub(crate) fn scatter_set<T: Scalar>(
     target: Data<T>,
     updates: Data<T>,
     indices: &[Array],
@@ -193,7 +193,7 @@ pub(crate) fn latest(indices: &[Array], extents: &[usize], count: usize) -> Opti
 
 /// Positions along all axes of an array whose outer axes are indexed, in the shape of what is read or written there: those of
 /// the index arrays, and all along each inner axis.
-pub(super) fn grid(indices: &[Array], inner: &[usize]) -> Result<Vec<Array>, OutOfMemory> {
+pub(crate) fn grid(indices: &[Array], inner: &[usize]) -> Result<Vec<Array>, OutOfMemory> {
     let outer = indices.first().map_or(&[][..], Array::shape);
     let shape: Shape = outer.iter().chain(inner).copied().collect();
     let spread = |index: Array, axes: &[usize]| {
@@ -207,7 +207,7 @@ pub(super) fn grid(indices: &[Array], inner: &[usize]) -> Result<Vec<Array>, Out
 }
 
 /// The adjoint of [`gather`]: updates added to zeros.
-pub(super) fn scatter<T: Scalar>(updates: Data<T>, indices: &[Array], extents: &[usize]) -> Result<Array, OutOfMemory> {
+pub(crate) fn scatter<T: Scalar>(updates: Data<T>, indices: &[Array], extents: &[usize]) -> Result<Array, OutOfMemory> {
     let Some(first) = indices.first() else { return Ok(T::wrap(updates)) };
     let mut shape = Shape::from_slice(extents);
     shape.extend_from_slice(&updates.shape()[first.shape().len()..]);

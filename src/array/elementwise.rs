@@ -1,8 +1,8 @@
 //! Elementwise operations: one compiled loop for each, in place where a buffer is nobody else's.
 
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data, for_data, for_pair};
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::scalar::Scalar;
+use crate::array::{Array, Data, for_data, for_pair};
 use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
 use crate::shape::{DType, Shape};
 
@@ -31,7 +31,7 @@ fn map_in_place<T: Scalar>(a: &mut Data<T>, run: impl FnOnce(Map<'_, T>)) -> boo
 
 /// Runs an elementwise operation in place where it can be, and says whether: nothing is moved, which on a few numbers is most
 /// of the work.
-pub(super) fn unary_in_place(op: Unary, a: &mut Array) -> bool {
+pub(crate) fn unary_in_place(op: Unary, a: &mut Array) -> bool {
     match (op, a) {
         // As below.
         (Unary::Powi(2 | 3), Array::F32(_) | Array::F64(_)) => false,
@@ -58,7 +58,7 @@ fn map<T: Scalar>(a: Data<T>, run: impl Fn(Map<'_, T>)) -> Result<Array, OutOfMe
 }
 
 /// An elementwise operation of one operand.
-pub(super) fn unary(op: Unary, a: Array) -> Result<Array, OutOfMemory> {
+pub(crate) fn unary(op: Unary, a: Array) -> Result<Array, OutOfMemory> {
     // Small powers are products, which vectorise; the results are those of `powi` to the bit.
     match (op, a) {
         (Unary::Powi(2), Array::F32(a)) => map(a, |elements| elements.run(|x| x * x)),
@@ -134,7 +134,7 @@ fn combine_in_place<T: Scalar>(a: &mut Data<T>, b: &Data<T>, run: impl FnOnce(Co
 }
 
 /// As [`unary_in_place`], in place of the left of two operands.
-pub(super) fn binary_in_place(op: Binary, a: &mut Array, b: &Array) -> bool {
+pub(crate) fn binary_in_place(op: Binary, a: &mut Array, b: &Array) -> bool {
     match (a, b) {
         (Array::F32(a), Array::F32(b)) => combine_in_place(a, b, |pair| op.run_f32(pair)),
         (Array::F64(a), Array::F64(b)) => combine_in_place(a, b, |pair| op.run_f64(pair)),
@@ -173,7 +173,7 @@ fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl Fn(Combine<'_, T>)) -> R
 }
 
 /// An elementwise operation of two operands of one type.
-pub(super) fn binary(op: Binary, a: Array, b: Array) -> Result<Array, OutOfMemory> {
+pub(crate) fn binary(op: Binary, a: Array, b: Array) -> Result<Array, OutOfMemory> {
     match (a, b) {
         (Array::F32(a), Array::F32(b)) => combine(a, b, |pair| op.run_f32(pair)),
         (Array::F64(a), Array::F64(b)) => combine(a, b, |pair| op.run_f64(pair)),
@@ -185,7 +185,7 @@ pub(super) fn binary(op: Binary, a: Array, b: Array) -> Result<Array, OutOfMemor
 }
 
 /// The sum of two arrays of one type; of booleans, or.
-pub(super) fn add(a: Array, b: Array) -> Result<Array, OutOfMemory> {
+pub(crate) fn add(a: Array, b: Array) -> Result<Array, OutOfMemory> {
     match a.dtype() {
         DType::Bool => binary(Binary::Or, a, b),
         _ => binary(Binary::Add, a, b),
@@ -242,7 +242,7 @@ fn compare_data<T: Scalar>(op: Comparison, a: Data<T>, b: Data<T>) -> Result<Arr
 }
 
 /// An elementwise comparison of two operands of one type.
-pub(super) fn compare(op: Comparison, a: Array, b: Array) -> Result<Array, OutOfMemory> {
+pub(crate) fn compare(op: Comparison, a: Array, b: Array) -> Result<Array, OutOfMemory> {
     for_pair!(a, b, (a, b) => compare_data(op, a, b))
 }
 
@@ -275,7 +275,7 @@ fn select_data<T: Scalar>(mask: &[bool], yes: Data<T>, no: Data<T>) -> Result<Ar
 }
 
 /// Where the mask is true the first, else the second.
-pub(super) fn select(mask: Array, yes: Array, no: Array) -> Result<Array, OutOfMemory> {
+pub(crate) fn select(mask: Array, yes: Array, no: Array) -> Result<Array, OutOfMemory> {
     let Array::Bool(mask) = mask else { unreachable!("a mask is boolean") };
     match mask {
         Data::Uniform(_, true) => Ok(yes),
@@ -295,7 +295,7 @@ fn cast_data<T: Scalar, U: Scalar>(a: &Data<T>) -> Result<Array, OutOfMemory> {
 }
 
 /// Conversion of the element type.
-pub(super) fn cast(a: Array, dtype: DType) -> Result<Array, OutOfMemory> {
+pub(crate) fn cast(a: Array, dtype: DType) -> Result<Array, OutOfMemory> {
     if a.dtype() == dtype {
         return Ok(a);
     }

@@ -1,9 +1,9 @@
 //! Contractions, as batches of matrix products on strided views.
 
 use crate::affine::AffineMap;
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::products::{Layout, Product, dot, product};
-use crate::concrete::{Array, Data, elementwise, reduce, view};
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::products::{Layout, Product, dot, product};
+use crate::array::{Array, Data, elementwise, reduce, view};
 use crate::operation::{Binary, Contraction, Label, Reduction};
 use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
@@ -58,7 +58,7 @@ fn in_buffer<T: Product>(a: Data<T>) -> Result<Data<T>, OutOfMemory> {
 }
 
 /// A sum of products with labelled axes, of arrays of one type of numbers.
-pub(super) fn contract_arrays(spec: &Contraction, a: Array, b: Array) -> Result<Array, OutOfMemory> {
+pub(crate) fn contract_arrays(spec: &Contraction, a: Array, b: Array) -> Result<Array, OutOfMemory> {
     match (a, b) {
         (Array::F32(a), Array::F32(b)) => contract(spec, a, b),
         (Array::F64(a), Array::F64(b)) => contract(spec, a, b),
@@ -69,7 +69,7 @@ pub(super) fn contract_arrays(spec: &Contraction, a: Array, b: Array) -> Result<
 }
 
 /// A sum of products with labelled axes.
-pub(super) fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
+fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
     // Vectors of a few numbers are soon multiplied, and it should take no longer to see that they are vectors.
     if let (Data::Dense(left), Data::Dense(right)) = (&a, &b)
         && spec.result.is_empty()

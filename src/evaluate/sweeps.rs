@@ -1,8 +1,9 @@
 //! Loops that are gone through several times, run on plain arrays in the order of [`schedule`].
 
-use crate::concrete::memory::OutOfMemory;
-use crate::concrete::run::{Failure, is_true, run, write_slice};
-use crate::concrete::{Array, Data, for_data, for_pair, structure};
+use super::apply::is_true;
+use super::run::{Failure, run};
+use crate::array::structure::{outer_slice, write_slice};
+use crate::array::{Array, Data, OutOfMemory, for_data, for_pair};
 use crate::shape::{Type, Value};
 use crate::term::schedule::{self, Counts, Runner};
 use crate::term::{Steps, Sweeps};
@@ -62,7 +63,7 @@ struct Engine<'a> {
 /// # Errors
 ///
 /// The first operation for which there is no memory.
-pub(super) fn run_sweeps(sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Array>, Failure> {
+pub(crate) fn run_sweeps(sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Array>, Failure> {
     run_counted(sweeps, operands).map(|(outputs, _)| outputs)
 }
 
@@ -139,7 +140,7 @@ impl Runner for Engine<'_> {
         };
         let mut arguments = std::mem::take(&mut self.states[sweep]);
         for input in &self.inputs[sweep] {
-            let slice = for_data!(input, data => structure::outer_slice(data, position));
+            let slice = for_data!(input, data => outer_slice(data, position));
             arguments.push(slice.map_err(failure)?);
         }
         arguments.extend(description.reads.iter().map(|&read| self.tapes.take(read, step)));

@@ -1,17 +1,17 @@
 //! Counting, other shapes, and joining.
 
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data, for_data};
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::scalar::Scalar;
+use crate::array::{Array, Data, for_data};
 use crate::shape::{Shape, size};
 
 /// `[0, 1, .., n-1]`.
-pub(super) fn iota(n: usize) -> Result<Array, OutOfMemory> {
+pub(crate) fn iota(n: usize) -> Result<Array, OutOfMemory> {
     Ok(i64::wrap(Data::from_vec(&[n], memory::collected(&[n], 0..n as i64)?)))
 }
 
 /// The same elements in another shape of the same size; the buffer is shared.
-pub(super) fn reshape<T: Scalar>(a: Data<T>, shape: &[usize]) -> Array {
+pub(crate) fn reshape<T: Scalar>(a: Data<T>, shape: &[usize]) -> Array {
     debug_assert_eq!(size(a.shape()), size(shape));
     T::wrap(match a {
         Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(shape), x),
@@ -22,7 +22,7 @@ pub(super) fn reshape<T: Scalar>(a: Data<T>, shape: &[usize]) -> Array {
 }
 
 /// Arrays one after the other along an axis.
-pub(super) fn concatenate(axis: usize, mut parts: Vec<Array>) -> Result<Array, OutOfMemory> {
+pub(crate) fn concatenate(axis: usize, mut parts: Vec<Array>) -> Result<Array, OutOfMemory> {
     if parts.len() == 1 {
         return Ok(parts.remove(0));
     }
@@ -57,7 +57,7 @@ fn concatenate_data<T: Scalar>(axis: usize, first: &Data<T>, parts: &[Array]) ->
 }
 
 /// Slice `position` along the outermost axis, which it removes.
-pub(super) fn outer_slice<T: Scalar>(a: &Data<T>, position: usize) -> Result<Array, OutOfMemory> {
+pub(crate) fn outer_slice<T: Scalar>(a: &Data<T>, position: usize) -> Result<Array, OutOfMemory> {
     let shape = &a.shape()[1..];
     Ok(T::wrap(match a {
         Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(shape), *x),
@@ -71,11 +71,32 @@ pub(super) fn outer_slice<T: Scalar>(a: &Data<T>, position: usize) -> Result<Arr
 }
 
 /// Writes slice `position` along the outermost axis of a buffer.
-pub(super) fn write_outer_slice<T: Scalar>(out: &mut [T], slice: &Data<T>, position: usize) {
+pub(crate) fn write_outer_slice<T: Scalar>(out: &mut [T], slice: &Data<T>, position: usize) {
     let count = size(slice.shape());
     let out = &mut out[position * count..(position + 1) * count];
     match slice {
         Data::Uniform(_, x) => out.fill(*x),
         dense => out.copy_from_slice(dense.as_slice().unwrap_or_default()),
     }
+}
+
+/// Writes one slice of a loop's output, whose buffer is made at the first slice that its one value does not fit.
+pub(crate) fn write_slice<T: Scalar>(
+    output: &mut Data<T>,
+    slice: &Data<T>,
+    position: usize,
+) -> Result<(), OutOfMemory> {
+    if let (Data::Uniform(_, x), Data::Uniform(_, y)) = (&*output, slice)
+        && x.same_bits(*y)
+    {
+        return Ok(());
+    }
+    if let Data::Uniform(shape, x) = output {
+        let shape: Shape = shape.clone();
+        *output = Data::from_vec(&shape, memory::filled(&shape, *x)?);
+    }
+    if let Data::Dense(buffer) = output {
+        write_outer_slice(buffer.as_slice_mut(), slice, position);
+    }
+    Ok(())
 }

@@ -2,8 +2,8 @@
 
 use super::fold::{Number, Numbers, Once};
 use super::{Block, Phase, Plan};
-use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::{Array, Data};
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::{Array, Data};
 use crate::operation::Binary;
 use crate::shape::DType;
 use crate::term::recurrence::{Elementwise, Instruction, Operand};
