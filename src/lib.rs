@@ -127,6 +127,7 @@ pub mod staged;
 pub(crate) mod structural;
 pub mod tensor;
 pub mod term;
+pub(crate) mod trace;
 pub mod vectorise;
 
 pub use deltaray_derive::{Tree, differentiable};

@@ -7,8 +7,8 @@ use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::evaluate::{self, Failure, run_sweeps};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value, copied_shape, same_shape};
-use crate::staged::tracer;
 use crate::term::{Body, Branch, Op, Scan, Sweeps, infer, print};
+use crate::trace;
 use smallvec::{SmallVec, smallvec};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl Algebra for Concrete {
     #[track_caller]
     fn bind(op: &Op, operands: Operands<Concrete>) -> Array {
         if operands.iter().any(Array::is_traced) {
-            return tracer::traced::<Concrete>(op, operands);
+            return trace::traced::<Concrete>(op, operands);
         }
         let call = Call::new(|| op.clone(), &[&operands]);
         call.one(evaluate::apply(op, operands))
@@ -223,7 +223,7 @@ impl Algebra for Concrete {
         if let Array::Traced(traced) = a { Some(traced.node) } else { None }
     }
     fn with_node(a: Array, node: u64) -> Array {
-        Array::Traced(Box::new(Traced { value: Self::without_node(a), node, is_read: tracer::is_read() }))
+        Array::Traced(Box::new(Traced { value: Self::without_node(a), node, is_read: trace::is_read() }))
     }
     fn note_read(a: &Array) {
         if let Array::Traced(traced) = a {

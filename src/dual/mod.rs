@@ -36,8 +36,8 @@ use crate::array::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::staged::tracer;
 use crate::term::{Body, Op, Scan, Sweeps};
+use crate::trace;
 use rules::Pair;
 pub(crate) use rules::generic;
 use smallvec::smallvec;
@@ -94,7 +94,7 @@ macro_rules! delegate {
         #[track_caller]
         fn bind(op: &Op, operands: Operands<Self>) -> Self::Array {
             if operands.iter().any(|operand| A::node(&operand.primal).is_some()) {
-                return tracer::traced::<Self>(op, operands);
+                return trace::traced::<Self>(op, operands);
             }
             rules::apply::<A, $rules>(op, operands.into_iter().map(Into::into)).into()
         }

@@ -1,7 +1,7 @@
 //! What is open while a function is staged: scopes, and the first error.
 
 use super::close::{Closed, close};
-use super::node::{Node, StagedArray, fresh};
+use super::node::{Node, StagedArray, fresh, placeholder};
 use crate::array::ReportedAt;
 use crate::error::Error;
 use crate::shape::Type;
@@ -107,7 +107,7 @@ pub(crate) fn innermost() -> u64 {
 pub(crate) fn check_results(results: &mut [StagedArray], place: &Location<'_>) {
     for result in results {
         if !check_scope(result, place) {
-            *result = super::instance::placeholder(result.ty());
+            *result = placeholder(result.ty());
         }
     }
 }

@@ -6,14 +6,12 @@
 //! for every position.
 
 use super::close::Closed;
+use super::node::StagedArray;
+use super::operation::{bind, constant};
 use super::session::{Scope, is_open};
-use super::{Staged, StagedArray};
 use crate::algebra::{Algebra, Operands, Traced};
 use crate::shape::Type;
-use crate::simplify::simplify;
-use crate::term::interpret::interpret;
-use crate::term::{Build, Graph, NodeId, Op};
-use crate::vectorise::vectorise;
+use crate::term::{Arrays, Op};
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -155,7 +153,7 @@ fn operand<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
             return None;
         }
         if let Some(value) = A::literal(array) {
-            return Some(Staged::constant(value));
+            return Some(constant(value));
         }
         let key = A::identity(array);
         if let Some(variable) = key.and_then(|key| frame.variables.get(&key)) {
@@ -178,7 +176,7 @@ fn operand<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
 /// The result of an operation of which an operand has a node.
 #[track_caller]
 pub(crate) fn traced<A: Algebra>(op: &Op, operands: Operands<A>) -> A::Array {
-    let nodes: Option<Operands<Staged>> = operands.iter().map(operand::<A>).collect();
+    let nodes: Option<Arrays<StagedArray>> = operands.iter().map(operand::<A>).collect();
     if nodes.is_none() {
         operands.iter().for_each(A::note_read);
     }
@@ -190,20 +188,10 @@ pub(crate) fn traced<A: Algebra>(op: &Op, operands: Operands<A>) -> A::Array {
         })
     });
     match nodes {
-        Some(nodes) if is_within => with_node::<A>(value, Staged::bind(op, nodes)),
+        Some(nodes) if is_within => with_node::<A>(value, bind(op, nodes)),
         _ => {
             note_read_in_all();
             value
         }
     }
-}
-
-/// The array that a build is whose body was traced, computed in bulk.
-pub(crate) fn in_bulk<A: Algebra>(build: Build, captures: Vec<A::Array>) -> A::Array {
-    let types: Vec<Type> = captures.iter().map(A::type_of).collect();
-    let mut graph: Graph<Build> = Graph::new(&types, 0);
-    let operands: Vec<NodeId> = (0..types.len() as NodeId).collect();
-    let result = graph.add(Op::Extra(build), &operands);
-    let program = simplify(&vectorise(&graph.finish(&[result])));
-    interpret::<A>(&program, captures).remove(0)
 }

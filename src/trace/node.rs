@@ -1,9 +1,10 @@
 //! Nodes of staged terms.
 
+use crate::array::Array;
 use crate::shape::Type;
 use crate::term::distinct::Terms;
 use crate::term::{Build, Op};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +27,7 @@ pub(crate) struct Node {
     pub(crate) types: SmallVec<[Type; 1]>,
 }
 
-/// An array of the [`Staged`](super::Staged) algebra: a shared node of a term.
+/// An array of the [`Staged`](crate::staged::Staged) algebra: a shared node of a term.
 #[derive(Clone)]
 pub struct StagedArray(pub(crate) Arc<Node>);
 
@@ -70,4 +71,16 @@ impl Drop for Node {
             }
         }
     }
+}
+
+/// A zero of a type, where an error made the real value impossible.
+pub(crate) fn placeholder(ty: &Type) -> StagedArray {
+    let zero = Array::zeros(ty);
+    StagedArray(Arc::new(Node {
+        id: fresh(),
+        scope: 0,
+        op: Op::Constant(zero),
+        args: SmallVec::new(),
+        types: smallvec![ty.clone()],
+    }))
 }
