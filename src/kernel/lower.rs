@@ -3,10 +3,11 @@
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
+use crate::kernel::buffer::{Buffer, BufferId, Source};
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, heights, needed};
 use crate::kernel::nest::{Mode, Value};
-use crate::kernel::procedure::{Buffer, BufferId, Procedure, Source, Step};
+use crate::kernel::procedure::{Procedure, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::resumed::Resumed;
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};

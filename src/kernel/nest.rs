@@ -1,7 +1,7 @@
 //! Nests: loops around a graph of scalar operations.
 
 use crate::kernel::access::{Affine, Guard, Guards};
-use crate::kernel::procedure::BufferId;
+use crate::kernel::buffer::BufferId;
 use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{self, DType, Shape};
 use crate::term::Op;

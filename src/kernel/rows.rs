@@ -1,8 +1,9 @@
 //! Steps as what they do to each row: positions along one of their axes.
 
 use crate::kernel::access::{Affine, Guards};
+use crate::kernel::buffer::BufferId;
 use crate::kernel::nest::{Mode, Nest, Store, Value};
-use crate::kernel::procedure::{BufferId, Product, SUMMED, Step, Strided};
+use crate::kernel::procedure::{Product, SUMMED, Step, Strided};
 use crate::operation::Reduction;
 
 /// How places in a buffer go on from row to row: by so many elements.

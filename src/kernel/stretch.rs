@@ -5,8 +5,8 @@
 
 use crate::array::neutral_value;
 use crate::kernel::access::Affine;
+use crate::kernel::buffer::BufferId;
 use crate::kernel::nest::{Mode, Nest, Store, Value, ValueId};
-use crate::kernel::procedure::BufferId;
 use crate::kernel::roots::own_cost;
 use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{self, DType};

@@ -120,7 +120,7 @@ impl Function<'_, '_, '_> {
         }
         // The operation alone reads buffers only, so it is a nest: what was in its way belonged to the program around it.
         let procedure = lower(&call.body.without_marks());
-        if call.is_left_alone_by(&procedure) {
+        if procedure.leaves_alone(call) {
             let problem = "positions that can't be counted".into();
             return Err(Error::Export { target: "source", operation: call.name(), problem });
         }

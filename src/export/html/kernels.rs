@@ -1,6 +1,7 @@
 //! The last stage: buffers, and the kernels that fill them.
 
-use super::links::{Seen, matches};
+use super::links::matches;
+use super::seen::Seen;
 use super::stage::{Kind, Line, Stage};
 use crate::array::Array;
 use crate::engine::report;

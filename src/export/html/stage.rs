@@ -1,6 +1,6 @@
 //! Stages of a program as lines.
 
-use super::links::Seen;
+use super::seen::Seen;
 use crate::array::Array;
 use crate::export::Program;
 use crate::term::print::{Piece, Printer};

@@ -1,7 +1,8 @@
 //! What a page shows: a program, and which gradient of it.
 
 use super::kernels;
-use super::links::{Seen, link};
+use super::links::link;
+use super::seen::Seen;
 use super::stage::{Stage, delta, program};
 use super::values::point;
 use crate::derivative::Function;

@@ -2,9 +2,9 @@
 
 use super::{Alone, Lowering, Place};
 use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::buffer::{BufferId, Source};
 use crate::kernel::emit::{Emitter, Obstacle};
 use crate::kernel::nest::{Mode, Store, Value, ValueId};
-use crate::kernel::procedure::{BufferId, Source};
 use crate::kernel::roots::{Class, domain};
 use crate::kernel::writes::{surroundings, turned_scatter};
 use crate::operation::{Binary, Comparison, Reduction};

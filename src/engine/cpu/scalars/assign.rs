@@ -1,6 +1,7 @@
 //! Registers that get what others hold, all at once.
 
-use super::instruction::{Instruction, Op, Register};
+use super::instruction::{Instruction, Op};
+use super::register::Register;
 use crate::term::hash::TermMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

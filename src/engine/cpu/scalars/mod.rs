@@ -11,6 +11,7 @@ mod builder;
 mod embedded;
 mod flatten;
 mod instruction;
+mod register;
 #[cfg(test)]
 mod tests;
 mod tidy;
@@ -22,7 +23,7 @@ use crate::engine::arrays::{Line, lines};
 use crate::kernel::{BufferId, Procedure, Step};
 pub(super) use builder::Builder;
 use instruction::Code;
-pub(super) use instruction::Register;
+pub(super) use register::Register;
 
 /// Steps as instructions.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use super::{Flattener, Frame, Place};
 use crate::array::neutral_value;
 use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
-use crate::engine::cpu::scalars::instruction::{Indexed, Op, Register};
+use crate::engine::cpu::scalars::instruction::{Indexed, Op};
+use crate::engine::cpu::scalars::register::Register;
 use crate::kernel::roots::own_cost;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
