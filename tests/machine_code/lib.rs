@@ -69,11 +69,6 @@ pub mod engine {
         #[path = "../../src/engine/cpu/vector/mod.rs"]
         pub mod vector;
 
-        mod code {
-            pub(super) type AlongKernel =
-                unsafe fn(*mut u8, isize, isize, (*const u8, isize), i64, (*const u8, isize), usize);
-        }
-
         use crate::kernel::Mode;
         use crate::operation::{Binary, Reduction, Unary};
         use crate::shape::DType;

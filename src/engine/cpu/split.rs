@@ -3,7 +3,7 @@
 //! Into how many chunks a nest is cut depends on the nest alone and not on the number of threads, and what chunks sum up
 //! by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
 
-use super::order::{Layout, Wrapped};
+use super::layout::{Layout, Wrapped};
 use super::vector::{self, Instructions, Operand};
 use crate::kernel::roots::own_cost;
 use crate::kernel::{BufferId, Mode, Nest, Store};
