@@ -1,6 +1,7 @@
 //! Programs run as they are.
 
-use super::run::{Failure, run};
+use super::failure::Failure;
+use super::run::run;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::term::Program;

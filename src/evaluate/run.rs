@@ -2,21 +2,15 @@
 //! it ends with an error where another operation could not have its result.
 
 use super::apply::{apply, is_true};
+use super::failure::Failure;
 use super::recurrence::run_recurrence;
-use super::sweeps::run_sweeps;
+use super::sweeps;
 use crate::array::memory::OutOfMemory;
 use crate::array::structure::{outer_slice, write_slice};
 use crate::array::{Array, Read, for_data, for_pair, gather, view};
 use crate::shape::{Shape, Type, Value};
 use crate::term::interpret::{self, Positions, Slot};
-use crate::term::{Arrays, Body, Never, Node, Op, Scan, print};
-
-/// What ended a program: the operation, by the name that it is printed with, and the array that there was no memory for.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) operation: String,
-    pub(crate) problem: OutOfMemory,
-}
+use crate::term::{Arrays, Body, Never, Node, Op, Scan, Sweeps, print};
 
 /// Runs a bulk program: the values of its results.
 ///
@@ -50,6 +44,11 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
         }
     };
     interpret::run::<Array, Never, Failure>(body, arguments, evaluate, Some(&InPlace))
+}
+
+/// Runs a loop that is gone through several times.
+pub(crate) fn run_sweeps(sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Array>, Failure> {
+    sweeps::run_sweeps(run, sweeps, operands)
 }
 
 /// Parts of arrays, read and added where they are.

@@ -1,12 +1,16 @@
 //! Loops that are gone through several times, run on plain arrays in the order of [`schedule`].
 
 use super::apply::is_true;
-use super::run::{Failure, run};
+use super::failure::Failure;
 use crate::array::structure::{outer_slice, write_slice};
 use crate::array::{Array, Data, OutOfMemory, for_data, for_pair};
 use crate::shape::{Type, Value};
+use crate::term::Body;
 use crate::term::schedule::{self, Counts, Runner};
 use crate::term::{Steps, Sweeps};
+
+/// What runs the bodies of a loop.
+type Run = fn(&Body, Vec<Array>) -> Result<Vec<Array>, Failure>;
 
 /// What a sweep carries.
 type State = Vec<Array>;
@@ -43,6 +47,7 @@ impl Tapes {
 
 /// A loop that is being run.
 struct Engine<'a> {
+    run: Run,
     sweeps: &'a Sweeps,
     /// By sweep, as all that follows: what it begins with, what it carries, what it carried last, and what was stored.
     starts: Vec<State>,
@@ -63,11 +68,11 @@ struct Engine<'a> {
 /// # Errors
 ///
 /// The first operation for which there is no memory.
-pub(crate) fn run_sweeps(sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Array>, Failure> {
-    run_counted(sweeps, operands).map(|(outputs, _)| outputs)
+pub(crate) fn run_sweeps(run: Run, sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Array>, Failure> {
+    run_counted(run, sweeps, operands).map(|(outputs, _)| outputs)
 }
 
-pub(crate) fn run_counted(sweeps: &Sweeps, operands: Vec<Array>) -> Result<(Vec<Array>, Counts), Failure> {
+pub(crate) fn run_counted(run: Run, sweeps: &Sweeps, operands: Vec<Array>) -> Result<(Vec<Array>, Counts), Failure> {
     let mut operands = operands.into_iter();
     let (mut starts, mut inputs) = (Vec::new(), Vec::new());
     for sweep in &sweeps.sweeps {
@@ -87,6 +92,7 @@ pub(crate) fn run_counted(sweeps: &Sweeps, operands: Vec<Array>) -> Result<(Vec<
     let read = (0..sweeps.sweeps.len()).map(|at| sweeps.read_later(at));
     let count = starts.len();
     let mut engine = Engine {
+        run,
         sweeps,
         starts,
         states: vec![State::new(); count],
@@ -122,7 +128,7 @@ impl Runner for Engine<'_> {
             Steps::Count(count) => Ok(step < *count),
             Steps::While(condition) => {
                 let arguments = self.states[0].iter().chain(&self.captures).cloned().collect();
-                Ok(is_true(&run(condition, arguments)?[0]))
+                Ok(is_true(&(self.run)(condition, arguments)?[0]))
             }
         }
     }
@@ -145,7 +151,7 @@ impl Runner for Engine<'_> {
         }
         arguments.extend(description.reads.iter().map(|&read| self.tapes.take(read, step)));
         arguments.extend(self.captures.iter().cloned());
-        let mut results = run(&description.body, arguments)?.into_iter();
+        let mut results = (self.run)(&description.body, arguments)?.into_iter();
         self.states[sweep] = results.by_ref().take(description.carries).collect();
         let kept = results.by_ref().take(description.keeps).zip(&self.read[sweep]);
         let kept = kept.map(|(array, &read)| (keeps && read).then_some(array)).collect::<Vec<_>>();

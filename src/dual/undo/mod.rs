@@ -8,6 +8,7 @@
 //! loop or conditional does so itself, its array is taken (see [`Recording::again`](super::loops::Recording)).
 
 mod chain;
+mod find;
 mod nests;
 mod restored;
 

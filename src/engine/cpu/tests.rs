@@ -196,7 +196,7 @@ fn loops_run_the_steps_that_plain_arrays_run() {
             Checkpoints::Bytes(1 << 30),
         ] {
             let sweeps = sines(checkpoints);
-            let (expected, counts) = run_counted(&sweeps, starts(x).to_vec()).expect("there is memory");
+            let (expected, counts) = run_counted(run, &sweeps, starts(x).to_vec()).expect("there is memory");
             for (found, done) in go(&sweeps, &starts(x)) {
                 for (found, expected) in found.iter().zip(&expected) {
                     let [found, expected] = [found, expected].map(|array| array.element(0).to_f64());

@@ -34,7 +34,8 @@ fn condition() -> Arc<Body> {
 
 fn go(steps: Steps, checkpoints: Checkpoints) -> (Vec<f64>, Counts) {
     let start = |x| Array::full(&[], Value::F64(x));
-    let (results, counts) = run_counted(&sines(steps, checkpoints), vec![start(0.9), start(1.0)]).unwrap();
+    let (results, counts) =
+        run_counted(crate::evaluate::run, &sines(steps, checkpoints), vec![start(0.9), start(1.0)]).unwrap();
     (results.iter().map(|result| result.element(0).to_f64()).collect(), counts)
 }
 
