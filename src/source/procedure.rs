@@ -1,10 +1,11 @@
 //! Procedures as functions: a block for each step.
 
 use super::language::{DTYPES, Helper, Language, Parameter, Part};
-use super::nest::{self, Buffers};
+use super::nest;
 use super::plan::{Place, Plan};
 use super::text::Text;
 use super::tidy::tidied;
+use super::writer::Buffers;
 use crate::array::neutral_value;
 use crate::error::Result;
 use crate::kernel::{BufferId, Nest, Procedure, Source, Step};

@@ -1,36 +1,12 @@
 //! Reductions that are shared among work items: the loops inside of a result's position are one loop, of which each item does
 //! some steps.
 
-use super::nest::NestWriter;
 use super::text::Text;
+use super::writer::{Finish, NestWriter, Together};
 use crate::array::neutral_value;
 use crate::kernel::{Mode, Store};
 use crate::operation::Reduction;
 use crate::shape::{DType, steps};
-
-/// How the loops that are reduced over are one loop: which steps an item does, and what becomes of its part of the result.
-pub(crate) struct Together {
-    /// The first step of those that are shared, and the item's number among those that share them.
-    pub(crate) start: String,
-    pub(crate) lane: String,
-    pub(crate) end: String,
-    pub(crate) stride: usize,
-    pub(crate) finish: Finish,
-}
-
-/// What becomes of what an item has reduced.
-pub(crate) enum Finish {
-    /// It is the result.
-    Whole,
-    /// It is combined with what others of its group have, whose numbers among those of one result are `lane`, and that of all of
-    /// them goes on as this says, where there is a result.
-    Group { lanes: usize, group: usize, there: String, then: Box<Finish> },
-    /// The same where all items of a group have parts of one result. Its subgroups combine what their items have, and the first
-    /// of them combines that; `then` happens where `there` holds.
-    Subgroups { group: usize, there: String, then: Box<Finish> },
-    /// It is an element of an array for each reduction, at this place.
-    Part { arrays: Vec<String>, place: String },
-}
 
 /// The type of numbers up to this one: divisions of 32 bits are several times as fast as those of 64.
 pub(crate) fn counter(largest: usize) -> &'static str {

@@ -1,8 +1,8 @@
 //! Items that compute several neighbours along the innermost loop: what they load of rows and store to them are vectors, and
 //! between those every element is computed as it is alone.
 
-use super::nest::NestWriter;
 use super::text::Text;
+use super::writer::NestWriter;
 use crate::shape::DType;
 
 impl NestWriter<'_> {

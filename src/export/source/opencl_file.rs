@@ -11,13 +11,13 @@ use crate::source::c::C;
 use crate::source::helpers;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
-use crate::source::nest::{Buffers, NestWriter};
 use crate::source::order::parallel_first;
 use crate::source::plan::{Place, Plan};
 use crate::source::procedure::{Writer, touched};
 use crate::source::stretch::stretches;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
+use crate::source::writer::{Buffers, NestWriter};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A program as source of OpenCL C 1.2, and a launch plan: what a host program needs to run it.

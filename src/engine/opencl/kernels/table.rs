@@ -10,11 +10,12 @@ use crate::kernel::{BufferId, Mode};
 use crate::operation::Reduction;
 use crate::shape::steps;
 use crate::source::language::Language;
-use crate::source::nest::{Buffers, NestWriter};
 use crate::source::order::order;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
-use crate::source::together::{Finish, Together, counter};
+use crate::source::together::counter;
+use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{Finish, Together};
 
 /// Groups that each unit of a device is given, and items of a group at most.
 const GROUPS: usize = 8;
