@@ -1,12 +1,12 @@
 //! How a matrix of derivatives is compressed for one pattern, and what it takes to evaluate it.
 
+use super::array::{SparsityArray, room};
 use super::colouring::{Colouring, most_in_a_column, most_in_a_row};
 use super::compress::{self, Layout};
 use super::csr::Csr;
-use super::instance::SparsityArray;
 use super::pattern::Pattern;
 use super::reads::{self, Reads};
-use super::run::{room, run};
+use super::run::run;
 use crate::array::Array;
 use crate::engine::cpu::CompiledAtFirstCall;
 use crate::error::{Error, Result};

@@ -5,7 +5,7 @@
 //! of the input becomes a private copy, and each copy's columns are columns of the input, the reads' positions. Rows that
 //! share an element of the input, but no copy of it, are of one colour then.
 
-use super::instance::SparsityArray;
+use super::array::SparsityArray;
 use super::run::run;
 use crate::evaluate::Failure;
 use crate::shape::Type;
