@@ -1,8 +1,7 @@
 //! What is in a body and in those nested in it, which is found when the body is made, so that nothing walks over them again.
 
 use crate::operation::Unary;
-use crate::term::body::{Body, Node};
-use crate::term::op::{Extension, Op};
+use crate::term::op::{Body, Content, Extension, Node, Op};
 
 /// How many bodies may stand in one another: of loops, conditionals, builds and functions with rules of their own.
 ///
@@ -46,19 +45,6 @@ pub(crate) fn check_body<X: Extension>(body: &Body<X>) -> Result<(), String> {
     let check =
         |(at, node): (usize, &Node<X>)| check_nested(&node.op).map_err(|problem| format!("node {at}: {problem}"));
     body.nodes.iter().enumerate().try_for_each(check)
-}
-
-/// What the nodes of a body and of those nested in it are, all together.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Content {
-    /// How many bodies stand in one another.
-    pub(crate) nesting: usize,
-    /// How many nodes there are, those of a nested body as often as it stands there; at most the largest number.
-    pub(crate) nodes: usize,
-    /// The bytes of the constants that are not one repeated value.
-    pub(crate) constant_bytes: usize,
-    /// Whether some node says something to differentiation only.
-    pub(crate) has_marks: bool,
 }
 
 impl Content {

@@ -1,7 +1,7 @@
 //! The shape rules: what an operation results in, or why its operands do not fit. Every instance and pass asks here.
 
 use crate::shape::{DType, Type};
-use crate::term::body::Body;
+use crate::term::op::Body;
 use crate::term::op::{Extension, Op};
 use smallvec::{SmallVec, smallvec};
 

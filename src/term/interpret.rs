@@ -3,8 +3,8 @@
 use crate::affine::AffineMap;
 use crate::operation::Binary;
 use crate::shape::{Axes, is_sparse, size};
-use crate::term::body::{Body, Node, NodeId};
 use crate::term::interpreter::{Arrays, Interpreter};
+use crate::term::op::{Body, Node, NodeId};
 use crate::term::op::{Build, Extension, Never, Op};
 use smallvec::smallvec;
 use std::convert::Infallible;

@@ -1,9 +1,6 @@
 //! What interpretation asks of an algebra.
 
-use super::body::Body;
-use super::custom::Custom;
-use super::op::{Build, Op, Scan};
-use super::sweeps::Sweeps;
+use super::op::{Body, Build, Custom, Op, Scan, Sweeps};
 use crate::array;
 use crate::shape::{Shape, Type};
 use smallvec::SmallVec;

@@ -27,16 +27,15 @@ mod validate;
 pub(crate) mod visits;
 
 pub(crate) use body::Widened;
-pub use body::{Body, Node, NodeId};
 pub use content::{MAX_NESTED_NODES, MAX_NESTING};
 pub use cost::Cost;
-pub use custom::Custom;
 pub use graph::Graph;
 pub use interpreter::{Arrays, Interpreter};
-pub use op::{Branch, Build, Extension, Never, Op, Scan};
+pub use op::{
+    Body, Branch, Build, Checkpoints, Custom, Extension, Never, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps,
+};
 pub use program::Program;
 pub use source::interpret_source;
 pub(crate) use sweeps::advance_by;
-pub use sweeps::{Checkpoints, Steps, Sweep, Sweeps};
 #[cfg(debug_assertions)]
 pub use visits::visits;

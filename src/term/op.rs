@@ -1,12 +1,10 @@
-//! The operations of the term language.
+//! The term language: its operations, and the bodies, loops and functions that these are made of.
 
 use crate::affine::AffineMap;
 use crate::array;
 use crate::operation::{Binary, Comparison, Contraction, Extreme, Order, Reduction, Unary};
-use crate::shape::{Axes, DType, Shape};
-use crate::term::body::Widened;
-use crate::term::sweeps::Sweeps;
-use crate::term::{Body, Custom};
+use crate::shape::{Axes, DType, Shape, Type};
+use crate::term::hash::Known;
 use smallvec::{SmallVec, smallvec};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -66,6 +64,67 @@ impl Extension for Build {
     }
 }
 
+/// Position of a node in its arena.
+pub type NodeId = u32;
+
+/// An operation on earlier nodes of the arena.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Node<X = Never> {
+    /// The operation.
+    pub op: Op<X>,
+    /// The operands, all of smaller position.
+    pub args: SmallVec<[NodeId; 3]>,
+    /// The types of the outputs: one, but for loops and conditionals.
+    pub types: SmallVec<[Type; 1]>,
+}
+
+impl<X> Node<X> {
+    /// The type of a node with one output.
+    pub fn ty(&self) -> &Type {
+        debug_assert_eq!(self.types.len(), 1);
+        &self.types[0]
+    }
+}
+
+/// A closed program: its nodes refer to nothing outside.
+///
+/// The arena begins with a [`Op::Parameter`] node for every parameter and capture, in order; operands come before their
+/// users; results may repeat and may be parameters.
+///
+/// Bodies are nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep at most, and with those nested in them, of each as often as it
+/// stands there, hold [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES) nodes.
+///
+/// A body is well formed, and so are those nested in it: [`Body::new`] and [`Graph`](crate::term::Graph) check every node, and nothing changes a
+/// body afterwards. Engines and exporters rely on that.
+#[derive(Clone, Debug)]
+pub struct Body<X = Never> {
+    /// How many of the leading parameter nodes are proper parameters.
+    pub(crate) parameters: usize,
+    /// How many parameter nodes after those are captures.
+    pub(crate) captures: usize,
+    /// The arena, in topological order.
+    pub(crate) nodes: Vec<Node<X>>,
+    /// The nodes whose values are returned.
+    pub(crate) results: Vec<NodeId>,
+    /// What is in the nodes, and in the bodies nested in them.
+    pub(crate) content: Content,
+    /// What was found out about all this, which is asked for once a body is shared and changes no more.
+    pub(crate) known: Known,
+}
+
+/// What the nodes of a body and of those nested in it are, all together.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Content {
+    /// How many bodies stand in one another.
+    pub(crate) nesting: usize,
+    /// How many nodes there are, those of a nested body as often as it stands there; at most the largest number.
+    pub(crate) nodes: usize,
+    /// The bytes of the constants that are not one repeated value.
+    pub(crate) constant_bytes: usize,
+    /// Whether some node says something to differentiation only.
+    pub(crate) has_marks: bool,
+}
+
 /// A rolled loop.
 ///
 /// The body's parameters are the carries, one slice of each input, and the captures; its results are the next carries, of
@@ -92,6 +151,92 @@ pub struct Branch<X = Never> {
     pub then: Arc<Body<X>>,
     /// The side for `false`; its results have the same types.
     pub otherwise: Arc<Body<X>>,
+}
+
+/// What a loop keeps of its steps for its derivative, and so how much it computes again. Values and derivatives are the
+/// same whatever is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Checkpoints {
+    /// What the derivative of every step needs.
+    All,
+    /// What is carried before every so many steps, at least one. From there the steps up to the next checkpoint are run
+    /// again, and all that the derivatives of those need is kept.
+    Every(usize),
+    /// What is carried before so many steps at a time, at least one, the first of which is the loop's beginning. They are
+    /// placed where the fewest steps are run again (Griewank and Walther's binomial schedule): to go back over n ≤
+    /// C(s + r, s) steps with s snapshots, r n − C(s + r, r − 1) steps are run in addition to the n of which everything is
+    /// kept, one at a time.
+    Snapshots(usize),
+    /// As [`Checkpoints::All`], while that takes no more than so many bytes; else as many snapshots as fit in half of them,
+    /// and as many steps at a time of which everything is kept as fit in the other half, at least one of each.
+    Bytes(usize),
+}
+
+/// How many steps a loop has.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Steps<X = Never> {
+    /// So many.
+    Count(usize),
+    /// Steps are made while this body results in `true`. Its parameters are the first sweep's carries, its captures those
+    /// of all bodies.
+    While(Arc<Body<X>>),
+}
+
+/// One pass over the steps of a loop.
+///
+/// The body's parameters are the sweep's carries, one slice of each of its inputs, and what it reads of what earlier sweeps
+/// kept of the same step; its captures are those of all bodies. Its results are the next carries, what it keeps of the
+/// step, and one slice of each output.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sweep<X = Never> {
+    /// One step.
+    pub body: Arc<Body<X>>,
+    /// Number of carries.
+    pub carries: usize,
+    /// Number of inputs that are read step by step; none in a loop with a condition.
+    pub inputs: usize,
+    /// An earlier sweep, and a position among what it keeps of a step; no two the same in all of the loop.
+    pub reads: Vec<(usize, usize)>,
+    /// Number of values that are kept of a step.
+    pub keeps: usize,
+}
+
+/// A loop that is gone through several times, forwards and backwards in turns.
+///
+/// What a sweep keeps of a step, later sweeps read at the same step. That is how the derivative of such a loop is such a
+/// loop again: the gradient of a loop of one sweep has a second one, which goes back over the steps with the cotangents. How
+/// many steps there will be need not be known: what is kept never leaves the loop, and the engine stores it or computes it
+/// again, as [`Checkpoints`] say. A loop and its derivative, which goes over the steps anew, share nothing but the last carries
+/// that steps change by writes: the derivative takes these writes back, so that a step keeps what it writes over. (The engine for
+/// processors runs the steps once for both.)
+///
+/// The operands are, for each sweep, its first carries and its inputs (with a new outer axis of the number of steps), and
+/// then the captures of all bodies. The outputs are, for each sweep, its last carries and its stacked outputs.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sweeps<X = Never> {
+    /// How many steps there are.
+    pub steps: Steps<X>,
+    /// The first goes over the steps in their order, the second in the opposite one, and so on.
+    pub sweeps: Vec<Sweep<X>>,
+    /// Whether step 0 reads and writes the last slice, and so on downwards.
+    pub reverse: bool,
+    /// What is kept of the steps.
+    pub checkpoints: Checkpoints,
+}
+
+/// A function and its derivative rules, one at least: closed bodies without captures.
+///
+/// The operation's operands are the function's parameters, its outputs the function's results.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Custom<X = Never> {
+    /// The function.
+    pub value: Arc<Body<X>>,
+    /// From the parameters, the results and a cotangent of each result to a cotangent of each parameter. What stands for integers and
+    /// booleans is ignored.
+    pub vjp: Option<Arc<Body<X>>>,
+    /// From the parameters, the results and a tangent of each parameter to a tangent of each result. What stands for integers and booleans is
+    /// ignored.
+    pub jvp: Option<Arc<Body<X>>>,
 }
 
 /// An operation. Its meaning is that of the method of [`Algebra`](crate::algebra::Algebra) with the same name.
@@ -222,27 +367,6 @@ impl<X: Extension> Op<X> {
         match self {
             Op::Extra(extra) => smallvec![extra.body()],
             op => op.bodies(),
-        }
-    }
-}
-
-impl Op {
-    /// The bulk operation as one of the source language.
-    pub(crate) fn widen(&self, known: &mut Widened) -> Op<Build> {
-        match self {
-            Op::Scan(scan) => Op::Scan(Arc::new(Scan {
-                body: known.of(&scan.body),
-                carries: scan.carries,
-                inputs: scan.inputs,
-                length: scan.length,
-                reverse: scan.reverse,
-            })),
-            Op::Branch(branch) => {
-                Op::Branch(Arc::new(Branch { then: known.of(&branch.then), otherwise: known.of(&branch.otherwise) }))
-            }
-            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| known.of(body)))),
-            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| known.of(body)))),
-            op => op.in_form().expect("an operation without bodies"),
         }
     }
 }

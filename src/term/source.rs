@@ -3,11 +3,11 @@
 use crate::affine::AffineMap;
 use crate::array;
 use crate::shape::{Shape, Type, Value, size};
-use crate::term::body::{Body, Node};
 use crate::term::interpret::{Slot, apply_source, fit, run, several};
 use crate::term::interpreter::{Arrays, Interpreter};
+use crate::term::op::{Body, Node};
 use crate::term::op::{Build, Op, Scan};
-use crate::term::sweeps::{Steps, Sweeps};
+use crate::term::op::{Steps, Sweeps};
 use smallvec::smallvec;
 use std::convert::Infallible;
 

@@ -1,88 +1,17 @@
 //! Loops whose tape is the engine's: while loops, and what is computed again instead of being kept.
 
 use crate::shape::{DType, Type};
-use crate::term::body::{Body, Widened};
+use crate::term::body::Widened;
 use crate::term::infer::Types;
-use crate::term::op::{Build, Extension, Never};
+use crate::term::op::{Body, Build, Checkpoints, Extension, Steps, Sweep, Sweeps};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// What a loop keeps of its steps for its derivative, and so how much it computes again. Values and derivatives are the
-/// same whatever is chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Checkpoints {
-    /// What the derivative of every step needs.
-    All,
-    /// What is carried before every so many steps, at least one. From there the steps up to the next checkpoint are run
-    /// again, and all that the derivatives of those need is kept.
-    Every(usize),
-    /// What is carried before so many steps at a time, at least one, the first of which is the loop's beginning. They are
-    /// placed where the fewest steps are run again (Griewank and Walther's binomial schedule): to go back over n ≤
-    /// C(s + r, s) steps with s snapshots, r n − C(s + r, r − 1) steps are run in addition to the n of which everything is
-    /// kept, one at a time.
-    Snapshots(usize),
-    /// As [`Checkpoints::All`], while that takes no more than so many bytes; else as many snapshots as fit in half of them,
-    /// and as many steps at a time of which everything is kept as fit in the other half, at least one of each.
-    Bytes(usize),
-}
-
-/// How many steps a loop has.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Steps<X = Never> {
-    /// So many.
-    Count(usize),
-    /// Steps are made while this body results in `true`. Its parameters are the first sweep's carries, its captures those
-    /// of all bodies.
-    While(Arc<Body<X>>),
-}
-
-/// One pass over the steps of a loop.
-///
-/// The body's parameters are the sweep's carries, one slice of each of its inputs, and what it reads of what earlier sweeps
-/// kept of the same step; its captures are those of all bodies. Its results are the next carries, what it keeps of the
-/// step, and one slice of each output.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Sweep<X = Never> {
-    /// One step.
-    pub body: Arc<Body<X>>,
-    /// Number of carries.
-    pub carries: usize,
-    /// Number of inputs that are read step by step; none in a loop with a condition.
-    pub inputs: usize,
-    /// An earlier sweep, and a position among what it keeps of a step; no two the same in all of the loop.
-    pub reads: Vec<(usize, usize)>,
-    /// Number of values that are kept of a step.
-    pub keeps: usize,
-}
 
 impl<X: Extension> Sweep<X> {
     /// Number of outputs that are written step by step; none in a loop with a condition.
     pub fn outputs(&self) -> usize {
         self.body.results.len() - self.carries - self.keeps
     }
-}
-
-/// A loop that is gone through several times, forwards and backwards in turns.
-///
-/// What a sweep keeps of a step, later sweeps read at the same step. That is how the derivative of such a loop is such a
-/// loop again: the gradient of a loop of one sweep has a second one, which goes back over the steps with the cotangents. How
-/// many steps there will be need not be known: what is kept never leaves the loop, and the engine stores it or computes it
-/// again, as [`Checkpoints`] say. A loop and its derivative, which goes over the steps anew, share nothing but the last carries
-/// that steps change by writes: the derivative takes these writes back, so that a step keeps what it writes over. (The engine for
-/// processors runs the steps once for both.)
-///
-/// The operands are, for each sweep, its first carries and its inputs (with a new outer axis of the number of steps), and
-/// then the captures of all bodies. The outputs are, for each sweep, its last carries and its stacked outputs.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Sweeps<X = Never> {
-    /// How many steps there are.
-    pub steps: Steps<X>,
-    /// The first goes over the steps in their order, the second in the opposite one, and so on.
-    pub sweeps: Vec<Sweep<X>>,
-    /// Whether step 0 reads and writes the last slice, and so on downwards.
-    pub reverse: bool,
-    /// What is kept of the steps.
-    pub checkpoints: Checkpoints,
 }
 
 impl<X: Extension> Sweeps<X> {
