@@ -1,7 +1,6 @@
 //! Printing Delta terms of staged programs: what the symbolic pass has in hand before it transposes.
 
 use super::delta::{Delta, Map, ShareId};
-use super::rolled::Rolled;
 use super::rules::Scaling;
 use crate::algebra::Algebra;
 use crate::shape::Shape;
@@ -100,13 +99,7 @@ impl<A: Algebra> Printer<A> {
             Map::ScatterSet(written) => format!("ScatterSet {}", self.indices(&written.0)),
             Map::ContractLeft(fixed) => format!("ContractWithRight {}", self.array(&fixed.1)),
             Map::ContractRight(fixed) => format!("ContractWithLeft {}", self.array(&fixed.1)),
-            Map::Rolled(rolled) => match **rolled {
-                Rolled::Loop(..) => "Loop".into(),
-                Rolled::Branch(..) => "Branch".into(),
-                Rolled::Custom(..) => "Custom".into(),
-                Rolled::Sweeps(..) => "Sweeps".into(),
-                Rolled::Recomputed(..) => "Recomputed".into(),
-            },
+            Map::Rolled(rolled) => rolled.name().into(),
             Map::Output(position) => format!("Output {position}"),
         };
         node.operands.iter().fold(head, |text, operand| text + " " + &self.operand(operand))

@@ -1,4 +1,4 @@
-//! Loops, conditionals and functions with rules of their own in Delta, and conditionals over dual arrays.
+//! Conditionals over dual arrays.
 //!
 //! A conditional is derived as a loop is (see `loops`), with two bodies: the forward conditional returns the
 //! residuals of the side that is taken, and the backward one, on the same condition, runs the transpose of that side. Where
@@ -6,14 +6,13 @@
 //! conditionals in both sides of conditionals do not leave twice as much at each level. Other residuals have places of their own,
 //! where the other side leaves zeros, as do integers, which may be indices.
 
-use super::custom::CustomMap;
+use super::active::Active;
+use super::cotangent::Cotangent;
+use super::delta::Rolled;
 use super::extract::{Held, Level, Needs, extract_renamed, is_acyclic, levels, needs_beside, zeros};
-use super::loops::{Active, Recording, Residual, RolledLoop};
+use super::loops::{Recording, Residual};
 use super::memo::Memo;
-use super::recompute::Recomputed;
 use super::record::restored;
-use super::sweeps::RolledSweeps;
-use super::transpose::Cotangent;
 use super::undo::{Undoing, Undone};
 use super::{Delta, DualArray};
 use crate::algebra::Algebra;
@@ -21,28 +20,6 @@ use crate::shape::Type;
 use crate::term::{Body, Graph, NodeId, Op};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// A linear map of several outputs: a loop, a conditional, a function with rules of its own, or one that is run again.
-pub(crate) enum Rolled<A: Algebra> {
-    Loop(RolledLoop<A>),
-    Branch(RolledBranch<A>),
-    Custom(CustomMap<A>),
-    Sweeps(RolledSweeps<A>),
-    Recomputed(Recomputed<A>),
-}
-
-impl<A: Algebra> Rolled<A> {
-    /// From the cotangents of the outputs, those at the end perhaps left out, to those of the operands.
-    pub(crate) fn transpose(&self, cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
-        match self {
-            Rolled::Loop(rolled) => rolled.transpose(cotangents),
-            Rolled::Branch(rolled) => rolled.transpose(cotangents),
-            Rolled::Custom(map) => map.transpose(cotangents),
-            Rolled::Sweeps(rolled) => rolled.transpose(cotangents),
-            Rolled::Recomputed(_) => unreachable!("what is run again has no operands of its own"),
-        }
-    }
-}
 
 /// The two sides, and which captures move with the inputs.
 type Sides = (Active, Active);
@@ -353,7 +330,7 @@ pub(crate) fn branch_dual<A: Algebra>(
     outputs.truncate(forward.moving.len());
 
     let moving = forward.moving.clone();
-    let delta = Delta::rolled(Rolled::Branch(RolledBranch { sides, forward, condition, residuals, begun }), deltas);
+    let delta = Delta::rolled(RolledBranch { sides, forward, condition, residuals, begun }, deltas);
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
         delta: moves.then(|| delta.output(position)),
@@ -361,7 +338,11 @@ pub(crate) fn branch_dual<A: Algebra>(
     outputs.into_iter().enumerate().zip(moving).map(pick).collect()
 }
 
-impl<A: Algebra> RolledBranch<A> {
+impl<A: Algebra> Rolled<A> for RolledBranch<A> {
+    fn name(&self) -> &'static str {
+        "Branch"
+    }
+
     fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
         cotangents.resize_with(self.forward.moving.len(), || None);
         let present: Vec<bool> = cotangents.iter().map(Option::is_some).collect();
