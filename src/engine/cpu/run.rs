@@ -3,7 +3,7 @@
 
 use super::Program;
 use super::code::Scratch;
-use super::machine::Workspace;
+use super::compiled::Workspace;
 use super::room::Room;
 use super::threads::Worker;
 use crate::array::{Array, OutOfMemory, Scalar};
@@ -266,7 +266,8 @@ impl<'a> Run<'a> {
                 let mut scratch = Scratch::default();
                 let workspace =
                     program.machine.workspace(&mut scratch, program.profile.is_some(), program.threads.count())?;
-                (workspace, program.threads.worker(scratch, &program.machine)?)
+                let (packing, is_parallel) = (program.machine.packing_lines(), program.machine.is_parallel());
+                (workspace, program.threads.worker(scratch, packing, is_parallel)?)
             }
         };
         let mut rooms = Vec::new();

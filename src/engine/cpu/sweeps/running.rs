@@ -1,7 +1,7 @@
 //! A loop that is being run.
 
-use super::{CompiledSweep, CompiledSweeps, SweepSpace, SweepsSpace};
 use crate::array::OutOfMemory;
+use crate::engine::cpu::compiled::{CompiledSweep, CompiledSweeps, SweepSpace, SweepsSpace};
 use crate::engine::cpu::threads::Worker;
 use crate::evaluate::Failure;
 use crate::term::schedule::Runner;
