@@ -4,140 +4,26 @@
 //! which adds element type and rank as types, checks shapes, and broadcasts; so an instance may rely on operands that fit (the
 //! shape rules are in [`crate::term::infer`]).
 
+mod custom;
+mod rooms;
+
 use crate::affine::AffineMap;
-use crate::concrete;
+use crate::array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
+pub use crate::operation::{Contraction, Extreme, Label, Order, Reduction};
 use crate::shape::{Axes, DType, Shape, Type, Value};
-use crate::staged::StagedArray;
-use crate::term::{Body, Build, Custom, Op, Scan, Sweeps, interpret_source, source};
-use smallvec::{SmallVec, smallvec};
+use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, source};
+use smallvec::smallvec;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// The operation of a reduction over axes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Reduction {
-    /// The sum; of booleans, whether any is true. Empty: 0.
-    Sum,
-    /// The largest element; NaN wins. Empty: −infinity, the smallest integer, or `false`.
-    Max,
-    /// The smallest element; NaN wins. Empty: +infinity, the largest integer, or `true`.
-    Min,
-}
-
-impl Reduction {
-    /// The operation that combines two elements of this type.
-    pub(crate) fn combining(self, dtype: DType) -> Binary {
-        match (self, dtype) {
-            (Reduction::Sum | Reduction::Max, DType::Bool) => Binary::Or,
-            (Reduction::Min, DType::Bool) => Binary::And,
-            (Reduction::Sum, _) => Binary::Add,
-            (Reduction::Max, _) => Binary::Max,
-            (Reduction::Min, _) => Binary::Min,
-        }
-    }
-
-    /// The printed name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Reduction::Sum => "sum",
-            Reduction::Max => "max",
-            Reduction::Min => "min",
-        }
-    }
-}
-
-/// Which extreme an argument reduction looks for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Extreme {
-    /// The position of the first largest element, or of the first NaN.
-    Max,
-    /// The position of the first smallest element, or of the first NaN.
-    Min,
-}
-
-/// How a sort orders elements; NaN comes last in either order.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Order {
-    /// Smallest first.
-    Ascending,
-    /// Largest first.
-    Descending,
-}
-
-/// A label of an axis in a [`Contraction`].
-pub type Label = u8;
-
-/// A sum of products: axes with the same label run together, labels that the result lacks are summed.
-///
-/// Within each list labels are distinct, and every label stands in at least two of the three lists.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Contraction {
-    /// The labels of the left operand's axes.
-    pub left: SmallVec<[Label; 4]>,
-    /// The labels of the right operand's axes.
-    pub right: SmallVec<[Label; 4]>,
-    /// The labels of the result's axes.
-    pub result: SmallVec<[Label; 4]>,
-}
-
-impl Contraction {
-    /// A contraction from its label lists.
-    ///
-    /// # Panics
-    ///
-    /// Where a label stands twice in a list, or in one list alone: see [`Self::is_valid`].
-    #[track_caller]
-    pub fn new(left: &[Label], right: &[Label], result: &[Label]) -> Contraction {
-        let contraction = Contraction { left: left.into(), right: right.into(), result: result.into() };
-        assert!(
-            contraction.is_valid(),
-            "each label of a contraction is in two lists at least, and once in each: {left:?}, {right:?} -> {result:?}"
-        );
-        contraction
-    }
-
-    /// Whether labels are distinct within each list and each stands in at least two lists.
-    pub fn is_valid(&self) -> bool {
-        let lists = [&self.left, &self.right, &self.result];
-        lists.iter().all(|list| {
-            list.iter().enumerate().all(|(at, label)| {
-                !list[..at].contains(label) && lists.iter().filter(|other| other.contains(label)).count() >= 2
-            })
-        })
-    }
-
-    /// The extent of a label, given the operands' shapes.
-    pub fn extent(&self, label: Label, left: &[usize], right: &[usize]) -> usize {
-        match self.left.iter().position(|&l| l == label) {
-            Some(axis) => left[axis],
-            None => right[self.right.iter().position(|&l| l == label).expect("a label of an operand")],
-        }
-    }
-
-    /// The shape of the result, given the operands' shapes.
-    pub fn shape(&self, left: &[usize], right: &[usize]) -> Shape {
-        self.result.iter().map(|&label| self.extent(label, left, right)).collect()
-    }
-
-    /// The contraction of the result's cotangent (left) with the right operand (right) that gives the left's cotangent.
-    pub fn left_adjoint(&self) -> Contraction {
-        Contraction { left: self.result.clone(), right: self.right.clone(), result: self.left.clone() }
-    }
-
-    /// The contraction of the left operand (left) with the result's cotangent (right) that gives the right's cotangent.
-    pub fn right_adjoint(&self) -> Contraction {
-        Contraction { left: self.left.clone(), right: self.result.clone(), result: self.right.clone() }
-    }
-}
 
 /// Takes the cotangents of the outputs, `None` where there is none, and returns those of the inputs, zeros included.
 /// Callable many times.
 pub type Pullback<A> = Box<dyn Fn(Vec<Option<<A as Algebra>::Array>>) -> Vec<<A as Algebra>::Array>>;
 
 /// The operands of one operation.
-pub type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
+pub type Operands<A> = Arrays<<A as Algebra>::Array>;
 
 /// A closed body, and the arrays that it captures.
 pub type Traced<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
@@ -217,10 +103,10 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
 
     /// A known array; it has no derivative.
-    fn constant(value: concrete::Array) -> Self::Array;
+    fn constant(value: array::Array) -> Self::Array;
     /// Zeros of a type, or `false`s.
     fn zeros(ty: &Type) -> Self::Array {
-        Self::constant(concrete::Array::zeros(ty))
+        Self::constant(array::Array::zeros(ty))
     }
     /// An operation on its operands, in the order that [`Op`] says. It has one result and no sub-program, and is no constant.
     ///
@@ -368,14 +254,14 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         None
     }
 
-    /// The node that an array stands for where a closure is traced, in eager algebras.
+    /// The number of the node that an array stands for where a closure is traced, in eager algebras.
     #[doc(hidden)]
-    fn node(_: &Self::Array) -> Option<StagedArray> {
+    fn node(_: &Self::Array) -> Option<u64> {
         None
     }
     /// The array with a node, in eager algebras; it has no derivative.
     #[doc(hidden)]
-    fn with_node(a: Self::Array, _: StagedArray) -> Self::Array {
+    fn with_node(a: Self::Array, _: u64) -> Self::Array {
         a
     }
     /// Notes that the value of an array with a node is read.
@@ -388,7 +274,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
     /// The array, if one value is stored for all of its elements, and it has neither a node nor a derivative.
     #[doc(hidden)]
-    fn literal(_: &Self::Array) -> Option<concrete::Array> {
+    fn literal(_: &Self::Array) -> Option<array::Array> {
         None
     }
     /// A key by which arrays are told apart for as long as they are there, cheaply found: `None` where there is none.
@@ -467,7 +353,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
 
     /// The elements, where they are known already: in eager algebras.
-    fn known(_a: &Self::Array) -> Option<concrete::Array> {
+    fn known(_a: &Self::Array) -> Option<array::Array> {
         None
     }
 

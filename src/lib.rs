@@ -78,6 +78,20 @@
 //! `kernel` lowers a program to loop nests, which the [`engine`]s run, and [`export`] writes as Rust, C and OpenCL C; it also
 //! writes programs as StableHLO, text, data and pictures. [`build`] is for build scripts.
 //!
+//! # Which room knows which
+//!
+//! Data go one way. A room imports from rooms that stand before it in this list, and from no other:
+//!
+//! ```text
+//! shape, error, affine, operation:                what arrays and operations are
+//! array, term, evaluate:                          plain arrays, programs, and programs run on plain arrays
+//! structural, simplify, kernel, vectorise, source: programs made of programs, down to text in other languages
+//! algebra, trace, dual, concrete, staged:         the type class and its instances
+//! tensor, functions:                              what functions are written in
+//! engine, derivative, sparse, slices:             what functions are given to
+//! export, build, prelude, guide:                  what leaves the library
+//! ```
+//!
 //! The method follows "Dual-Numbers Reverse AD for Functional Array Languages" (Smeding, Konarski, Peyton Jones, Fitzgibbon),
 //! whose sections are cited as (P 5.1).
 //!
@@ -104,12 +118,14 @@ extern crate self as deltaray;
 
 pub mod affine;
 pub mod algebra;
+pub(crate) mod array;
 pub mod build;
 pub mod concrete;
 pub mod derivative;
 pub mod dual;
 pub mod engine;
 pub mod error;
+pub(crate) mod evaluate;
 pub mod export;
 pub mod functions;
 pub mod guide;
@@ -125,6 +141,7 @@ pub mod staged;
 pub(crate) mod structural;
 pub mod tensor;
 pub mod term;
+pub(crate) mod trace;
 pub mod vectorise;
 
 pub use deltaray_derive::{Tree, differentiable};

@@ -13,19 +13,20 @@
 #[macro_use]
 mod columns;
 mod formula;
+mod parameters;
 mod special;
 
-use crate::algebra::Algebra;
 use crate::shape::DType;
 use special::Special;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
 
 pub use columns::{BinaryLoop, Row, UnaryLoop};
 pub(crate) use columns::{BinaryRow, UnaryRow};
-pub use formula::Term;
+pub use formula::{Pointwise, Term};
+pub use parameters::{Contraction, Extreme, Label, Order, Reduction};
 
 /// How the result of an elementwise operation moves with one operand.
-pub enum Partial<A: Algebra> {
+pub enum Partial<A: Pointwise> {
     /// Not at all.
     Zero,
     /// With the operand itself.
@@ -77,38 +78,38 @@ impl Domain {
     }
 }
 
-fn factor<A: Algebra>(term: Term<A>) -> Partial<A> {
+fn factor<A: Pointwise>(term: Term<A>) -> Partial<A> {
     Partial::Factor(term.0)
 }
 
-fn mask<A: Algebra>(term: Term<A>) -> Partial<A> {
+fn mask<A: Pointwise>(term: Term<A>) -> Partial<A> {
     Partial::Mask(term.0)
 }
 
 /// 1 − x², all digits of it near ±1 too.
-fn one_minus_square<A: Algebra>(x: &Term<A>) -> Term<A> {
+fn one_minus_square<A: Pointwise>(x: &Term<A>) -> Term<A> {
     (-x + 1.0) * (x + 1.0)
 }
 
 /// √(x² + 1). It is at most |x| + 1, which it is where the square is beyond the largest number.
-fn root_of_square_and_one<A: Algebra>(x: &Term<A>) -> Term<A> {
+fn root_of_square_and_one<A: Pointwise>(x: &Term<A>) -> Term<A> {
     let root = (x * x + 1.0).unary(Unary::Sqrt);
     root.binary(Binary::Min, &(x.unary(Unary::Abs) + 1.0))
 }
 
 /// part / whole, but 0 where the whole is.
-fn quotient_or_zero<A: Algebra>(part: &Term<A>, whole: &Term<A>) -> Term<A> {
+fn quotient_or_zero<A: Pointwise>(part: &Term<A>, whole: &Term<A>) -> Term<A> {
     whole.compare(Comparison::Equal, 0.0).select(&whole.filled(0.0), &(part / whole))
 }
 
 /// A slope, but 0 where both operands are.
-fn unless_both_zero<A: Algebra>(a: &Term<A>, b: &Term<A>, slope: &Term<A>) -> Term<A> {
+fn unless_both_zero<A: Pointwise>(a: &Term<A>, b: &Term<A>, slope: &Term<A>) -> Term<A> {
     let both = a.compare(Comparison::Equal, 0.0).binary(Binary::And, &b.compare(Comparison::Equal, 0.0));
     both.select(&slope.filled(0.0), slope)
 }
 
 /// exp(a) / (exp(a) + exp(b)), and ½ where they are equal, if infinite.
-fn share_of_exponentials<A: Algebra>(a: &Term<A>, b: &Term<A>) -> Term<A> {
+fn share_of_exponentials<A: Pointwise>(a: &Term<A>, b: &Term<A>) -> Term<A> {
     a.compare_with(Comparison::Equal, b).select(&a.filled(0.5), &(a - b).unary(Unary::Sigmoid))
 }
 

@@ -43,6 +43,8 @@ mod derivatives;
 mod errors;
 #[path = "surface/operators.rs"]
 mod operators;
+#[path = "surface/rooms.rs"]
+mod rooms;
 #[path = "surface/structure.rs"]
 mod structure;
 #[path = "surface/traced.rs"]

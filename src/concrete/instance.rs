@@ -2,15 +2,13 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, ForwardArray, NestedArray, Operands, Pullback};
-use crate::concrete::memory::{OutOfMemory, available};
-use crate::concrete::run::{self, Failure};
-use crate::concrete::sweeps::run_sweeps;
-use crate::concrete::{Array, Read, Traced, elementwise, for_pair, gather, view};
+use crate::array::{Array, OutOfMemory, Read, Traced, available, elementwise, for_pair, gather, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
+use crate::evaluate::{self, Failure, run_sweeps};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value, copied_shape, same_shape};
-use crate::staged::{StagedArray, tracer};
 use crate::term::{Body, Branch, Op, Scan, Sweeps, infer, print};
+use crate::trace;
 use smallvec::{SmallVec, smallvec};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -89,10 +87,10 @@ impl Algebra for Concrete {
     #[track_caller]
     fn bind(op: &Op, operands: Operands<Concrete>) -> Array {
         if operands.iter().any(Array::is_traced) {
-            return tracer::traced::<Concrete>(op, operands);
+            return trace::traced::<Concrete>(op, operands);
         }
         let call = Call::new(|| op.clone(), &[&operands]);
-        call.one(run::apply(op, operands))
+        call.one(evaluate::apply(op, operands))
     }
 
     // Elementwise operations on numbers do without the list of operands, which takes as long as they do.
@@ -169,7 +167,7 @@ impl Algebra for Concrete {
         let read = |arrays: Vec<Array>| arrays.into_iter().map(Read::read).collect::<Vec<_>>();
         let (carries, inputs, captures) = (read(carries), read(inputs), read(captures));
         let call = Call::new(|| Op::Scan(scan.clone()), &[&carries, &inputs, &captures]);
-        call.several(run::run_scan(scan, carries, &inputs, &captures))
+        call.several(evaluate::run_scan(scan, carries, &inputs, &captures))
     }
 
     #[track_caller]
@@ -177,8 +175,8 @@ impl Algebra for Concrete {
         let condition = condition.read();
         let branch = || Op::Branch(Arc::new(Branch { then: then.clone(), otherwise: otherwise.clone() }));
         let call = Call::new(branch, &[std::slice::from_ref(&condition), &captures]);
-        let chosen = if run::is_true(&condition) { then } else { otherwise };
-        call.several(run::run(chosen, captures))
+        let chosen = if evaluate::is_true(&condition) { then } else { otherwise };
+        call.several(evaluate::run(chosen, captures))
     }
 
     #[track_caller]
@@ -221,11 +219,11 @@ impl Algebra for Concrete {
     }
 
     #[inline]
-    fn node(a: &Array) -> Option<StagedArray> {
-        if let Array::Traced(traced) = a { Some(traced.node.clone()) } else { None }
+    fn node(a: &Array) -> Option<u64> {
+        if let Array::Traced(traced) = a { Some(traced.node) } else { None }
     }
-    fn with_node(a: Array, node: StagedArray) -> Array {
-        Array::Traced(Box::new(Traced { value: Self::without_node(a), node, is_read: tracer::is_read() }))
+    fn with_node(a: Array, node: u64) -> Array {
+        Array::Traced(Box::new(Traced { value: Self::without_node(a), node, is_read: trace::is_read() }))
     }
     fn note_read(a: &Array) {
         if let Array::Traced(traced) = a {

@@ -4,7 +4,7 @@
 
 use super::eager::{Over, Parameter, forward, vjp_as};
 use crate::algebra::Algebra;
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::error::Error;
 use crate::shape::{DType, Type};
 use crate::tensor::{Args, AxisList, Family, Sliced, Stacked, Tree, move_axis, scan_as};

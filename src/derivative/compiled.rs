@@ -1,7 +1,8 @@
 //! Staged functions compiled for an engine.
 
 use super::staged::{argument_error, arguments_differ, checked_arguments};
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::engine::Engine;
 use crate::engine::cpu::{Cpu, Program};
 use crate::error::{Error, Result};

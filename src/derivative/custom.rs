@@ -2,7 +2,8 @@
 
 use super::ArrayFn;
 use crate::algebra::{Algebra, CustomFunction, Rule};
-use crate::concrete::{self, Concrete};
+use crate::array;
+use crate::concrete::Concrete;
 use crate::tensor::{Family, Tree, check_same_trees, refuse};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -244,7 +245,7 @@ impl<F: ArrayFn + Clone, R: Clone> Clone for Typed<F, R> {
 
 /// The structure of a tree, with zeros.
 fn structure<A: Algebra, T: Tree<A>>(tree: &T) -> At<T::Family, Concrete> {
-    T::Family::rebuild::<A, Concrete>(tree, &mut tree.types().iter().map(concrete::Array::zeros))
+    T::Family::rebuild::<A, Concrete>(tree, &mut tree.types().iter().map(array::Array::zeros))
 }
 
 #[track_caller]

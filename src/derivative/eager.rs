@@ -3,7 +3,7 @@
 //! All are thin: flatten the trees, call [`Algebra::vjp`] or [`Algebra::jvp`] on arrays, and put the trees together.
 
 use crate::algebra::{Algebra, Pullback, floats, or_zeros};
-use crate::concrete;
+use crate::array;
 use crate::shape::Type;
 use crate::tensor::{Args, Family, Float, Scalar, Tree, check_same_outlines, check_same_structure, outline_of, refuse};
 use std::cell::RefCell;
@@ -36,12 +36,12 @@ where
 {
     let passive: Vec<_> = at.split_off(args.active()).into_iter().map(B::lift).collect();
     let result: RefCell<Option<(O, U)>> = RefCell::new(None);
-    let _place = concrete::ReportedAt::place(Location::caller());
+    let _place = array::ReportedAt::place(Location::caller());
     let (mut values, pullback) = B::vjp(
         &|active| {
             let parameter = args.rebuild::<B::Nested>(&mut active.into_iter().chain(passive.iter().cloned()));
             let (output, auxiliary) = {
-                let _own = concrete::ReportedAt::own_lines();
+                let _own = array::ReportedAt::own_lines();
                 f(&parameter)
             };
             let mut leaves = output.leaves();
@@ -78,7 +78,7 @@ fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
             Err(problem) => refuse::<A>(name, format!("value and cotangent differ: {problem}"), &expected, place),
         };
         let cotangents = active_cotangents::<A>(leaves, &expected, auxiliaries);
-        let _place = concrete::ReportedAt::place(place);
+        let _place = array::ReportedAt::place(place);
         rebuild_gradient::<A, A, In>(&like, pullback(cotangents))
     })
 }
@@ -203,10 +203,10 @@ where
     U: Tree<B::Nested>,
 {
     let (value, auxiliary, pullback) = reverse::<A, B, X, Scalar<B::Nested, E>, U>(f, args, at);
-    let one = B::constant(concrete::Array::full(&[], E::ONE.into_value()));
+    let one = B::constant(array::Array::full(&[], E::ONE.into_value()));
     let mut cotangents = vec![Some(one)];
     cotangents.resize(1 + auxiliary.types().len(), None);
-    let _place = concrete::ReportedAt::place(Location::caller());
+    let _place = array::ReportedAt::place(Location::caller());
     let gradient = rebuild_gradient::<A, B, X::First>(args.first(), pullback(cotangents));
     ((value, auxiliary), gradient)
 }
@@ -303,12 +303,12 @@ where
     }
     let directions = floats::<A>(directions);
     let result: RefCell<Option<(O, U)>> = RefCell::new(None);
-    let _place = concrete::ReportedAt::place(place);
+    let _place = array::ReportedAt::place(place);
     let (mut values, mut tangents) = A::jvp(
         &|active| {
             let parameter = args.rebuild::<A::Forward>(&mut active.into_iter().chain(passive.iter().cloned()));
             let (output, auxiliary) = {
-                let _own = concrete::ReportedAt::own_lines();
+                let _own = array::ReportedAt::own_lines();
                 f(&parameter)
             };
             let mut leaves = output.leaves();

@@ -267,7 +267,7 @@ impl<X: Args<Concrete>> Args<Concrete> for Like<'_, X> {
     fn first(&self) -> &X::First {
         self.0.first()
     }
-    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a crate::concrete::Array)) {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a crate::array::Array)) {
         self.0.visit(visitor);
     }
     fn outline(&self, outline: &mut Outline) {

@@ -8,7 +8,8 @@
 use super::eager::{Over, Parameter};
 use super::{Function, program};
 use crate::algebra::{Algebra, Pullback, floats};
-use crate::concrete::{self, Concrete};
+use crate::array;
+use crate::concrete::Concrete;
 use crate::dual::generic;
 use crate::engine::cpu::CompiledAtFirstCall;
 use crate::error::{Error, Result};
@@ -83,7 +84,7 @@ where
                 refuse::<A>("linearize", problem, &types, place)
             }
         };
-        let _place = concrete::ReportedAt::place(place);
+        let _place = array::ReportedAt::place(place);
         <Over<A, Twice<A>, O> as Tree<A>>::Family::rebuild::<A, A>(
             &value,
             &mut transposed(floats::<A>(leaves)).into_iter(),
@@ -100,7 +101,7 @@ where
 pub struct Linearized<Out: Family, First: Family> {
     program: Body,
     kernels: CompiledAtFirstCall,
-    residuals: Vec<concrete::Array>,
+    residuals: Vec<array::Array>,
     output: Out::At<Concrete>,
     first: First::At<Concrete>,
 }
@@ -151,8 +152,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         let mut values = CompiledAtFirstCall::default().program(&computing)?.run(&arguments)?;
         let output = self.output();
         let residuals = values.split_off(output.types().len());
-        let copied =
-            |values: &[concrete::Array]| Out::rebuild::<Concrete, Concrete>(output, &mut values.iter().cloned());
+        let copied = |values: &[array::Array]| Out::rebuild::<Concrete, Concrete>(output, &mut values.iter().cloned());
         let first = First::rebuild::<Concrete, Concrete>(self.first(), &mut self.first().leaves().into_iter());
         let kernels = CompiledAtFirstCall::default();
         Ok((copied(&values), Linearized { program, kernels, residuals, output: copied(&values), first }))

@@ -1,7 +1,8 @@
 //! Staged functions compiled for a device.
 
 use super::staged::{check_structure, checked_arguments};
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::engine::Engine;
 use crate::engine::opencl::{DeviceArray, OpenCl, Program};
 use crate::error::{Error, Result};
@@ -253,8 +254,8 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         Ok(self.results(self.run_checked(&arguments.arrays(), |outline| arguments.outline(outline))?))
     }
 
-    /// Runs a program that takes the state and `rest`, and results in the next state: `state` becomes that. Derivatives and
-    /// training steps are such programs: `parameters = step(parameters, batch)`.
+    /// Runs a program that takes the state and `rest` and results in the next state, and replaces `state` by it. Derivatives
+    /// and training steps are such programs: `parameters = step(parameters, batch)`.
     ///
     /// Nothing leaves the device. The memory of the old state, if nobody else holds it, is where later results are: after the
     /// second step none is asked of the device any more.

@@ -4,7 +4,7 @@
 //! printed to the standard error.
 
 use crate::algebra::Algebra;
-use crate::concrete;
+use crate::array;
 use crate::dual::{self, Delta, Dual, DualArray, Tangent, TangentArray, generic};
 use crate::error::{Error, Result};
 use crate::shape::{Type, Value};
@@ -164,7 +164,7 @@ pub fn value_and_gradient(body: &Body, active: usize) -> Result<Body> {
     }
     transposed(body, &parameter_types(body), active, |_, values| {
         let loss = values[0].ty();
-        let one = concrete::Array::full(&loss.shape, Value::from_f64(loss.dtype, 1.0));
+        let one = array::Array::full(&loss.shape, Value::from_f64(loss.dtype, 1.0));
         let mut cotangents = vec![None; values.len()];
         cotangents[0] = Some(Staged::constant(one));
         cotangents

@@ -2,10 +2,13 @@
 
 use super::program;
 use super::signature::Signature;
-use crate::concrete::{self, Concrete, Failure};
+use crate::array;
+use crate::concrete::Concrete;
 use crate::engine::Engine;
 use crate::engine::cpu::CompiledAtFirstCall;
 use crate::error::{Error, Result};
+use crate::evaluate;
+use crate::evaluate::Failure;
 use crate::shape::Type;
 use crate::staged::{self, Staged};
 use crate::tensor::{Args, Family, Outline, Tree, attribute, outline_of};
@@ -58,8 +61,8 @@ impl<In: Family, Out: Family, First: Family> Clone for Function<In, Out, First> 
     }
 }
 
-fn zeros(types: &[Type]) -> Vec<concrete::Array> {
-    types.iter().map(concrete::Array::zeros).collect()
+fn zeros(types: &[Type]) -> Vec<array::Array> {
+    types.iter().map(array::Array::zeros).collect()
 }
 
 /// Stages a function for arguments of the types of `like`, whose values don't matter.
@@ -154,7 +157,7 @@ pub(crate) fn checked_arguments<X: Args<Concrete>>(
     arguments: X,
     outline: &Outline,
     program: &Body,
-) -> Result<Vec<concrete::Array>> {
+) -> Result<Vec<array::Array>> {
     check_structure(outline, |found| arguments.outline(found))?;
     let arguments = arguments.leaves();
     if arguments.len() != program.parameters {
@@ -200,14 +203,14 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     pub fn interpret<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
         let arguments = self.checked(arguments)?;
         let place = Location::caller();
-        let results = concrete::run(self.program(), arguments)
+        let results = evaluate::run(self.program(), arguments)
             .map_err(|Failure { operation, problem }| problem.error(&operation, place))?;
         Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
     }
 
     /// The arrays of arguments, of the types that the function was staged for.
     #[track_caller]
-    pub(super) fn checked<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Vec<concrete::Array>> {
+    pub(super) fn checked<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Vec<array::Array>> {
         checked_arguments(arguments, &self.outline, &self.differentiable)
     }
 

@@ -4,9 +4,10 @@
 //! mode. Where only the other rule is known it is transposed: it is linear in the argument after the inputs and outputs, and is
 //! run on dual arrays with that argument as the variable.
 
-use super::rolled::Rolled;
+use super::cotangent::Cotangent;
+use super::delta::Rolled;
 use super::rules::generic;
-use super::transpose::{Cotangent, transpose};
+use super::transpose::transpose;
 use super::{Delta, Dual, DualArray, Tangent, TangentArray};
 use crate::algebra::{Algebra, CustomFunction, Rule, or_zeros};
 use crate::shape::Type;
@@ -18,9 +19,12 @@ pub(crate) struct CustomMap<A: Algebra> {
     outputs: Vec<A::Array>,
 }
 
-impl<A: Algebra> CustomMap<A> {
-    /// From the cotangents of the outputs, those at the end perhaps left out, to those of the inputs.
-    pub(crate) fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
+impl<A: Algebra> Rolled<A> for CustomMap<A> {
+    fn name(&self) -> &'static str {
+        "Custom"
+    }
+
+    fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
         cotangents.resize_with(self.outputs.len(), || None);
         self.rules.pull(&self.inputs, &self.outputs, cotangents)
     }
@@ -155,7 +159,7 @@ fn constants<A: Algebra>(arrays: Vec<A::Array>) -> Vec<DualArray<A>> {
 /// The outputs of a function whose inputs have these deltas.
 fn moved<A: Algebra>(map: CustomMap<A>, deltas: Vec<Option<Delta<A>>>) -> Vec<DualArray<A>> {
     let outputs = map.outputs.clone();
-    let delta = Delta::rolled(Rolled::Custom(map), deltas);
+    let delta = Delta::rolled(map, deltas);
     let pick = |(position, primal): (usize, A::Array)| {
         let moves = A::dtype(&primal).is_float();
         DualArray { primal, delta: moves.then(|| delta.output(position)) }

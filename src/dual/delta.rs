@@ -1,9 +1,10 @@
 //! The language of linear maps that dual arrays record (P 6.1, figure 12).
 
-use super::rolled::Rolled;
+use super::cotangent::Cotangent;
 use super::rules::{Derivative, Scaling};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction};
+use crate::algebra::Algebra;
+use crate::operation::Contraction;
 use crate::shape::{Axes, DType, Shape, Type};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -73,9 +74,23 @@ pub(crate) enum Map<A: Algebra> {
     /// A contraction with a fixed left operand, as the contraction of its transpose.
     ContractRight(Box<(Contraction, A::Array)>),
     /// A loop or conditional, of several outputs.
-    Rolled(Box<Rolled<A>>),
+    Rolled(Box<dyn Rolled<A>>),
     /// One output of the operand, which is a loop or conditional.
     Output(usize),
+}
+
+/// A linear map of several outputs: a loop, a conditional, a function with rules of its own, or one that is run again.
+pub(crate) trait Rolled<A: Algebra> {
+    /// What it is called where Deltas are printed.
+    fn name(&self) -> &'static str;
+
+    /// From the cotangents of the outputs, those at the end perhaps left out, to those of the operands.
+    fn transpose(&self, cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>>;
+
+    /// Of what is run again, and has no operands of its own, what its outputs are then.
+    fn again(&self) -> Option<Vec<Option<Delta<A>>>> {
+        None
+    }
 }
 
 impl<A: Algebra> Clone for Delta<A> {
@@ -126,7 +141,7 @@ impl<A: Algebra> Delta<A> {
     }
 
     /// A loop or conditional on operands; [`Delta::output`] picks from it.
-    pub(crate) fn rolled(rolled: Rolled<A>, operands: Vec<Option<Delta<A>>>) -> Delta<A> {
+    pub(crate) fn rolled(rolled: impl Rolled<A> + 'static, operands: Vec<Option<Delta<A>>>) -> Delta<A> {
         Delta::new(Map::Rolled(Box::new(rolled)), operands.into()).shared()
     }
 

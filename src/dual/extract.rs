@@ -1,6 +1,6 @@
 //! Cutting a recorded step and its transpose into closed bodies.
 
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Binary, Unary};
 use crate::shape::{Type, Value};
 use crate::simplify::simplify;

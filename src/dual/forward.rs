@@ -1,7 +1,8 @@
 //! Loops and conditionals in forward mode: the bodies compute tangents beside their values.
 
+use super::active::Active;
 use super::extract::extract;
-use super::loops::{Active, scan_flat};
+use super::loops::scan_flat;
 use super::memo::Memo;
 use super::reach::spread;
 use super::record::{Recorded, record};

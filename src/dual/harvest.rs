@@ -9,8 +9,7 @@
 
 use super::extract::{Level, zeros};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label, Reduction};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Contraction, Label, Reduction, Unary};
 use crate::shape::{Axes, Shape, Type};
 use crate::simplify::simplify;
 use crate::term::{Body, Graph, NodeId, Op};

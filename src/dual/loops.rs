@@ -9,13 +9,15 @@
 //! captures, reads the outputs' cotangents step by step, and returns the inputs' cotangents step by step. Which carries move
 //! with the inputs, and which have a cotangent, are fixed points over the steps. Bodies are derived once and remembered.
 
+use super::active::Active;
+use super::cotangent::Cotangent;
+use super::delta::Rolled;
 use super::extract::{Held, Level, Needs, extract, extract_renamed, levels, needs_beside, zeros};
 use super::harvest::{Harvest, harvest};
 use super::memo::{Key, Memo};
 use super::reach::{reached, spread};
 use super::record::{Recorded, record, recorded, restorations, restored};
-use super::rolled::Rolled;
-use super::transpose::{Cotangent, transpose};
+use super::transpose::transpose;
 use super::undo::{Restored, Undoing};
 use super::{Delta, Dual, DualArray};
 use crate::algebra::Algebra;
@@ -27,19 +29,6 @@ use crate::term::{Body, Graph, NodeId, Op, Scan};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// A body and which of its parameters move with the inputs.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Active {
-    pub(crate) body: Arc<Body>,
-    pub(crate) parameters: Vec<bool>,
-}
-
-impl Key for Active {
-    fn bodies(&self) -> impl Iterator<Item = &Body> {
-        std::iter::once(&*self.body)
-    }
-}
 
 /// A body, run and transposed at variables.
 pub(crate) struct Recording {
@@ -430,7 +419,7 @@ pub(crate) fn scan_dual<A: Algebra>(
     let (length, reverse) = (scan.length, scan.reverse);
     let moving = forward.moving.clone();
     let rolled = RolledLoop { forward, length, reverse, residuals, begun, changed, overwritten, invariants };
-    let delta = Delta::rolled(Rolled::Loop(rolled), deltas);
+    let delta = Delta::rolled(rolled, deltas);
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
         delta: moves.then(|| delta.output(position)),
@@ -446,9 +435,12 @@ pub(crate) fn scan_flat<A: Algebra>(scan: &Arc<Scan>, operands: Vec<A::Array>) -
     A::scan(scan, carries, inputs, operands.collect())
 }
 
-impl<A: Algebra> RolledLoop<A> {
-    /// From the cotangents of the outputs to those of the operands.
-    pub(crate) fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
+impl<A: Algebra> Rolled<A> for RolledLoop<A> {
+    fn name(&self) -> &'static str {
+        "Loop"
+    }
+
+    fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
         let step = &self.forward.step;
         cotangents.resize_with(step.active.body.results.len(), || None);
         let present: Vec<bool> = cotangents.iter().map(Option::is_some).collect();

@@ -1,29 +1,28 @@
 //! Printing Delta terms of staged programs: the state of the symbolic pass before it transposes.
 
 use super::delta::{Delta, Map, ShareId};
-use super::rolled::Rolled;
 use super::rules::Scaling;
+use crate::algebra::Algebra;
 use crate::shape::Shape;
-use crate::staged::{Staged, StagedArray};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 /// A Delta term as text, and the arrays of the primal program that it refers to.
-pub struct PrintedDelta {
+pub struct PrintedDelta<A: Algebra> {
     /// A line for each shared Delta, operands first, numbered in order of appearance; the last one is the result's.
     pub text: String,
     /// The arrays that the text calls `a0`, `a1`, ..: factors, masks, indices and fixed operands.
-    pub arrays: Vec<StagedArray>,
+    pub arrays: Vec<A::Array>,
 }
 
 /// Prints the Delta of a result as a function of the tangents of named inputs.
-pub fn print_delta(delta: &Delta<Staged>, inputs: &[(Delta<Staged>, &str)]) -> PrintedDelta {
+pub fn print_delta<A: Algebra>(delta: &Delta<A>, inputs: &[(Delta<A>, &str)]) -> PrintedDelta<A> {
     let mut printer = Printer { names: HashMap::new(), places: HashMap::new(), arrays: Vec::new() };
     for (input, name) in inputs {
         printer.names.extend(input.share_id().map(|id| (id, format!("(Input {name})"))));
     }
     // All shared Deltas, by identity: operands have smaller ones than users.
-    let mut shared: BTreeMap<ShareId, Delta<Staged>> = BTreeMap::new();
+    let mut shared: BTreeMap<ShareId, Delta<A>> = BTreeMap::new();
     let mut work = vec![delta.clone()];
     while let Some(delta) = work.pop() {
         let is_new = delta.share_id().is_none_or(|id| shared.insert(id, delta.clone()).is_none());
@@ -44,24 +43,24 @@ pub fn print_delta(delta: &Delta<Staged>, inputs: &[(Delta<Staged>, &str)]) -> P
     PrintedDelta { text, arrays: printer.arrays }
 }
 
-struct Printer {
+struct Printer<A: Algebra> {
     names: HashMap<ShareId, String>,
-    /// Places among `arrays`, by the nodes' identities.
-    places: HashMap<u64, usize>,
-    arrays: Vec<StagedArray>,
+    /// Places among `arrays`, by what tells these apart.
+    places: HashMap<(usize, u64), usize>,
+    arrays: Vec<A::Array>,
 }
 
-impl Printer {
-    fn array(&mut self, array: &StagedArray) -> String {
+impl<A: Algebra> Printer<A> {
+    fn array(&mut self, array: &A::Array) -> String {
         let next = self.arrays.len();
-        let place = *self.places.entry(array.identity()).or_insert(next);
+        let place = A::identity(array).map_or(next, |identity| *self.places.entry(identity).or_insert(next));
         if place == next {
             self.arrays.push(array.clone());
         }
         format!("a{place}")
     }
 
-    fn operand(&mut self, delta: &Option<Delta<Staged>>) -> String {
+    fn operand(&mut self, delta: &Option<Delta<A>>) -> String {
         match delta {
             None => "Zero".into(),
             Some(delta) => match delta.share_id().and_then(|id| self.names.get(&id)) {
@@ -72,7 +71,7 @@ impl Printer {
     }
 
     /// One linear map on its operands; recursive only within the few unshared nodes of one operation.
-    fn node(&mut self, delta: &Delta<Staged>) -> String {
+    fn node(&mut self, delta: &Delta<A>) -> String {
         let node = delta.node();
         if let Map::Products(factors) = &node.map {
             let mut scaled = factors.iter().zip(&node.operands).map(|(factor, operand)| {
@@ -100,19 +99,13 @@ impl Printer {
             Map::ScatterSet(written) => format!("ScatterSet {}", self.indices(&written.0)),
             Map::ContractLeft(fixed) => format!("ContractWithRight {}", self.array(&fixed.1)),
             Map::ContractRight(fixed) => format!("ContractWithLeft {}", self.array(&fixed.1)),
-            Map::Rolled(rolled) => match **rolled {
-                Rolled::Loop(..) => "Loop".into(),
-                Rolled::Branch(..) => "Branch".into(),
-                Rolled::Custom(..) => "Custom".into(),
-                Rolled::Sweeps(..) => "Sweeps".into(),
-                Rolled::Recomputed(..) => "Recomputed".into(),
-            },
+            Map::Rolled(rolled) => rolled.name().into(),
             Map::Output(position) => format!("Output {position}"),
         };
         node.operands.iter().fold(head, |text, operand| text + " " + &self.operand(operand))
     }
 
-    fn indices(&mut self, indices: &[StagedArray]) -> String {
+    fn indices(&mut self, indices: &[A::Array]) -> String {
         let names: Vec<String> = indices.iter().map(|index| self.array(index)).collect();
         format!("[{}]", names.join(", "))
     }

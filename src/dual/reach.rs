@@ -1,7 +1,7 @@
 //! The values that move in the body of a loop, and the carries that get a cotangent: fixed points over the steps, found without
 //! going through the body once for each carry that turns out to.
 
-use super::loops::Active;
+use super::active::Active;
 use super::record::{Recorded, record};
 use super::{Delta, Dual, DualArray, ShareId, Tangent, TangentArray};
 use crate::algebra::{Algebra, Operands};

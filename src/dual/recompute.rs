@@ -1,6 +1,7 @@
 //! Functions that keep nothing: the reverse derivative runs them again.
 
-use super::rolled::Rolled;
+use super::cotangent::Cotangent;
+use super::delta::Rolled;
 use super::{Delta, Dual, DualArray};
 use crate::algebra::{Algebra, Function};
 
@@ -10,11 +11,19 @@ pub(crate) struct Recomputed<A: Algebra> {
     at: Vec<DualArray<A>>,
 }
 
-impl<A: Algebra> Recomputed<A> {
+impl<A: Algebra> Rolled<A> for Recomputed<A> {
+    fn name(&self) -> &'static str {
+        "Recomputed"
+    }
+
+    fn transpose(&self, _: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
+        unreachable!("what is run again has no operands of its own")
+    }
+
     /// The function's results once more, with Deltas that lead back to those of the point, and of the function's captures: all
     /// of them older than this one, and all in between newer.
-    pub(crate) fn again(&self) -> Vec<DualArray<A>> {
-        (self.f)(self.at.clone())
+    fn again(&self) -> Option<Vec<Option<Delta<A>>>> {
+        Some((self.f)(self.at.clone()).into_iter().map(|result| result.delta).collect())
     }
 }
 
@@ -30,7 +39,7 @@ pub(crate) fn recompute_dual<A: Algebra>(f: &Function<Dual<A>>, at: Vec<DualArra
     let moving: Vec<bool> =
         results.iter().map(|result| moves(result) || all && A::dtype(&result.primal).is_float()).collect();
     let primals: Vec<A::Array> = results.into_iter().map(|result| result.primal).collect();
-    let delta = Delta::rolled(Rolled::Recomputed(Recomputed { f: f.clone(), at }), Vec::new());
+    let delta = Delta::rolled(Recomputed { f: f.clone(), at }, Vec::new());
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
         delta: moves.then(|| delta.output(position)),

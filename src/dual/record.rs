@@ -2,7 +2,7 @@
 //! derivative rules add. The derivative of a loop's body is made here.
 
 use crate::algebra::{Algebra, CustomFunction, Operands, Pullback};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::{DType, Shape, Type};
 use crate::term::distinct::are_distinct;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan, Sweeps};

@@ -5,9 +5,9 @@
 //! forward mode they compute it. [`Derivative`] lists the linear functions that the rules are made of.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Reduction};
-use crate::concrete::{self, Array, Data};
-use crate::operation::{Binary, Comparison, Partial, Unary};
+use crate::algebra::Algebra;
+use crate::array::{self, Array, Data};
+use crate::operation::{Binary, Comparison, Contraction, Extreme, Partial, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, are_few, size};
 use crate::term::Op;
 
@@ -302,7 +302,7 @@ fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &
     let known = || indices.iter().map(A::known).collect::<Option<Vec<Array>>>();
     let few = size(extents) / FEW > count;
     let mask = if let Some(known) = few.then(known).flatten() {
-        let latest = concrete::latest(&known, extents, count)?;
+        let latest = array::latest(&known, extents, count)?;
         A::constant(Array::Bool(Data::from_vec(&positions, latest)))
     } else if are_few(count, size(extents)) {
         A::reshape(latest_of_few::<A>(indices, count), &positions)

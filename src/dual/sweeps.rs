@@ -9,13 +9,15 @@
 //!
 //! In forward mode every sweep computes tangents beside its values.
 
+use super::active::Active;
+use super::cotangent::Cotangent;
+use super::delta::Rolled;
 use super::extract::{Held, Level, extract_renamed, levels, needs_beside, zeros};
 use super::forward;
-use super::loops::{Active, Recording};
+use super::loops::Recording;
 use super::memo::{Key, Memo};
 use super::reach::spread;
 use super::record::Recorded;
-use super::transpose::Cotangent;
 use super::undo::{Restored, Undoing, is_written};
 use super::{Delta, Dual, DualArray, TangentArray};
 use crate::algebra::Algebra;
@@ -294,7 +296,7 @@ pub(crate) fn sweeps_dual<A: Algebra>(sweeps: &Arc<Sweeps>, operands: Vec<DualAr
     let outputs = A::sweeps(sweeps, primals.clone());
     let changed = changed(sweeps).map(|output| (output, outputs[output].clone())).collect();
     let rolled = RolledSweeps { sweeps: sweeps.clone(), operands: primals, active, moving: moving.clone(), changed };
-    let delta = Delta::rolled(super::rolled::Rolled::Sweeps(rolled), deltas);
+    let delta = Delta::rolled(rolled, deltas);
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
         delta: moves.then(|| delta.output(position)),
@@ -310,9 +312,12 @@ fn changed(sweeps: &Sweeps) -> impl Iterator<Item = usize> {
     })
 }
 
-impl<A: Algebra> RolledSweeps<A> {
-    /// From the cotangents of the outputs to those of the operands.
-    pub(crate) fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
+impl<A: Algebra> Rolled<A> for RolledSweeps<A> {
+    fn name(&self) -> &'static str {
+        "Sweeps"
+    }
+
+    fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
         let sweeps = &self.sweeps;
         cotangents.resize_with(sweeps.sweeps.iter().map(|sweep| sweep.carries + sweep.outputs()).sum(), || None);
         let present: Vec<bool> = cotangents.iter().map(Option::is_some).collect();

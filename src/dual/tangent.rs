@@ -1,19 +1,11 @@
-//! The instance of forward mode: arrays with tangents, and no tape.
+//! Arrays with tangents, and no tape.
 
-use super::rules::{self, Derivative, Pair, Scaling};
-use super::{Dual, delegate};
-use super::{custom, forward, sweeps};
+use super::rules::{Derivative, Pair, Scaling};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, CustomFunction, Operands, Pullback, Reduction};
-use crate::concrete::Array;
-use crate::error::Error;
-use crate::operation::{Binary, Unary};
-use crate::shape::{DType, Shape, Type};
-use crate::staged::{StagedArray, tracer};
-use crate::term::{Body, Op, Scan, Sweeps};
-use smallvec::smallvec;
+use crate::algebra::Algebra;
+use crate::operation::{Binary, Contraction, Reduction};
+use crate::shape::{DType, Type};
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 /// Forward mode over any algebra: an array paired with its tangent.
 ///
@@ -150,59 +142,4 @@ impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
     fn shared(self) -> Self {
         self
     }
-}
-
-impl<A: Algebra, const MARKED: bool> Algebra for Tangent<A, MARKED> {
-    type Array = TangentArray<A>;
-    type Nested = Dual<Self>;
-    type Forward = Tangent<Self>;
-
-    delegate!(TangentArray, tangent: Direction<A, MARKED>);
-
-    fn identity(a: &TangentArray<A>) -> Option<(usize, u64)> {
-        if a.tangent.is_none() { A::identity(&a.primal) } else { None }
-    }
-
-    fn scan(
-        scan: &Arc<Scan>,
-        carries: Vec<TangentArray<A>>,
-        inputs: Vec<TangentArray<A>>,
-        captures: Vec<TangentArray<A>>,
-    ) -> Vec<TangentArray<A>> {
-        forward::scan_tangent::<A, MARKED>(scan, carries, inputs, captures)
-    }
-
-    fn branch(
-        condition: TangentArray<A>,
-        then: &Arc<Body>,
-        otherwise: &Arc<Body>,
-        captures: Vec<TangentArray<A>>,
-    ) -> Vec<TangentArray<A>> {
-        forward::branch_tangent::<A, MARKED>(condition.primal, then, otherwise, captures)
-    }
-
-    fn custom<F: CustomFunction>(function: &F, inputs: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
-        custom::custom_tangent::<A, F, MARKED>(function, inputs)
-    }
-
-    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
-        sweeps::sweeps_tangent::<A, MARKED>(sweeps, operands)
-    }
-}
-
-/// The values of `f` at a point, and their tangents along the inputs' tangents; `None` is zero, and tangents of integers
-/// and booleans are ignored.
-#[allow(clippy::type_complexity)]
-pub fn jvp<A: Algebra>(
-    f: &dyn Fn(Vec<TangentArray<A>>) -> Vec<TangentArray<A>>,
-    at: Vec<A::Array>,
-    tangents: Vec<Option<A::Array>>,
-) -> (Vec<A::Array>, Vec<Option<A::Array>>) {
-    debug_assert_eq!(at.len(), tangents.len());
-    let inputs = at.into_iter().zip(tangents).map(|(primal, tangent)| {
-        debug_assert!(tangent.as_ref().is_none_or(|tangent| A::shape(tangent) == A::shape(&primal)));
-        let tangent = tangent.filter(|_| A::dtype(&primal).is_float());
-        TangentArray { primal, tangent }
-    });
-    f(inputs.collect()).into_iter().map(|output| (output.primal, output.tangent)).unzip()
 }

@@ -1,7 +1,7 @@
 //! The transpose of Delta: from cotangents of outputs to cotangents of inputs (P 2.6 and 6.4, figures 5 and 17).
 
+use super::cotangent::Cotangent;
 use super::delta::{Delta, Map, ShareId};
-use super::rolled::Rolled;
 use super::rules::Scaling;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -9,18 +9,6 @@ use crate::operation::Binary;
 use crate::shape::{Shape, Type};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
-
-/// A cotangent, and whether it passed through a choice: then zeros in it stay zeros whatever factor they meet.
-pub(crate) struct Cotangent<A: Algebra> {
-    pub(crate) array: A::Array,
-    pub(crate) marked: bool,
-}
-
-impl<A: Algebra> Clone for Cotangent<A> {
-    fn clone(&self) -> Self {
-        Cotangent { array: self.array.clone(), marked: self.marked }
-    }
-}
 
 /// A summand of a cotangent: an array, or elements of it, which are added in place.
 enum Contribution<A: Algebra> {
@@ -128,9 +116,9 @@ impl<A: Algebra> Evaluator<A> {
             Map::Input => {
                 self.gradient.push((id, cotangents.pop().flatten()));
             }
-            Map::Rolled(rolled) if let Rolled::Recomputed(recomputed) = &**rolled => {
-                for (result, cotangent) in recomputed.again().into_iter().zip(cotangents) {
-                    if let (Some(delta), Some(cotangent)) = (result.delta, cotangent) {
+            Map::Rolled(rolled) if let Some(outputs) = rolled.again() => {
+                for (output, cotangent) in outputs.into_iter().zip(cotangents) {
+                    if let (Some(delta), Some(cotangent)) = (output, cotangent) {
                         self.add(&delta, Contribution::Whole(cotangent.array), cotangent.marked);
                     }
                 }

@@ -1,6 +1,6 @@
 //! The arguments of programs, compared with the types that the programs were compiled for.
 
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::Type;
 
 /// A value with a type, wherever its elements are.

@@ -1,6 +1,6 @@
 //! Elements in memory: lines of it, single values over it, and plain arrays from and to it.
 
-use crate::concrete::{Array, Data, OutOfMemory, Scalar, filled, for_data};
+use crate::array::{Array, Data, OutOfMemory, Scalar, filled, for_data};
 use crate::shape::{DType, Shape, Type, Value};
 
 /// A cache line.

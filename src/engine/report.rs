@@ -1,8 +1,8 @@
 //! The parts of a compiled program, and where its time goes.
 
-use crate::algebra::Reduction;
 use crate::kernel::roots::own_cost;
 use crate::kernel::{BATCH, Mode, Nest, Procedure, Step, Value};
+use crate::operation::Reduction;
 use crate::shape::size;
 use crate::term::{Op, Steps, print};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Programs as pictures: graphs in Graphviz's language.
 
 use super::Program;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::Binary;
 use crate::shape::{Type, Value};
 use crate::term::{Body, Op, Steps, print};

@@ -1,7 +1,7 @@
 //! Losses: how far predictions are from observations.
 
 use crate::algebra::Algebra;
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::functions::{check_broadcast, fail};
 use crate::tensor::{Float, Matrix, Rank, Scalar, Tensor, Vector, build};
 

@@ -1,7 +1,7 @@
 //! Arrays brought to a scale along an axis.
 
 use crate::algebra::Algebra;
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::functions::{check_broadcast, fail};
 use crate::tensor::{Float, Max, Operand, RDyn, Rank, Tensor, check_axis};
 

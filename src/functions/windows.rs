@@ -4,9 +4,10 @@
 //! with the kernel. So its derivatives are contractions of views too, and the kernel's needs no scatter.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Label, Reduction};
-use crate::concrete::Array;
+use crate::algebra::Algebra;
+use crate::array::Array;
 use crate::functions::fail;
+use crate::operation::{Contraction, Label, Reduction};
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::tensor::{Float, Number, Rank, Tensor, Tensor3, Tensor4, Tensor5};
 use smallvec::SmallVec;

@@ -5,8 +5,8 @@
 //! order, so it takes the order of the read: along the axis that the reader runs along.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label};
 use crate::kernel::roots::{Class, class};
+use crate::operation::{Contraction, Label};
 use crate::shape::{Shape, size};
 use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, Node, NodeId, Op};

@@ -5,9 +5,10 @@
 //! needs memory for those rows only. Sums over the rows are continued from block to block. This is how fused kernels of mixture
 //! models, softmax layers and bundle adjustment are written by hand.
 
-use crate::algebra::Reduction;
-use crate::kernel::procedure::{Blocks, Buffer, BufferId, Procedure, Source, Step};
+use crate::kernel::buffer::{Buffer, BufferId, Source};
+use crate::kernel::procedure::{Blocks, Procedure, Step};
 use crate::kernel::rows::{RowStep, extents};
+use crate::operation::Reduction;
 use crate::shape::Type;
 use crate::term::hash::TermMap;
 use std::collections::HashSet;

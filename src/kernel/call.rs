@@ -1,7 +1,7 @@
 //! Operations that are not lowered to nests.
 
-use super::procedure::{BufferId, Procedure, Step};
-use crate::algebra::Order;
+use super::buffer::BufferId;
+use crate::operation::Order;
 use crate::shape::size;
 use crate::term::{Body, Op, print};
 use std::sync::Arc;
@@ -74,10 +74,5 @@ impl Call {
     /// The name of the operation.
     pub(crate) fn name(&self) -> String {
         self.body.nodes[self.body.arity()..].first().map_or_else(String::new, |node| print::name(&node.op))
-    }
-
-    /// Whether a procedure of the operation is this call again, so that writing that as a procedure would never end.
-    pub(crate) fn is_left_alone_by(&self, procedure: &Procedure) -> bool {
-        procedure.steps.iter().any(|step| matches!(step, Step::Call(inner) if inner.body == self.body))
     }
 }

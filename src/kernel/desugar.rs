@@ -1,9 +1,8 @@
 //! Operations that are others in disguise, spelled out before they are lowered.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Extreme, Reduction};
-use crate::concrete::{Array, neutral_value};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::array::{Array, neutral_value};
+use crate::operation::{Binary, Comparison, Extreme, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Value, is_sparse, size};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use std::borrow::Cow;

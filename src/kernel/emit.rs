@@ -2,8 +2,8 @@
 
 use crate::affine::AffineMap;
 use crate::kernel::access::{Access, Affine, Guard, Guards};
+use crate::kernel::buffer::BufferId;
 use crate::kernel::nest::{NestBuilder, Value, ValueId};
-use crate::kernel::procedure::BufferId;
 use crate::kernel::roots::strided_source;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{self, DType};

@@ -1,20 +1,20 @@
 //! From a bulk program to a procedure of loop nests.
 
-use crate::algebra::Reduction;
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
+use crate::kernel::buffer::{Buffer, BufferId, Source};
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, heights, needed};
 use crate::kernel::nest::{Mode, Value};
-use crate::kernel::procedure::{Buffer, BufferId, Procedure, Source, Step};
+use crate::kernel::procedure::{Procedure, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::resumed::Resumed;
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::kernel::stretch::apart;
 use crate::kernel::unread::without_unread;
 use crate::kernel::writes::{Becomes, Known, Writes, reads_first, turned_scatter};
-use crate::operation::Binary;
+use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Shape, Type, size};
 use crate::term::hash::TermMap;
 use crate::term::{Body, NodeId, Op};

@@ -11,6 +11,7 @@ mod arrange;
 #[cfg(test)]
 mod arrange_tests;
 mod blocks;
+mod buffer;
 mod call;
 mod desugar;
 mod emit;
@@ -35,6 +36,7 @@ mod writes;
 mod tests;
 
 pub(crate) use access::{Affine, Guard, Guards};
+pub(crate) use buffer::{Buffer, BufferId, Source};
 pub(crate) use call::{Call, Called, Sort};
 #[cfg(feature = "opencl")]
 pub(crate) use lower::lower_unblocked;
@@ -43,7 +45,6 @@ pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
 #[cfg(feature = "opencl")]
 pub(crate) use procedure::Epilogue;
 pub(crate) use procedure::{
-    BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Loop, Procedure, Product, ROW, SUMMED, Source, Step, Strided,
-    Sweeps, writes_apart,
+    BATCH, Blocks, Branch, COLUMN, Loop, Procedure, Product, ROW, SUMMED, Step, Strided, Sweeps, writes_apart,
 };
 pub(crate) use writes::{additions, scattered_onto, turned_scatter};

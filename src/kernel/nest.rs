@@ -1,9 +1,8 @@
 //! Nests: loops around a graph of scalar operations.
 
-use crate::algebra::Reduction;
 use crate::kernel::access::{Affine, Guard, Guards};
-use crate::kernel::procedure::BufferId;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::kernel::buffer::BufferId;
+use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{self, DType, Shape};
 use crate::term::Op;
 use crate::term::hash::{Positions, TermMap, term_hash};

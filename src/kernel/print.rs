@@ -174,8 +174,8 @@ impl Procedure {
     }
 }
 
-fn source(source: &crate::kernel::procedure::Source) -> String {
-    use crate::kernel::procedure::Source;
+fn source(source: &crate::kernel::Source) -> String {
+    use crate::kernel::Source;
     match source {
         Source::Parameter(position) => format!("parameter {position}"),
         Source::Constant(_) => "constant".into(),

@@ -1,39 +1,15 @@
 //! Lowered programs: buffers, and the steps that fill them.
 
-use crate::algebra::Reduction;
-use crate::concrete::Array;
 use crate::kernel::access::{Affine, Guards};
+use crate::kernel::buffer::{Buffer, BufferId, Source};
 use crate::kernel::call::Call;
 use crate::kernel::nest::{Mode, Nest, Store, Value};
-use crate::operation::Binary;
-use crate::shape::{DType, Type, steps};
+use crate::operation::{Binary, Reduction};
+use crate::shape::{DType, steps};
 use crate::term::{self, Scan};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// Position of a buffer in its procedure.
-pub(crate) type BufferId = u32;
-
-/// Where the elements of a buffer are.
-#[derive(Clone, Debug)]
-pub(crate) enum Source {
-    /// An argument, by its position, which is only read.
-    Parameter(usize),
-    /// A known array.
-    Constant(Array),
-    /// Memory of the procedure's own.
-    Local,
-    /// The memory of an earlier buffer of the same size.
-    Alias(BufferId),
-}
-
-/// Elements of one type, row-major.
-#[derive(Clone, Debug)]
-pub(crate) struct Buffer {
-    pub(crate) ty: Type,
-    pub(crate) source: Source,
-}
 
 /// The roles that axes have in matrix products: they run over matrices; make up the rows of the left operand and of the
 /// result; are summed, the left operand's columns and the right one's rows; make up the columns of the right operand and of
@@ -287,6 +263,11 @@ pub(crate) struct Procedure {
 }
 
 impl Procedure {
+    /// Whether this, as the procedure of an operation, is its call again, so that writing that as a procedure would never end.
+    pub(crate) fn leaves_alone(&self, call: &Call) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Call(inner) if inner.body == call.body))
+    }
+
     /// Number of steps that compute something; steps inside loops and both sides of conditionals count once.
     pub(crate) fn kernels(&self) -> usize {
         self.steps.iter().map(Step::kernels).sum()

@@ -1,10 +1,11 @@
 //! Contractions as matrix products on buffers.
 
 use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::buffer::{BufferId, Source};
 use crate::kernel::emit::Obstacle;
 use crate::kernel::lower::Lowering;
 use crate::kernel::nest::Mode;
-use crate::kernel::procedure::{BATCH, BufferId, ByRole, COLUMN, Product, ROW, Source, Step, Strided};
+use crate::kernel::procedure::{BATCH, ByRole, COLUMN, Product, ROW, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
 use crate::shape::{Shape, Type, steps, strides};
 use crate::term::{NodeId, Op};

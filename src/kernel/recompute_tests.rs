@@ -1,7 +1,8 @@
 //! Later loops recompute values, and these are the same.
 
 use super::recompute::recomputed;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::prelude::*;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Checkpoints, Op, Sweep};

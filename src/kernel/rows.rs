@@ -1,9 +1,10 @@
 //! Steps by their effect on each row: the positions along one of their axes.
 
-use crate::algebra::Reduction;
 use crate::kernel::access::{Affine, Guards};
+use crate::kernel::buffer::BufferId;
 use crate::kernel::nest::{Mode, Nest, Store, Value};
-use crate::kernel::procedure::{BufferId, Product, SUMMED, Step, Strided};
+use crate::kernel::procedure::{Product, SUMMED, Step, Strided};
+use crate::operation::Reduction;
 
 /// How places in a buffer advance from row to row, in elements.
 #[derive(Clone, Debug)]

@@ -3,13 +3,12 @@
 //! `sum over k of select(k < j, x[k], 0)` adds nothing from `k = j` on, and a write whose position is `select(k < j, p, -1)`
 //! writes nothing there. So a loop over a triangle costs only the triangle, even if `j` is known only when the program runs.
 
-use crate::algebra::Reduction;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::kernel::access::Affine;
+use crate::kernel::buffer::BufferId;
 use crate::kernel::nest::{Mode, Nest, Store, Value, ValueId};
-use crate::kernel::procedure::BufferId;
 use crate::kernel::roots::own_cost;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{self, DType};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;

@@ -3,9 +3,8 @@
 use super::emit::WRITTEN;
 use super::{Step, lower};
 use crate::affine::AffineMap;
-use crate::algebra::{Extreme, Reduction};
-use crate::concrete::Array;
-use crate::operation::{Binary, Unary};
+use crate::array::Array;
+use crate::operation::{Binary, Extreme, Reduction, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::term::{Graph, NodeId, Op, visits};
 use smallvec::smallvec;

@@ -1,6 +1,7 @@
 //! Stores that nobody reads.
 
-use crate::kernel::procedure::{BufferId, Procedure, Source, Step};
+use crate::kernel::buffer::{BufferId, Source};
+use crate::kernel::procedure::{Procedure, Step};
 use std::collections::HashSet;
 
 /// Takes stores out of nests whose buffers no later step reads, with all that only they need: a node is stored for users that

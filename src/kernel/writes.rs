@@ -5,10 +5,9 @@
 //! it, as a loop does for its carries.
 
 use crate::affine::AffineMap;
-use crate::algebra::Reduction;
 use crate::kernel::access::Affine;
 use crate::kernel::roots::{Class, class};
-use crate::operation::Binary;
+use crate::operation::{Binary, Reduction};
 use crate::shape::{Shape, is_sparse, size};
 use crate::term::{Body, Branch, Node, NodeId, Op};
 use smallvec::{SmallVec, smallvec};

@@ -130,7 +130,7 @@ macro_rules! unary_table {
             }
 
             /// How the result `y` moves with the operand `x`.
-            pub fn partial<A: Algebra>(self, x: &A::Array, y: &A::Array) -> Partial<A> {
+            pub fn partial<A: Pointwise>(self, x: &A::Array, y: &A::Array) -> Partial<A> {
                 let operand = &Term::<A>(x.clone());
                 let result = &Term::<A>(y.clone());
                 match self { $(Unary::$name $(($parameter))? => { let ($x, $y) = (operand, result); $partial })* }
@@ -244,7 +244,7 @@ macro_rules! binary_table {
             }
 
             /// A factor that both partial derivatives share, so that it meets the cotangent once.
-            pub fn common_partial<A: Algebra>(self, a: &A::Array, b: &A::Array) -> Option<A::Array> {
+            pub fn common_partial<A: Pointwise>(self, a: &A::Array, b: &A::Array) -> Option<A::Array> {
                 let (left, right) = (&Term::<A>(a.clone()), &Term::<A>(b.clone()));
                 match self { $(Binary::$name => {
                     let common: Option<Term<A>> = None;
@@ -254,14 +254,14 @@ macro_rules! binary_table {
             }
 
             /// How the result `y` moves with the left operand `a`, up to the common factor.
-            pub fn left_partial<A: Algebra>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
+            pub fn left_partial<A: Pointwise>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
                 let (left, right) = (&Term::<A>(a.clone()), &Term::<A>(b.clone()));
                 let result = &Term::<A>(y.clone());
                 match self { $(Binary::$name => { let ($la, $lb, $ly) = (left, right, result); $left })* }
             }
 
             /// How the result `y` moves with the right operand `b`, up to the common factor.
-            pub fn right_partial<A: Algebra>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
+            pub fn right_partial<A: Pointwise>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
                 let (left, right) = (&Term::<A>(a.clone()), &Term::<A>(b.clone()));
                 let result = &Term::<A>(y.clone());
                 match self { $(Binary::$name => { let ($ra, $rb, $ry) = (left, right, result); $right })* }

@@ -1,23 +1,41 @@
 //! Arrays with operators, in which the table states derivatives.
 
 use super::{Binary, Comparison, Unary};
-use crate::algebra::Algebra;
-use crate::shape::Value;
+
+/// The elementwise operations of an [algebra](crate::algebra::Algebra), as far as formulas have need of them.
+pub trait Pointwise {
+    /// An array of any shape and element type.
+    type Array: Clone;
+
+    /// An array of another one's type, filled with a number.
+    fn filled(like: &Self::Array, x: f64) -> Self::Array;
+    /// An operation of one operand.
+    #[track_caller]
+    fn unary(op: Unary, a: Self::Array) -> Self::Array;
+    /// An operation of two operands of one type.
+    #[track_caller]
+    fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array;
+    /// A comparison of two operands of one type; the result is boolean.
+    #[track_caller]
+    fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array;
+    /// Where the mask is true the first, else the second; all of one shape.
+    #[track_caller]
+    fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array;
+}
 
 /// An array of some algebra in a derivative rule, with operators, so that rules read as formulas.
-pub struct Term<A: Algebra>(pub A::Array);
+pub struct Term<A: Pointwise>(pub A::Array);
 
-impl<A: Algebra> Clone for Term<A> {
+impl<A: Pointwise> Clone for Term<A> {
     fn clone(&self) -> Self {
         Term(self.0.clone())
     }
 }
 
-impl<A: Algebra> Term<A> {
+impl<A: Pointwise> Term<A> {
     /// An array of this one's type, filled with a number.
     pub fn filled(&self, x: f64) -> Term<A> {
-        let value = Value::from_f64(A::dtype(&self.0), x);
-        Term(A::constant(crate::concrete::Array::full(&A::shape(&self.0), value)))
+        Term(A::filled(&self.0, x))
     }
 
     /// Applies a unary operation.
@@ -49,38 +67,38 @@ impl<A: Algebra> Term<A> {
 // A term that is given away gives its buffer to the result.
 macro_rules! term_operator {
     ($trait:ident, $method:ident, $op:expr) => {
-        impl<A: Algebra> std::ops::$trait<&Term<A>> for &Term<A> {
+        impl<A: Pointwise> std::ops::$trait<&Term<A>> for &Term<A> {
             type Output = Term<A>;
             fn $method(self, other: &Term<A>) -> Term<A> {
                 self.binary($op, other)
             }
         }
-        impl<A: Algebra> std::ops::$trait<&Term<A>> for Term<A> {
+        impl<A: Pointwise> std::ops::$trait<&Term<A>> for Term<A> {
             type Output = Term<A>;
             fn $method(self, other: &Term<A>) -> Term<A> {
                 Term(A::binary($op, self.0, other.0.clone()))
             }
         }
-        impl<A: Algebra> std::ops::$trait<Term<A>> for &Term<A> {
+        impl<A: Pointwise> std::ops::$trait<Term<A>> for &Term<A> {
             type Output = Term<A>;
             fn $method(self, other: Term<A>) -> Term<A> {
                 Term(A::binary($op, self.0.clone(), other.0))
             }
         }
-        impl<A: Algebra> std::ops::$trait<Term<A>> for Term<A> {
+        impl<A: Pointwise> std::ops::$trait<Term<A>> for Term<A> {
             type Output = Term<A>;
             fn $method(self, other: Term<A>) -> Term<A> {
                 Term(A::binary($op, self.0, other.0))
             }
         }
-        impl<A: Algebra> std::ops::$trait<f64> for &Term<A> {
+        impl<A: Pointwise> std::ops::$trait<f64> for &Term<A> {
             type Output = Term<A>;
             fn $method(self, other: f64) -> Term<A> {
                 let other = self.filled(other);
                 self.$method(other)
             }
         }
-        impl<A: Algebra> std::ops::$trait<f64> for Term<A> {
+        impl<A: Pointwise> std::ops::$trait<f64> for Term<A> {
             type Output = Term<A>;
             fn $method(self, other: f64) -> Term<A> {
                 let other = self.filled(other);
@@ -95,14 +113,14 @@ term_operator!(Sub, sub, Binary::Sub);
 term_operator!(Mul, mul, Binary::Mul);
 term_operator!(Div, div, Binary::Div);
 
-impl<A: Algebra> std::ops::Neg for &Term<A> {
+impl<A: Pointwise> std::ops::Neg for &Term<A> {
     type Output = Term<A>;
     fn neg(self) -> Term<A> {
         self.unary(Unary::Neg)
     }
 }
 
-impl<A: Algebra> std::ops::Neg for Term<A> {
+impl<A: Pointwise> std::ops::Neg for Term<A> {
     type Output = Term<A>;
     fn neg(self) -> Term<A> {
         Term(A::unary(Unary::Neg, self.0))

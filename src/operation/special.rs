@@ -67,7 +67,7 @@ impl Special for f64 {
     }
     fn logaddexp(self, other: f64) -> f64 {
         let (low, high) = if self < other { (self, other) } else { (other, self) };
-        // Of equal infinities the difference is no number.
+        // The difference of equal infinities is NaN.
         if low == high {
             return high + LN_2;
         }

@@ -1,7 +1,8 @@
 //! The table's rows at special values, and their derivatives against differences.
 
 use super::*;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::shape::Value;
 use std::f64::consts::FRAC_2_SQRT_PI;
 

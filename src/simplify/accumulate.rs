@@ -6,7 +6,7 @@
 use super::views::{drop_columns, offsets_of, zeros_like};
 use super::{Rules, Simplifier};
 use crate::affine::{AffineMap, Equation};
-use crate::algebra::Reduction;
+use crate::operation::Reduction;
 use crate::shape::{Axes, Shape, Value, size};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;

@@ -4,12 +4,12 @@
 
 use super::bounds::Fact;
 use super::{Rules, Simplifier};
-use crate::algebra::Algebra;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::evaluate::computed;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value};
-use crate::term::{Node, NodeId, Op, infer};
-use smallvec::SmallVec;
+use crate::term::{Arrays, Node, NodeId, Op, infer};
+use smallvec::{SmallVec, smallvec};
 
 mod indices;
 #[cfg(test)]
@@ -67,7 +67,7 @@ fn with_constant(arena: &Simplifier, node: NodeId, op: Binary) -> Option<(NodeId
 
 /// An operation on two elements.
 fn compute(op: Binary, a: Value, b: Value) -> Value {
-    Concrete::binary(op, Array::full(&[], a), Array::full(&[], b)).element(0)
+    computed(&Op::Binary(op), smallvec![Array::full(&[], a), Array::full(&[], b)]).element(0)
 }
 
 /// The result of an operation on two constants, unless it overflows or underflows: the program's own order of operations may not.
@@ -106,7 +106,7 @@ fn filled(arena: &mut Simplifier, like: NodeId, value: Value) -> NodeId {
 
 /// An operation on constants is a constant.
 fn constant_operands(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let operands: Option<SmallVec<[Array; 2]>> = args
+    let operands: Option<Arrays<Array>> = args
         .iter()
         .map(|&arg| match &arena.node(arg).op {
             Op::Constant(array) => Some(array.clone()),
@@ -118,13 +118,8 @@ fn constant_operands(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     if !small {
         return None;
     }
-    let mut operands = operands.into_iter();
-    let mut next = || operands.next().expect("as many operands as the operation takes");
     let value = match op {
-        Op::Unary(op) => Concrete::unary(*op, next()),
-        Op::Binary(op) => Concrete::binary(*op, next(), next()),
-        Op::Compare(op) => Concrete::compare(*op, next(), next()),
-        Op::Cast(dtype) => Concrete::cast(next(), *dtype),
+        Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Cast(_) => computed(op, operands),
         _ => return None,
     };
     Some(arena.add(Op::Constant(value), &[]))

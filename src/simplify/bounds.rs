@@ -285,7 +285,7 @@ fn affine<'a>(node: &Node, args: &[&Fact], interval: (i64, i64), ty: &impl Fn(No
 }
 
 /// The affine form of a table, if it has one.
-fn affine_table(array: &crate::concrete::Array) -> Option<Affine> {
+fn affine_table(array: &crate::array::Array) -> Option<Affine> {
     let shape = array.shape();
     if array.size() == 0 || array.size() > TABULATED {
         return None;

@@ -1,7 +1,8 @@
 //! Help for the tests of rules: runs a program and its simplified form on the same inputs.
 
 use super::simplify;
-use crate::concrete::{Array, Concrete, Scalar};
+use crate::array::{Array, Scalar};
+use crate::concrete::Concrete;
 use crate::shape::{DType, Type, Value};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op};

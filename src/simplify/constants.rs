@@ -1,7 +1,8 @@
 //! Computes values that depend on no parameter once and for all. Only programs that are to be run get this pass: large tables
 //! are hard to read, and hide their structure from the rules.
 
-use crate::concrete::{self, Array};
+use crate::array::Array;
+use crate::evaluate;
 use crate::operation::{Binary, Unary};
 use crate::shape::DType;
 use crate::term::{Body, Graph, Node, NodeId, Op};
@@ -180,7 +181,7 @@ fn computed(body: &Body, chosen: &[NodeId]) -> HashMap<NodeId, Array> {
         ids[at] = graph.add(node.op.clone(), &args);
     }
     let results: Vec<NodeId> = chosen.iter().map(|&id| ids[id as usize]).collect();
-    match concrete::run(&graph.finish(&results), Vec::new()) {
+    match evaluate::run(&graph.finish(&results), Vec::new()) {
         Ok(values) => chosen.iter().copied().zip(values).collect(),
         Err(_) => HashMap::new(),
     }

@@ -24,7 +24,7 @@ mod testing;
 mod views;
 mod views_of;
 
-use crate::concrete;
+use crate::array;
 use crate::shape::{Type, Value};
 use crate::term::ends::Ends;
 use crate::term::{Body, Graph, Node, NodeId, Op};
@@ -267,7 +267,7 @@ impl Simplifier {
 
     /// A constant whose elements all have one value.
     pub(crate) fn full(&mut self, shape: &[usize], value: Value) -> NodeId {
-        self.add(Op::Constant(concrete::Array::full(shape, value)), &[])
+        self.add(Op::Constant(array::Array::full(shape, value)), &[])
     }
 
     /// The one value of a node that is a uniform constant.

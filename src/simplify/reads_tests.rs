@@ -2,9 +2,8 @@
 
 use super::check::{checked, f64s, i64s, operations, program, table};
 use crate::affine::AffineMap;
-use crate::algebra::Reduction;
-use crate::concrete::Array;
-use crate::operation::Binary;
+use crate::array::Array;
+use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Value, size};
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;

@@ -7,12 +7,12 @@ use super::views::drop_columns;
 use super::views_of::{columns, view};
 use super::{Rules, Simplifier};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Reduction};
-use crate::concrete::{Array, Concrete};
-use crate::operation::Binary;
+use crate::array::Array;
+use crate::evaluate::computed;
+use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::term::{NodeId, Op};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 #[cfg(test)]
 mod tests;
@@ -63,7 +63,8 @@ fn nothing(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     if ty.size() != 0 {
         return None;
     }
-    let empty = Concrete::reduce(reduction, Array::full(&[0], Value::from_i64(ty.dtype, 0)), &[0]);
+    let empty =
+        computed(&Op::Reduce(reduction, smallvec![0]), smallvec![Array::full(&[0], Value::from_i64(ty.dtype, 0))]);
     Some(arena.full(&reduced(&ty.shape, axes), empty.element(0)))
 }
 
@@ -75,7 +76,7 @@ fn equal_elements(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
     let sum = reduction == Reduction::Sum && value.dtype() != DType::Bool;
     let factor =
         if sum { count(value.dtype(), &shape, axes) } else { return Some(arena.full(&reduced(&shape, axes), value)) };
-    let product = Concrete::binary(Binary::Mul, Array::full(&[], value), Array::full(&[], factor));
+    let product = computed(&Op::Binary(Binary::Mul), smallvec![Array::full(&[], value), Array::full(&[], factor)]);
     Some(arena.full(&reduced(&shape, axes), product.element(0)))
 }
 

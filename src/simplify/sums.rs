@@ -6,7 +6,7 @@
 
 use super::views::{offsets_of, rows_of};
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::Binary;
 use crate::shape::{Shape, Value, is_sparse, size};
 use crate::term::{Body, Graph, Node, NodeId, Op};

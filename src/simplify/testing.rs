@@ -2,9 +2,9 @@
 
 use super::simplify;
 use crate::affine::AffineMap;
-use crate::algebra::Reduction;
-use crate::concrete::{Array, Concrete};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::array::Array;
+use crate::concrete::Concrete;
+use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{DType, Type, Value, size};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op};
@@ -128,7 +128,7 @@ pub fn random(ty: &Type, seed: u64, special: bool) -> Array {
     macro_rules! dense {
         ($variant:ident, $convert:expr) => {{
             let values = elements.iter().map(|&x| $convert(x)).collect::<Vec<_>>();
-            Array::$variant(crate::concrete::Data::Dense(crate::concrete::Buffer::new(&ty.shape, values)))
+            Array::$variant(crate::array::Data::Dense(crate::array::Buffer::new(&ty.shape, values)))
         }};
     }
     match ty.dtype {

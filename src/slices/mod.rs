@@ -2,7 +2,8 @@
 
 mod programs;
 
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::derivative::Function;
 use crate::engine::cpu::{Cpu, Program, Run};
 use crate::error::{Error, Result};

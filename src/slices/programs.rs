@@ -1,6 +1,6 @@
 //! The programs of a function over slices, each made and compiled when it is first asked for.
 
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::derivative::program;
 use crate::engine::cpu::{CompiledAtFirstCall, Cpu, Program, compiled};
 use crate::error::{Error, Result};

@@ -1,7 +1,6 @@
 //! How elementwise operations are spelled in other languages: a row for each.
 
-use crate::algebra::Reduction;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::DType;
 
 /// How an operation is written. Operands stand for `$0` and `$1`; they hold together as tightly as a name.

@@ -26,4 +26,6 @@ pub(crate) mod tidy;
 // Only kernels of devices are shared among work items.
 #[cfg_attr(not(feature = "opencl"), allow(dead_code))]
 pub(crate) mod together;
+mod values;
 mod vectors;
+pub(crate) mod writer;

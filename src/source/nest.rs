@@ -4,20 +4,18 @@
 //! there. A reduction over inner loops accumulates in a variable of its own, and where the innermost loop sums floats, in
 //! several, so that the sums are vectors.
 
-use super::expression::Expression;
+use super::expression::{Expression, SPELLED_OUT};
 use super::functions;
 use super::language::{Helper, Language};
 use super::order::order;
-use super::rows::Rows;
 use super::stretch::stretches;
 use super::text::Text;
 use super::tidy::is_one_to_one;
-use super::together::Together;
-use crate::algebra::Reduction;
-use crate::concrete::neutral_value;
+use super::writer::{Buffers, NestWriter, Rows};
+use crate::array::neutral_value;
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
-use crate::operation::Unary;
+use crate::operation::{Reduction, Unary};
 use crate::shape::{self, DType};
 use crate::term::hash::TermMap;
 use std::collections::{BTreeSet, HashSet};
@@ -27,68 +25,8 @@ const LANES: usize = 8;
 const LONG: usize = 16;
 const FEW: usize = 48;
 
-/// Powers up to this one are written as products.
-pub(crate) const SPELLED_OUT: i32 = 3;
-
 /// Longer expressions get a name.
 const WIDE: usize = 60;
-
-/// The state of writing a nest.
-pub(crate) struct NestWriter<'a> {
-    pub(crate) language: &'a dyn Language,
-    pub(crate) nest: &'a Nest,
-    /// The names of buffers.
-    pub(crate) name: &'a dyn Fn(u32) -> String,
-    pub(crate) helpers: &'a mut BTreeSet<Helper>,
-    pub(crate) order: Vec<usize>,
-    /// How many loops each value is inside of.
-    pub(crate) levels: Vec<usize>,
-    uses: Vec<u32>,
-    /// Whether each value has a name of its own, wherever it is computed.
-    named: Vec<bool>,
-    pub(crate) expressions: Vec<Option<Expression>>,
-    /// For each store that reduces into a variable: how many loops that is inside of.
-    pub(crate) accumulators: Vec<Option<usize>>,
-    /// Whether each store that reduces reaches every element once, so that no initial value is needed.
-    assigned: Vec<bool>,
-    /// How often each buffer is read and written.
-    pub(crate) accesses: TermMap<u32, usize>,
-    /// How many stores go to each buffer.
-    stored: TermMap<u32, usize>,
-    /// How many values are inside of all loops.
-    innermost: usize,
-    /// The lane, if the text being written is one of several sums side by side.
-    pub(crate) lane: Option<String>,
-    /// How many of the outermost loops are not written as loops: each of their steps runs the text on its own.
-    pub(crate) parallel: usize,
-    /// Where loops begin and end.
-    pub(crate) limits: Vec<Limit>,
-    /// The element types of buffers.
-    pub(crate) dtype: &'a dyn Fn(u32) -> DType,
-    /// Rows that the innermost loop goes through, while it is written.
-    pub(crate) rows: Rows,
-    /// Whether the text being written is inside of all loops.
-    is_inside: bool,
-    /// How the other loops are merged into one, if they are.
-    pub(crate) together: Option<Together>,
-    /// How many neighbours along the innermost loop are loaded and stored as one vector.
-    pub(crate) width: usize,
-    /// Whether sums of floats may be several sums side by side.
-    pub(crate) has_vectors: bool,
-    /// The helpers that combine with elements which others may combine with at the same time, if they do.
-    pub(crate) atomics: Option<&'static str>,
-    /// A buffer whose current element has a name wherever it is read or written, and that name.
-    pub(crate) given: Option<(u32, &'static str)>,
-}
-
-/// Facts about buffers: their names, their sizes and element types, and whether a nest adds to elements that they have already.
-#[derive(Clone, Copy)]
-pub(crate) struct Buffers<'a> {
-    pub(crate) name: &'a dyn Fn(u32) -> String,
-    pub(crate) count: &'a dyn Fn(u32) -> usize,
-    pub(crate) dtype: &'a dyn Fn(u32) -> DType,
-    pub(crate) continues: &'a dyn Fn(u32) -> bool,
-}
 
 impl<'a> NestWriter<'a> {
     /// A nest to be written, of whose outermost loops in this order so many are none.

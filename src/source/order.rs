@@ -1,8 +1,8 @@
 //! In which order the loops of a nest are written.
 
 use super::tidy::is_one_to_one;
-use crate::algebra::Reduction;
 use crate::kernel::{Affine, Mode, Nest, Value};
+use crate::operation::Reduction;
 
 /// Loops of fewer steps are short: vectors along them are worth less.
 const SHORT: usize = 4;

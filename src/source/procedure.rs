@@ -1,14 +1,15 @@
 //! Procedures as functions: a block for each step.
 
 use super::language::{DTYPES, Helper, Language, Parameter, Part};
-use super::nest::{self, Buffers};
+use super::nest;
 use super::plan::{Place, Plan};
 use super::text::Text;
 use super::tidy::tidied;
-use crate::algebra::Reduction;
-use crate::concrete::neutral_value;
+use super::writer::Buffers;
+use crate::array::neutral_value;
 use crate::error::Result;
 use crate::kernel::{BufferId, Nest, Procedure, Source, Step};
+use crate::operation::Reduction;
 use crate::shape::{DType, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,9 +2,9 @@
 
 use super::language::Part;
 use super::procedure::Function;
-use crate::algebra::Reduction;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
+use crate::operation::Reduction;
 use crate::shape::DType;
 
 /// Rows of a tile, and bytes of its columns: two vectors of the narrowest kind that processors have for floats, four of them.

@@ -2,13 +2,9 @@
 //! steps are inside, and make vectors of them.
 
 use super::language::Part;
-use super::nest::NestWriter;
 use super::text::Text;
+use super::writer::{NestWriter, Rows};
 use crate::kernel::{Affine, Mode, Value};
-use std::collections::HashMap;
-
-/// The rows of an innermost loop, by buffer and place, with whether they are written.
-pub(crate) type Rows = HashMap<(u32, Affine), (String, bool)>;
 
 impl NestWriter<'_> {
     /// The rows that the innermost loop goes through.

@@ -120,7 +120,7 @@ impl Function<'_, '_, '_> {
         }
         // On its own the operation reads only buffers, so it is a nest: only the surrounding program kept it from being one.
         let procedure = lower(&call.body.without_marks());
-        if call.is_left_alone_by(&procedure) {
+        if procedure.leaves_alone(call) {
             let problem = "positions that can't be counted".into();
             return Err(Error::Export { target: "source", operation: call.name(), problem });
         }

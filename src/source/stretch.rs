@@ -1,7 +1,7 @@
 //! Loops that run over the stretch where their nest changes something.
 
-use super::nest::NestWriter;
 use super::text::Text;
+use super::writer::NestWriter;
 use crate::kernel::Nest;
 use crate::kernel::stretch::{self, Limit};
 use crate::shape::{DType, Value};

@@ -1,36 +1,12 @@
 //! Reductions that are shared among work items: the loops inside of a result's position are merged into one loop, and each item
 //! runs some of its steps.
 
-use super::nest::NestWriter;
 use super::text::Text;
-use crate::algebra::Reduction;
-use crate::concrete::neutral_value;
+use super::writer::{Finish, NestWriter, Together};
+use crate::array::neutral_value;
 use crate::kernel::{Mode, Store};
+use crate::operation::Reduction;
 use crate::shape::{DType, steps};
-
-/// How the reduced loops are merged into one loop: the steps of an item, and the use of its part of the result.
-pub(crate) struct Together {
-    /// The first step of those that are shared, and the item's number among those that share them.
-    pub(crate) start: String,
-    pub(crate) lane: String,
-    pub(crate) end: String,
-    pub(crate) stride: usize,
-    pub(crate) finish: Finish,
-}
-
-/// The use of an item's partial reduction.
-pub(crate) enum Finish {
-    /// It is the result.
-    Whole,
-    /// It is combined with the partial reductions of the other items of its group, whose numbers among those of one result are
-    /// `lane`. The combined value is passed to `then` where `there` says that there is a result.
-    Group { lanes: usize, group: usize, there: String, then: Box<Finish> },
-    /// The same where all items of a group share one result. Subgroups combine their items' values, and the first subgroup
-    /// combines those; `then` follows where `there` holds.
-    Subgroups { group: usize, there: String, then: Box<Finish> },
-    /// It is an element of an array for each reduction, at this place.
-    Part { arrays: Vec<String>, place: String },
-}
 
 /// The type of numbers up to this one: divisions of 32 bits are several times as fast as those of 64.
 pub(crate) fn counter(largest: usize) -> &'static str {
@@ -177,7 +153,7 @@ impl NestWriter<'_> {
         matches!(self.together, Some(Together { finish: Finish::Subgroups { .. }, .. }))
     }
 
-    fn reduction(&self, at: usize) -> (crate::algebra::Reduction, DType) {
+    fn reduction(&self, at: usize) -> (crate::operation::Reduction, DType) {
         let store = &self.nest.stores[at];
         let Mode::Reduce(op) = store.mode else { unreachable!("only reductions are shared") };
         (op, self.nest.values[store.value as usize].1)

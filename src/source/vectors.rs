@@ -1,8 +1,8 @@
 //! Items that compute several neighbours along the innermost loop: they load and store rows as vectors, and in between compute
 //! every element as a single one.
 
-use super::nest::NestWriter;
 use super::text::Text;
+use super::writer::NestWriter;
 use crate::shape::DType;
 
 impl NestWriter<'_> {

@@ -7,49 +7,17 @@
 //! and the columns for each position. It keeps the latter as long as it passes only through elementwise operations to a scatter
 //! at the same array of positions.
 
-use super::columns::Columns;
-use super::instance::{Sets, SparsityArray, union};
-use super::rules;
-use crate::concrete::Array;
+use super::array::{Chosen, Identity, Sets, SparsityArray, Term, union};
+use super::positions::{collected, scattered};
+use crate::array::Array;
 use crate::shape::{Type, size, strides};
 use smallvec::SmallVec;
 use std::rc::Rc;
-
-/// An array of positions that are not known. Two of one identity are the same.
-pub(super) type Identity = Rc<()>;
-
-/// The columns of an array, by the positions at which parts of it were read.
-#[derive(Clone, Debug)]
-pub(super) struct Chosen {
-    /// The dependence of the elements whatever the positions are.
-    rest: Sets,
-    terms: SmallVec<[Term; 1]>,
-}
-
-/// A read of an array at positions along one of its axes. Element `w` of row `i` has the columns of
-/// `sets[starts[i] + step · p + w]`, if `p` is the row's position, below `extent`.
-#[derive(Clone, Debug)]
-struct Term {
-    index: Identity,
-    sets: Rc<Vec<Columns>>,
-    /// None where a known position along another axis is outside.
-    starts: Rc<Vec<Option<usize>>>,
-    step: usize,
-    extent: usize,
-}
 
 /// An array has at most so many terms.
 const TERMS: usize = 4;
 /// So many times the elements of all arrays of a scatter may be looked at.
 const WORK: usize = 4;
-
-impl Term {
-    fn is(&self, other: &Term) -> bool {
-        Rc::ptr_eq(&self.index, &other.index)
-            && Rc::ptr_eq(&self.sets, &other.sets)
-            && Rc::ptr_eq(&self.starts, &other.starts)
-    }
-}
 
 /// The one axis whose positions are not known, if it is one, with the identity of the positions; and where the known ones
 /// lead in an array of this shape.
@@ -120,7 +88,7 @@ pub(super) fn scatter(
     }
     let (step, width) = (strides(&ty.shape)[axis], size(&ty.shape[extents.len()..]));
     let rest = SparsityArray::dependent(updates.ty().clone(), chosen.rest.clone());
-    let mut sets = rules::scatter(&rest, indices, extents).sets().clone();
+    let mut sets = scattered(&rest, indices, extents, ty.clone()).sets().clone();
     for term in &chosen.terms {
         let pairs = term.starts.iter().zip(&targets).filter_map(|(&start, &target)| Some((start?, target?)));
         let mut pairs: Vec<(usize, usize)> = pairs.collect();
@@ -139,7 +107,7 @@ pub(super) fn scatter(
                 places.extend((0..width).map(|inner| Some(target + step * position + inner)));
             }
         }
-        sets = union(sets, rules::collected(&columns, &places, ty.size()));
+        sets = union(sets, collected(&columns, &places, ty.size()));
     }
     Some(SparsityArray::dependent(ty.clone(), sets))
 }

@@ -1,15 +1,16 @@
 //! The compression of a matrix of derivatives for one pattern, and the program that evaluates it.
 
+use super::array::{SparsityArray, room};
 use super::colouring::{Colouring, most_in_a_column, most_in_a_row};
 use super::compress::{self, Layout};
 use super::csr::Csr;
-use super::instance::SparsityArray;
 use super::pattern::Pattern;
 use super::reads::{self, Reads};
-use super::run::{room, run};
-use crate::concrete::{Array, Failure};
+use super::run::run;
+use crate::array::Array;
 use crate::engine::cpu::CompiledAtFirstCall;
 use crate::error::{Error, Result};
+use crate::evaluate::Failure;
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::{Float, Vector};
 use crate::term::{Body, Graph, NodeId, Op, Program};

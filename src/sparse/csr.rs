@@ -1,7 +1,8 @@
 //! Sparse matrices of numbers, and their uses: products with vectors and dense matrices.
 
 use super::pattern::{Pattern, room_for_offsets};
-use crate::concrete::{Array, Concrete, available, filled};
+use crate::array::{Array, available, filled};
+use crate::concrete::Concrete;
 use crate::error::{Error, Result};
 use crate::shape::size;
 use crate::tensor::{Dot, Float, Matrix, R2, Rank, Tensor, Vector};

@@ -1,12 +1,11 @@
 //! Functions with derivative rules of their own: the rules determine what their results depend on.
 
+use super::array::{Sets, SparsityArray, union};
 use super::columns::Columns;
-use super::instance::{Sets, SparsityArray, union};
-use super::run::run;
 use crate::algebra::{CustomFunction, Rule};
-use crate::concrete::{Array, Failure, OutOfMemory};
+use crate::array::{Array, OutOfMemory};
+use crate::evaluate::Failure;
 use crate::shape::Type;
-use crate::term::Custom;
 use std::rc::Rc;
 
 /// A function and its rules, run on dependence.
@@ -15,19 +14,6 @@ pub(super) trait Rules {
     fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
     /// A rule, if there is one, given inputs, outputs and cotangents or tangents.
     fn rule(&self, rule: Rule, arguments: [Vec<SparsityArray>; 3]) -> Result<Option<Vec<SparsityArray>>, Failure>;
-}
-
-impl Rules for Custom {
-    fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
-        run(&self.value, inputs)
-    }
-    fn rule(&self, rule: Rule, arguments: [Vec<SparsityArray>; 3]) -> Result<Option<Vec<SparsityArray>>, Failure> {
-        let body = match rule {
-            Rule::Vjp => &self.vjp,
-            Rule::Jvp => &self.jvp,
-        };
-        body.as_ref().map(|body| run(body, arguments.concat())).transpose()
-    }
 }
 
 /// A function of any kind; where there is no memory it panics.

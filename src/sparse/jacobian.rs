@@ -1,11 +1,12 @@
 //! Sparse Jacobians and Hessians of staged functions.
 
+use super::array::{SparsityArray, same_elements};
 use super::compress::Layout;
 use super::compressed::{Compressed, Compression, Request, check_floats};
 use super::csr::Csr;
-use super::instance::{SparsityArray, same_elements};
 use super::pattern::Pattern;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::derivative::Function;
 use crate::error::{Error, Result};
 use crate::tensor::{Args, Family, Float, Outline, Rank, Scalar, Tensor};

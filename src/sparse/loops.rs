@@ -1,19 +1,25 @@
 //! Loops and conditionals run on dependence: step by step; where it is not known whether there is another step, until
 //! nothing more is found.
 
+use super::array::{Sets, SparsityArray, room};
 use super::columns::Columns;
-use super::instance::{Sets, SparsityArray};
-use super::run::{room, run};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
-use crate::concrete::{self, Array, Concrete, Failure, OutOfMemory};
+use crate::array::{Array, OutOfMemory};
+use crate::concrete::Concrete;
+use crate::evaluate;
+use crate::evaluate::Failure;
 use crate::shape::{Shape, Type, Value};
 use crate::term::{Body, Op, Scan, Steps, Sweep, Sweeps};
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// What runs the bodies of a loop or conditional.
+pub(super) type Run = fn(&Body, Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
+
 /// Runs one of two sides where the condition is known, else both.
 pub(super) fn branch(
+    run: Run,
     condition: &SparsityArray,
     then: &Arc<Body>,
     otherwise: &Arc<Body>,
@@ -85,12 +91,13 @@ impl Output {
         if slices.is_empty() {
             return Ok(SparsityArray::known(Array::full(&self.ty.shape, Value::from_i64(self.ty.dtype, 0))));
         }
-        concrete::apply(&Op::Concatenate(0), slices).map(SparsityArray::known)
+        evaluate::apply(&Op::Concatenate(0), slices).map(SparsityArray::known)
     }
 }
 
 /// Runs a loop, step by step.
 pub(super) fn scan(
+    run: Run,
     scan: &Scan,
     mut carries: Vec<SparsityArray>,
     inputs: &[SparsityArray],
@@ -118,6 +125,7 @@ pub(super) fn scan(
 
 /// A loop with several sweeps.
 struct Engine<'a> {
+    run: Run,
     sweeps: &'a Sweeps,
     operands: &'a [SparsityArray],
 }
@@ -136,7 +144,7 @@ impl Engine<'_> {
         match &self.sweeps.steps {
             Steps::Count(count) => Ok(Some(made < *count)),
             Steps::While(condition) => {
-                let holds = run(condition, state.iter().chain(self.captures()).cloned().collect())?;
+                let holds = (self.run)(condition, state.iter().chain(self.captures()).cloned().collect())?;
                 Ok(holds[0].elements().map(|holds| holds.element(0) == Value::Bool(true)))
             }
         }
@@ -180,7 +188,7 @@ impl Engine<'_> {
                     steps[step][place].clone()
                 }));
                 arguments.extend_from_slice(self.captures());
-                let mut results = run(&sweep.body, arguments)?.into_iter();
+                let mut results = (self.run)(&sweep.body, arguments)?.into_iter();
                 state = results.by_ref().take(sweep.carries).collect();
                 tape.push(results.by_ref().take(sweep.keeps).collect());
                 for (output, slice) in outputs.iter_mut().zip(results) {
@@ -209,7 +217,7 @@ impl Engine<'_> {
                 let mut arguments = state.clone();
                 arguments.extend(sweep.reads.iter().map(|&(from, place)| kept[from][place].clone()));
                 arguments.extend_from_slice(self.captures());
-                let mut after = run(&sweep.body, arguments)?;
+                let mut after = (self.run)(&sweep.body, arguments)?;
                 let keeps = after.split_off(sweep.carries);
                 let joined: Vec<SparsityArray> = state.iter().zip(&after).map(|(a, b)| a.join(b)).collect();
                 if joined.iter().zip(&state).all(|(a, b)| a.is_as_dependent_as(b)) {
@@ -230,8 +238,8 @@ fn slices(sweep: &Sweep) -> impl Iterator<Item = &Type> {
 }
 
 /// Runs a loop with several sweeps.
-pub(super) fn sweeps(sweeps: &Sweeps, operands: &[SparsityArray]) -> Result<Vec<SparsityArray>, Failure> {
-    let engine = Engine { sweeps, operands };
+pub(super) fn sweeps(run: Run, sweeps: &Sweeps, operands: &[SparsityArray]) -> Result<Vec<SparsityArray>, Failure> {
+    let engine = Engine { run, sweeps, operands };
     match engine.step_by_step()? {
         Some(results) => Ok(results),
         None => engine.any_number(),

@@ -21,6 +21,7 @@
 //! derivative finds them all, and the derivatives along all colours are one program, batched. Rows are also coloured with
 //! respect to the elements that the program *reads* of its input: see [`Compression::Reads`].
 
+mod array;
 mod chosen;
 mod colouring;
 mod columns;
@@ -28,20 +29,22 @@ mod compress;
 mod compressed;
 mod csr;
 mod custom;
+mod dependence;
 mod fixed;
 mod instance;
 mod jacobian;
 mod loops;
 mod pattern;
+mod positions;
 mod reads;
 mod rules;
 mod run;
 
+pub(crate) use array::same_elements;
+pub use array::{Sparsity, SparsityArray};
 pub use colouring::Colouring;
 pub use compressed::{Compressed, Compression};
 pub use csr::Csr;
 pub use fixed::{Fixed, fixed};
-pub(crate) use instance::same_elements;
-pub use instance::{Sparsity, SparsityArray};
 pub use jacobian::{FloatTree, SparseHessian, SparseJacobian};
 pub use pattern::Pattern;

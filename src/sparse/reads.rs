@@ -5,9 +5,9 @@
 //! read of the input becomes a private copy, and the columns of the copies map to columns of the input through the reads'
 //! positions. Rows that share an element of the input, but no copy of it, then get one colour.
 
-use super::instance::SparsityArray;
+use super::array::SparsityArray;
 use super::run::run;
-use crate::concrete::Failure;
+use crate::evaluate::Failure;
 use crate::shape::Type;
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;

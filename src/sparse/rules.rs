@@ -1,68 +1,15 @@
 //! The dependence of each operation's result.
 
+use super::array::{Sets, SparsityArray, union};
 use super::chosen;
 use super::columns::Columns;
-use super::instance::{Sets, SparsityArray, union};
+use super::positions::{Known, collected, each_position, picked, reads, scattered, view};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label};
-use crate::concrete::Array;
+use crate::array::Array;
+use crate::operation::{Contraction, Label};
 use crate::shape::{Axes, Shape, Type, Value, size, strides};
 use smallvec::SmallVec;
 use std::rc::Rc;
-
-/// Calls a function for every position of a shape, row-major.
-fn each_position(shape: &[usize], mut f: impl FnMut(&[usize])) {
-    let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, shape.len());
-    for _ in 0..size(shape) {
-        f(&at);
-        for axis in (0..shape.len()).rev() {
-            at[axis] += 1;
-            if at[axis] < shape[axis] {
-                break;
-            }
-            at[axis] = 0;
-        }
-    }
-}
-
-/// The row-major position of the source that a map reads for every element of its result; `None` outside.
-fn reads(map: &AffineMap) -> Vec<Option<usize>> {
-    let strides = strides(map.source());
-    let mut positions = Vec::with_capacity(size(map.result()));
-    each_position(map.result(), |at| {
-        let position = map.position(at);
-        positions.push(position.map(|position| position.iter().zip(&strides).map(|(at, stride)| at * stride).sum()));
-    });
-    positions
-}
-
-/// The sets at these positions, none outside.
-fn picked(columns: &[Columns], positions: impl IntoIterator<Item = Option<usize>>) -> Sets {
-    let pick = |position: Option<usize>| position.map_or(Columns::None, |position| columns[position].clone());
-    Some(Rc::new(positions.into_iter().map(pick).collect()))
-}
-
-/// For each of `count` positions, the union of the sets that are put there; sets without a target are dropped.
-pub(super) fn collected(columns: &[Columns], targets: &[Option<usize>], count: usize) -> Sets {
-    debug_assert_eq!(columns.len(), targets.len());
-    let moved = || columns.iter().zip(targets).filter_map(|(set, target)| Some((set, (*target)?)));
-    let mut ends = vec![0; count];
-    moved().for_each(|(_, target)| ends[target] += 1);
-    let mut sum = 0;
-    for end in &mut ends {
-        // Where the sets of a position begin; filling them in moves it to their end.
-        let length = std::mem::replace(end, sum);
-        sum += length;
-    }
-    let mut sorted: Vec<&Columns> = vec![&Columns::None; sum];
-    for (set, target) in moved() {
-        sorted[ends[target]] = set;
-        ends[target] += 1;
-    }
-    let mut start = 0;
-    let union = |end: usize| Columns::union_of(sorted[std::mem::replace(&mut start, end)..end].iter().copied());
-    Some(Rc::new(ends.into_iter().map(union).collect()))
-}
 
 /// The sets where the factor of a derivative is not 0.
 pub(super) fn where_not_zero(columns: &Rc<Vec<Columns>>, factor: &Array) -> Sets {
@@ -95,11 +42,6 @@ pub(super) fn select(mask: &SparsityArray, yes: &SparsityArray, no: &SparsityArr
     let result = SparsityArray::dependent(yes.ty().clone(), columns);
     let sides = [(yes, yes.sets().clone()), (no, no.sets().clone())];
     if mask.elements().is_some() { result } else { chosen::elementwise(result, &sides) }
-}
-
-/// The sets at the elements that are read.
-pub(super) fn view(columns: &Sets, map: &AffineMap) -> Sets {
-    picked(columns.as_ref()?, reads(map))
 }
 
 /// The union of all sets that are added at a position.
@@ -143,42 +85,6 @@ pub(super) fn concatenate(axis: usize, parts: &[SparsityArray]) -> SparsityArray
     SparsityArray::dependent(ty, columns)
 }
 
-/// Index arrays, some of them known, with the extents of the axes that they index.
-struct Known {
-    /// The axes whose positions are not known.
-    unknown: Axes,
-    /// The extents of the others.
-    extents: Shape,
-    /// For each element of the index arrays the row-major position along the others; `None` outside.
-    positions: Vec<Option<usize>>,
-}
-
-impl Known {
-    fn new(indices: &[SparsityArray], extents: &[usize]) -> Known {
-        let count = indices.first().map_or(1, |index| index.ty().size());
-        let (mut known, mut unknown): (Vec<(&Array, usize)>, Axes) = Default::default();
-        for (axis, index) in indices.iter().enumerate() {
-            match index.elements() {
-                Some(elements) => known.push((elements, extents[axis])),
-                None => unknown.push(axis),
-            }
-        }
-        let position = |at: usize| {
-            known.iter().try_fold(0, |position, (index, extent)| {
-                let index = index.element(at).to_integer().and_then(|index| usize::try_from(index).ok());
-                index.filter(|index| index < extent).map(|index| position * extent + index)
-            })
-        };
-        let positions = (0..count).map(position).collect();
-        Known { extents: known.iter().map(|&(_, extent)| extent).collect(), unknown, positions }
-    }
-
-    /// Elements of rows at these positions, as positions of the known axes and the row's.
-    fn of_rows(&self, width: usize) -> impl Iterator<Item = Option<usize>> {
-        self.positions.iter().flat_map(move |&at| (0..width).map(move |inner| at.map(|at| at * width + inner)))
-    }
-}
-
 /// The sets at known positions; along an axis with unknown positions, the union of all.
 pub(super) fn gather(a: &SparsityArray, indices: &[SparsityArray]) -> SparsityArray {
     let shape = &a.ty().shape;
@@ -201,18 +107,7 @@ pub(super) fn scatter(updates: &SparsityArray, indices: &[SparsityArray], extent
     if let Some(exact) = chosen::scatter(updates, indices, extents, &ty) {
         return exact;
     }
-    let columns = updates.sets().as_ref().and_then(|columns| {
-        let known = Known::new(indices, extents);
-        let targets: Vec<Option<usize>> = known.of_rows(size(row)).collect();
-        let shape: Shape = known.extents.iter().chain(row).copied().collect();
-        let sums = collected(columns, &targets, size(&shape));
-        let axes: Axes = (0..result.len()).filter(|axis| !known.unknown.contains(axis)).collect();
-        match known.unknown.is_empty() {
-            true => sums,
-            false => view(&sums, &AffineMap::broadcast(&shape, &result, &axes)),
-        }
-    });
-    SparsityArray::dependent(ty, columns)
+    scattered(updates, indices, extents, ty)
 }
 
 /// The set written last at a known position, else the target's; where positions are unknown, the union of both.

@@ -1,11 +1,11 @@
 //! Functions with derivative rules of their own, run on variables.
 
-use super::node::StagedArray;
-use super::{Staged, session};
+use super::Staged;
 use crate::algebra::{Algebra, CustomFunction, Rule};
 use crate::error::Error;
 use crate::shape::Type;
 use crate::term::{Body, Build, Custom};
+use crate::trace::{StagedArray, session};
 use std::any::type_name;
 use std::cell::RefCell;
 use std::panic::Location;

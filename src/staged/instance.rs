@@ -1,21 +1,18 @@
 //! The algebra of terms.
 
-use super::close::{Closed, close};
 use super::custom;
-use super::node::{Node, StagedArray, StagedTerms, fresh};
 use super::range;
-use super::session::{self, Scope};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, CustomFunction, Operands, Pullback, Traced};
-use crate::concrete::{self, Read, ReportedAt};
+use crate::array::Array;
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
 use crate::shape::{DType, Shape, Type};
 use crate::simplify::simplify;
-use crate::term::content::check_nested;
 use crate::term::distinct::are_distinct;
 use crate::term::interpret::interpret;
-use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, Widened, infer, print};
+use crate::term::{Body, Branch, Build, Op, Scan, Sweeps, Widened};
+use crate::trace::{self, Closed, Scope, StagedArray, StagedTerms, close, fresh, node, outputs, placeholder, session};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -25,74 +22,6 @@ use std::sync::Arc;
 /// The algebra whose arrays are terms. Functions run once, on variables.
 #[derive(Clone, Debug)]
 pub struct Staged;
-
-/// A zero of a type, where an error made the real value impossible.
-pub(super) fn placeholder(ty: &Type) -> StagedArray {
-    let zero = concrete::Array::zeros(ty);
-    StagedArray(Arc::new(Node {
-        id: fresh(),
-        scope: 0,
-        op: Op::Constant(zero),
-        args: SmallVec::new(),
-        types: smallvec![ty.clone()],
-    }))
-}
-
-/// A node for an operation; its scope is the innermost of its operands'.
-#[track_caller]
-pub(super) fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
-    let place = Location::caller();
-    let types = {
-        let outputs: SmallVec<[&[Type]; 4]> = args.iter().map(|arg| &arg.0.types[..]).collect();
-        match infer::outputs(&op, &outputs) {
-            Ok(types) => types,
-            // Callers check shapes; this is met only where an instance is used without the tensor layer.
-            Err(problem) => {
-                session::record(Error::operands("array operation", problem, place));
-                return match args.first() {
-                    Some(first) => placeholder(&first.0.types[0]),
-                    None => placeholder(&Type::scalar(DType::F64)),
-                };
-            }
-        }
-    };
-    if let (Op::Extra(_), false) = (&op, is_within_limits(&op)) {
-        return placeholder(&types[0]);
-    }
-    if !args.iter().all(|arg| session::check_scope(arg, place)) && types.len() == 1 {
-        return placeholder(&types[0]);
-    }
-    let mut scope = args.iter().map(|arg| arg.0.scope).max().unwrap_or(0);
-    if matches!(&op, Op::Sweeps(sweeps) if matches!(sweeps.steps, Steps::While(_))) {
-        // It may never end, so it stays in the loop around it, which may have no step.
-        scope = scope.max(session::innermost());
-    }
-    StagedArray(Arc::new(Node { id: fresh(), scope, op, args, types }))
-}
-
-/// Whether bodies are not nested too deep, and hold not too much; if they are, that is recorded as an error.
-#[track_caller]
-fn is_within_limits(op: &Op<Build>) -> bool {
-    let place = ReportedAt::or(Location::caller());
-    let name = match op {
-        Op::Branch(_) => "cond".into(),
-        Op::Sweeps(sweeps) if matches!(sweeps.steps, Steps::While(_)) => "while_loop".into(),
-        Op::Sweeps(_) => "scan".into(),
-        op => print::name(op),
-    };
-    check_nested(op).map_err(|problem| session::record(Error::operands(&name, problem, place))).is_ok()
-}
-
-/// The outputs of an operation that has several.
-#[track_caller]
-fn outputs(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> Vec<StagedArray> {
-    if !is_within_limits(&op) {
-        let operands: SmallVec<[&[Type]; 4]> = args.iter().map(|arg| &arg.0.types[..]).collect();
-        return infer::outputs(&op, &operands).unwrap_or_default().iter().map(placeholder).collect();
-    }
-    let source = node(op, args);
-    (0..source.0.types.len()).map(|position| node(Op::Output(position), smallvec![source.clone()])).collect()
-}
 
 /// The nodes of a body with these arrays for its parameters and captures.
 #[track_caller]
@@ -136,17 +65,17 @@ impl Algebra for Staged {
     fn shape(a: &StagedArray) -> Shape {
         a.ty().shape.clone()
     }
-    fn constant(value: concrete::Array) -> StagedArray {
-        // A program holds elements.
-        node(Op::Constant(value.read()), smallvec![])
+    fn constant(value: Array) -> StagedArray {
+        trace::constant(value)
     }
     #[track_caller]
     fn bind(op: &Op, operands: Operands<Staged>) -> StagedArray {
-        match op {
-            Op::Cast(dtype) if operands[0].ty().dtype == *dtype => operands[0].clone(),
-            op => node(op.in_form().expect("an operation without bodies"), operands),
-        }
+        trace::bind(op, operands)
     }
+    fn identity(a: &StagedArray) -> Option<(usize, u64)> {
+        Some((Arc::as_ptr(&a.0) as usize, a.identity()))
+    }
+
     fn are_distinct(positions: &[StagedArray]) -> bool {
         are_distinct(&StagedTerms, positions)
     }

@@ -4,22 +4,17 @@
 //! paper's `tlet` is not needed. A node's *scope* is the innermost binder that it depends on; nodes of smaller scope that a
 //! binder's body uses are captures, computed outside, so that loop-invariant code moves out for free.
 
-mod close;
 mod custom;
 mod instance;
-mod node;
 mod range;
-mod session;
-pub(crate) mod tracer;
 
+pub use crate::trace::StagedArray;
 pub use instance::Staged;
-pub use node::StagedArray;
 
 use crate::error::Result;
 use crate::shape::Type;
 use crate::term::{Body, Build};
-
-pub(crate) use session::Scope;
+use crate::trace::{Scope, close, session};
 
 /// Runs a function once on variables of these types, and closes its results into a program.
 ///
@@ -40,7 +35,7 @@ pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<Staged
         return Err(error);
     }
     // Everything belongs to the program, even nodes that depend on no parameter.
-    let closed = close::close(&variables, &results, &|_| true);
+    let closed = close(&variables, &results, &|_| true);
     debug_assert!(closed.captures.is_empty(), "a staged program is closed");
     Ok(closed.body)
 }

@@ -1,11 +1,11 @@
 //! Between which numbers the elements of integer terms are, as far as that is plain.
 
-use super::node::StagedArray;
-use super::session::source;
 use crate::operation::Unary;
 use crate::simplify::bounds::binary_interval;
 use crate::structural::hull;
 use crate::term::Op;
+use crate::trace::StagedArray;
+use crate::trace::session::source;
 
 /// How far index arithmetic is looked through.
 const DEPTH: usize = 12;

@@ -2,7 +2,7 @@
 
 use super::shapes::{axis_of, exactly};
 use super::{Attributes, Interval, Structural, last};
-use crate::algebra::Extreme;
+use crate::operation::Extreme;
 use crate::shape::{DType, Type};
 use crate::term::{Cost, Op};
 use std::borrow::Cow;

@@ -2,7 +2,7 @@
 
 use super::Structural;
 use super::shapes::exactly;
-use crate::algebra::Contraction;
+use crate::operation::Contraction;
 use crate::shape::{DType, Type};
 use crate::term::{Cost, Op, print};
 use std::borrow::Cow;

@@ -2,7 +2,7 @@
 
 use super::shapes::{axis_of, exactly};
 use super::{Attributes, Structural};
-use crate::algebra::Reduction;
+use crate::operation::Reduction;
 use crate::shape::{Axes, Type};
 use crate::term::{Cost, Op};
 use std::borrow::Cow;

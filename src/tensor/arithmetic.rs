@@ -1,7 +1,7 @@
 //! Arithmetic on whole trees, by their floats.
 
 use crate::algebra::Algebra;
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::tensor::apply::stretch;

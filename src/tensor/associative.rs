@@ -4,7 +4,7 @@ use super::combination::{Combination, Operator};
 use super::cumulative::{reversed, running, total, total_over};
 use super::recurrence::running_over;
 use crate::algebra::Algebra;
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::shape::Type;
 use crate::tensor::structure::move_axis;
 use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_structure, duplicate, refuse, scan_as};

@@ -5,7 +5,9 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::{self, Concrete, ReportedAt};
+use crate::array;
+use crate::array::ReportedAt;
+use crate::concrete::Concrete;
 use crate::error::Error;
 use crate::shape::{Shape, Type};
 use crate::tensor::structure::stack_columns;
@@ -26,7 +28,7 @@ impl<F: Family> Clone for Template<F> {
 impl<F: Family> Template<F> {
     pub(super) fn of<A: Algebra>(tree: &F::At<A>) -> Self {
         // Arrays without elements hold the places; only their element types and ranks matter.
-        let empty = |ty: Type| concrete::Array::zeros(&Type::new(ty.dtype, &vec![0; ty.rank()]));
+        let empty = |ty: Type| array::Array::zeros(&Type::new(ty.dtype, &vec![0; ty.rank()]));
         Template(Arc::new(F::rebuild::<A, Concrete>(tree, &mut tree.types().into_iter().map(empty))))
     }
 

@@ -1,13 +1,16 @@
 //! Arrays given element by element.
 
 use crate::algebra::Algebra;
-use crate::concrete::{self, ReportedAt};
+use crate::array::{self, ReportedAt};
 use crate::shape::{DType, Shape, Type, Value};
-use crate::staged::tracer;
+use crate::simplify::simplify;
 use crate::tensor::apply::fail;
 use crate::tensor::structure::stack_arrays;
 use crate::tensor::{Element, R0, R1, R2, R3, R4, R5, R6, Rank, Tensor};
-use crate::term::Build;
+use crate::term::interpret::interpret;
+use crate::term::{Build, Graph, NodeId, Op};
+use crate::trace::trace;
+use crate::vectorise::vectorise;
 use smallvec::SmallVec;
 
 /// The extents that [`build`] takes, which determine its closure's argument: `n` and an index, `(n, m)` and a pair of them,
@@ -139,7 +142,7 @@ fn array<A: Algebra>(
         return Ok(A::build(Build { extents, body }, captures));
     }
     if crate::shape::size(&extents) >= WORTH_TRACING
-        && let Some((body, captures)) = tracer::trace::<A>(&parameters, first::<A>(&extents), element)
+        && let Some((body, captures)) = trace::<A>(&parameters, first::<A>(&extents), element)
     {
         for element in body.result_types() {
             let ty = built(&extents, element);
@@ -149,7 +152,7 @@ fn array<A: Algebra>(
             }
         }
         let _place = ReportedAt::caller();
-        return Ok(tracer::in_bulk::<A>(Build { extents, body }, captures));
+        return Ok(in_bulk::<A>(Build { extents, body }, captures));
     }
     run::<A>(&extents, element)
 }
@@ -160,7 +163,7 @@ const WORTH_TRACING: usize = 64;
 
 /// The indices of the first position.
 fn first<A: Algebra>(extents: &[usize]) -> Vec<A::Array> {
-    extents.iter().map(|_| A::constant(concrete::Array::full(&[], Value::I64(0)))).collect()
+    extents.iter().map(|_| A::constant(array::Array::full(&[], Value::I64(0)))).collect()
 }
 
 /// The error of an array for whose elements there is no memory, with the shape of a placeholder.
@@ -175,7 +178,7 @@ fn run<A: Algebra>(
     element: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
 ) -> Result<A::Array, (String, Shape)> {
     let at = |position: &[usize]| -> Vec<A::Array> {
-        let value = |&i: &usize| A::constant(concrete::Array::full(&[], Value::I64(i as i64)));
+        let value = |&i: &usize| A::constant(array::Array::full(&[], Value::I64(i as i64)));
         position.iter().map(value).collect()
     };
     let count = crate::shape::size(extents);
@@ -211,4 +214,14 @@ fn run<A: Algebra>(
         elements.push(next);
     }
     Ok(A::reshape(stack_arrays::<A>(elements), &shape))
+}
+
+/// The array that a build is whose body was traced, computed in bulk.
+fn in_bulk<A: Algebra>(build: Build, captures: Vec<A::Array>) -> A::Array {
+    let types: Vec<Type> = captures.iter().map(A::type_of).collect();
+    let mut graph: Graph<Build> = Graph::new(&types, 0);
+    let operands: Vec<NodeId> = (0..types.len() as NodeId).collect();
+    let result = graph.add(Op::Extra(build), &operands);
+    let program = simplify(&vectorise(&graph.finish(&[result])));
+    interpret::<A>(&program, captures).remove(0)
 }

@@ -1,8 +1,8 @@
 //! Associative operators as reductions and scans are given them: seen through where that is possible, else as closures.
 
-use crate::algebra::{Algebra, Reduction, Traced};
-use crate::concrete::ReportedAt;
-use crate::operation::Binary;
+use crate::algebra::{Algebra, Traced};
+use crate::array::ReportedAt;
+use crate::operation::{Binary, Reduction};
 use crate::shape::Type;
 use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_trees, duplicate, refuse, scan_as};
 use crate::term::{Body, Build, NodeId, Op, Scan};

@@ -1,7 +1,7 @@
 //! Choices: of elements by a mask, of computations by a condition.
 
 use crate::algebra::Algebra;
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::apply::{align, broadcast_shape, fail_array, stretch};
 use crate::tensor::tree::check_same_trees;

@@ -1,7 +1,8 @@
 //! Arrays from nothing: constants and positions.
 
 use crate::algebra::Algebra;
-use crate::concrete::{self, Concrete};
+use crate::array;
+use crate::concrete::Concrete;
 use crate::shape::Type;
 use crate::tensor::apply::{apply, fail};
 use crate::tensor::{Element, Family, IntoShape, Number, R0, R1, R2, Tensor, Tree};
@@ -54,7 +55,7 @@ pub fn eye<A: Algebra, E: Number>(n: usize) -> Tensor<A, E, R2> {
 fn filled<A: Algebra, E: Element, S: IntoShape>(name: &str, shape: S, value: E) -> Tensor<A, E, S::Rank> {
     let shape = shape.into_shape();
     match Type::new(E::DTYPE, &shape).check_size() {
-        Ok(()) => Tensor::wrap(A::constant(concrete::Array::full(&shape, value.into_value()))),
+        Ok(()) => Tensor::wrap(A::constant(array::Array::full(&shape, value.into_value()))),
         Err(problem) => fail(name, problem, &[]),
     }
 }

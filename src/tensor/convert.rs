@@ -1,9 +1,10 @@
 //! Conversions from and to Rust values and `ndarray`, and printing, of plain tensors.
 
 use crate::algebra::Algebra;
-use crate::concrete::{self, Array, Concrete, Data, available};
-use crate::shape::Shape;
-use crate::shape::Type;
+use crate::array;
+use crate::array::{Array, Data, available};
+use crate::concrete::Concrete;
+use crate::shape::{Shape, Type};
 use crate::tensor::{Element, IntoShape, OfDimension, R0, R1, Rank, Tensor};
 use ndarray::{ArcArray, ArrayBase, ArrayView, Dimension};
 use std::fmt;
@@ -252,7 +253,7 @@ impl<A: Algebra, E: Element, R: Rank> fmt::Debug for Tensor<A, E, R> {
         match self.known() {
             Some(known) => {
                 match known.data() {
-                    Data::Uniform(shape, x) => match concrete::repeated(shape, &format!("{x:?}")) {
+                    Data::Uniform(shape, x) => match array::repeated(shape, &format!("{x:?}")) {
                         Some(view) => write!(f, "{view}")?,
                         None => f.write_str("[]")?,
                     },

@@ -6,9 +6,9 @@
 
 use super::combination::Combination;
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Reduction, sorted_axes};
-use crate::concrete::{Array, ReportedAt};
-use crate::operation::Binary;
+use crate::algebra::{Algebra, sorted_axes};
+use crate::array::{Array, ReportedAt};
+use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Shape, Value};
 use crate::tensor::apply::{check_axis, fail};
 use crate::tensor::operators::full_like;

@@ -1,13 +1,13 @@
 //! Element types as Rust types.
 
-use crate::concrete;
+use crate::array;
 
 /// The type of an array's elements: `f32`, `f64`, `i32`, `i64` or `bool`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the type of an array's elements",
     note = "elements are `f32`, `f64`, `i32`, `i64` or `bool`; positions and sizes that are arrays are of `i64`, and index as they are"
 )]
-pub trait Element: concrete::Scalar + std::fmt::Display {
+pub trait Element: array::Scalar + std::fmt::Display {
     /// The element for 1; `true`.
     const ONE: Self;
 }

@@ -6,9 +6,9 @@
 //! elements in the slice.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Reduction};
-use crate::concrete::neutral_value;
-use crate::operation::Binary;
+use crate::algebra::Algebra;
+use crate::array::neutral_value;
+use crate::operation::{Binary, Reduction};
 use crate::shape::{DType, Value};
 use crate::tensor::apply::{fail, stretch};
 use crate::tensor::attribute::{MovingRange, Read};

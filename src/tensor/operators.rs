@@ -1,7 +1,7 @@
 //! Operators, on values, references and literals, with co-broadcasting.
 
 use crate::algebra::Algebra;
-use crate::concrete;
+use crate::array;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Type, Value};
 use crate::tensor::apply::{align, fail_array, stretch};
@@ -46,7 +46,7 @@ impl<A: Algebra, E: Element, R: Rank + Max<S>, S: Rank> Operand<A, E, R> for &Te
 
 /// An array of another one's shape, filled with a value.
 pub(super) fn full_like<A: Algebra>(other: &A::Array, value: Value) -> A::Array {
-    A::constant(concrete::Array::full(&A::shape(other), value))
+    A::constant(array::Array::full(&A::shape(other), value))
 }
 
 macro_rules! literal_operand {
@@ -192,7 +192,7 @@ macro_rules! operator {
             #[track_caller]
             fn $method(self, other: Tensor<A, $element, R>) -> Self::Output {
                 let literal = Operand::<A, $element, R>::into_operand(self, &other.array);
-                Tensor::wrap(combine::<A>(($op)(<$element as concrete::Scalar>::DTYPE.is_float()), literal, other.array))
+                Tensor::wrap(combine::<A>(($op)(<$element as array::Scalar>::DTYPE.is_float()), literal, other.array))
             }
         }
 

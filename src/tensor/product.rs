@@ -1,6 +1,7 @@
 //! Products: sums of products with labelled axes.
 
-use crate::algebra::{Algebra, Contraction, Label, Reduction};
+use crate::algebra::Algebra;
+use crate::operation::{Contraction, Label, Reduction};
 use crate::shape::{Axes, Shape};
 use crate::tensor::apply::fail;
 use crate::tensor::structure::{check_axes, diagonal_map};

@@ -3,7 +3,7 @@
 use super::batch::Template;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::error::Error;
 use crate::shape::{DType, Type};
 use crate::tensor::{Element, Family, Float, Tensor, Tree, Vector, concatenate, refuse, zeros};

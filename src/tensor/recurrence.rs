@@ -7,7 +7,7 @@
 use super::combination::Combination;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::{Array, ReportedAt};
+use crate::array::{Array, ReportedAt};
 use crate::operation::Binary;
 use crate::shape::{Shape, Type, Value};
 use crate::tensor::apply::fail;

@@ -1,8 +1,8 @@
 //! Reductions over axes.
 
-use crate::algebra::{Algebra, Extreme, Reduction, sorted_axes};
-use crate::concrete::ReportedAt;
-use crate::operation::Binary;
+use crate::algebra::{Algebra, sorted_axes};
+use crate::array::ReportedAt;
+use crate::operation::{Binary, Extreme, Reduction};
 use crate::shape::{Axes, Value};
 use crate::tensor::apply::{check_axis, fail};
 use crate::tensor::operators::full_like;

@@ -2,7 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::structure::stack_columns;
 use crate::tensor::tree::{check_same_structure, check_same_trees};

@@ -8,7 +8,7 @@ use super::index::align_indices;
 use super::segments::{Segments, along_outer, neutral};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::{Array, ReportedAt};
+use crate::array::{Array, ReportedAt};
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, Shape, are_few, size};
 use crate::tensor::apply::{broadcast_shape, fail, fail_array, stretch};

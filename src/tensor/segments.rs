@@ -6,7 +6,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::{Array, ReportedAt};
+use crate::array::{Array, ReportedAt};
 use crate::operation::Binary;
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::tensor::apply::{fail, stretch};

@@ -1,7 +1,8 @@
 //! Sorting along an axis, and reads along one.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Order};
+use crate::algebra::Algebra;
+use crate::operation::Order;
 use crate::shape::Shape;
 use crate::tensor::apply::{check_axis, fail};
 use crate::tensor::{Element, Number, Rank, Tensor};
@@ -96,6 +97,6 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     }
 }
 
-fn zeros(shape: &[usize]) -> crate::concrete::Array {
-    crate::concrete::Array::full(shape, crate::shape::Value::I64(0))
+fn zeros(shape: &[usize]) -> crate::array::Array {
+    crate::array::Array::full(shape, crate::shape::Value::I64(0))
 }

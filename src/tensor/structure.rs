@@ -295,7 +295,7 @@ pub fn concatenate<A: Algebra, E: Element, R: Rank>(axis: usize, parts: &[Tensor
 pub fn stack<A: Algebra, E: Element, R: Rank>(parts: &[Tensor<A, E, R>]) -> Tensor<A, E, R::Larger> {
     let Some(first) = parts.first() else {
         return match R::NDIM {
-            Some(0) => Tensor::wrap(A::constant(crate::concrete::Array::full(&[0], E::ZERO.into_value()))),
+            Some(0) => Tensor::wrap(A::constant(crate::array::Array::full(&[0], E::ZERO.into_value()))),
             _ => fail("stack", "takes at least one array", &[]),
         };
     };

@@ -1,7 +1,7 @@
 //! Positions and ranges along the axes of an array: where it is read or written.
 
 use crate::algebra::Algebra;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::{Shape, Value};
 use crate::tensor::apply::{fail_array, stretch};
 use crate::tensor::index::{counted, read_along, read_at};

@@ -2,7 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Function};
-use crate::concrete::ReportedAt;
+use crate::array::ReportedAt;
 use crate::shape::size;
 use crate::tensor::associative::unstacked;
 use crate::tensor::scan::Untyped;

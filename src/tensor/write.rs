@@ -4,7 +4,7 @@
 //! elements that it writes, eagerly too. A write is `scatter_set` or `scatter_add` at the positions, and has its derivative.
 
 use crate::algebra::Algebra;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Binary, Unary};
 use crate::shape::Type;
 use crate::tensor::apply::{broadcast_shape, fail_array, stretch};

@@ -2,64 +2,15 @@
 
 use crate::operation::Unary;
 use crate::shape::Type;
-use crate::term::content::Content;
 use crate::term::graph::Graph;
 use crate::term::hash::{Known, TermHasher};
-use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
+use crate::term::op::{Body, Branch, Build, Content, Extension, Node, NodeId, Op, Scan};
 use crate::term::visits::visit;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-
-/// Position of a node in its arena.
-pub type NodeId = u32;
-
-/// An operation on earlier nodes of the arena.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Node<X = Never> {
-    /// The operation.
-    pub op: Op<X>,
-    /// The operands, all of smaller position.
-    pub args: SmallVec<[NodeId; 3]>,
-    /// The types of the outputs: a single one, except for loops and conditionals.
-    pub types: SmallVec<[Type; 1]>,
-}
-
-impl<X> Node<X> {
-    /// The type of a node with one output.
-    pub fn ty(&self) -> &Type {
-        debug_assert_eq!(self.types.len(), 1);
-        &self.types[0]
-    }
-}
-
-/// A closed program: its nodes refer to nothing outside.
-///
-/// The arena begins with a [`Op::Parameter`] node for every parameter and capture, in order; operands come before their
-/// users; results may repeat and may be parameters.
-///
-/// Bodies are nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep at most, and with those nested in them, of each as often as it
-/// stands there, hold [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES) nodes.
-///
-/// A body is well formed, and so are those nested in it: [`Body::new`] and [`Graph`] check every node, and nothing changes a
-/// body afterwards. Engines and exporters rely on that.
-#[derive(Clone, Debug)]
-pub struct Body<X = Never> {
-    /// How many of the leading parameter nodes are proper parameters.
-    pub(crate) parameters: usize,
-    /// How many parameter nodes after those are captures.
-    pub(crate) captures: usize,
-    /// The arena, in topological order.
-    pub(crate) nodes: Vec<Node<X>>,
-    /// The nodes whose values are returned.
-    pub(crate) results: Vec<NodeId>,
-    /// The contents of the nodes, and of the bodies nested in them.
-    pub(crate) content: Content,
-    /// Facts about all this, computed on demand once a body is shared and no longer changes.
-    pub(crate) known: Known,
-}
 
 impl<X: Hash> Hash for Body<X> {
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -351,5 +302,26 @@ impl Body {
             });
         }
         self.results.iter().map(|&id| ids[id as usize]).collect()
+    }
+}
+
+impl Op {
+    /// The bulk operation as one of the source language.
+    pub(crate) fn widen(&self, known: &mut Widened) -> Op<Build> {
+        match self {
+            Op::Scan(scan) => Op::Scan(Arc::new(Scan {
+                body: known.of(&scan.body),
+                carries: scan.carries,
+                inputs: scan.inputs,
+                length: scan.length,
+                reverse: scan.reverse,
+            })),
+            Op::Branch(branch) => {
+                Op::Branch(Arc::new(Branch { then: known.of(&branch.then), otherwise: known.of(&branch.otherwise) }))
+            }
+            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| known.of(body)))),
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| known.of(body)))),
+            op => op.in_form().expect("an operation without bodies"),
+        }
     }
 }

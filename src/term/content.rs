@@ -1,8 +1,7 @@
 //! The contents of a body and of those nested in it, determined when the body is made, so that no later walk is needed.
 
 use crate::operation::Unary;
-use crate::term::body::{Body, Node};
-use crate::term::op::{Extension, Op};
+use crate::term::op::{Body, Content, Extension, Node, Op};
 
 /// How deep bodies may be nested: of loops, conditionals, builds and functions with rules of their own.
 ///
@@ -46,19 +45,6 @@ pub(crate) fn check_body<X: Extension>(body: &Body<X>) -> Result<(), String> {
     let check =
         |(at, node): (usize, &Node<X>)| check_nested(&node.op).map_err(|problem| format!("node {at}: {problem}"));
     body.nodes.iter().enumerate().try_for_each(check)
-}
-
-/// The contents of the nodes of a body and of those nested in it, taken together.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Content {
-    /// The depth of nested bodies.
-    pub(crate) nesting: usize,
-    /// The number of nodes, with those of a nested body counted each time it occurs. Saturates.
-    pub(crate) nodes: usize,
-    /// The bytes of the constants that are not one repeated value.
-    pub(crate) constant_bytes: usize,
-    /// Whether some node concerns differentiation only.
-    pub(crate) has_marks: bool,
 }
 
 impl Content {

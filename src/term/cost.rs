@@ -1,8 +1,8 @@
 //! The cost of a program, counted from its types alone.
 
 use crate::shape::Type;
+use crate::term::op::Steps;
 use crate::term::op::{Extension, Op};
-use crate::term::sweeps::Steps;
 use crate::term::{Body, Node};
 use smallvec::SmallVec;
 

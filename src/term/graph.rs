@@ -1,9 +1,9 @@
 //! A growing arena that never holds the same operation on the same operands twice.
 
 use crate::shape::Type;
-use crate::term::body::{Body, Node, NodeId};
 use crate::term::content::check_made;
 use crate::term::hash::{Positions, term_hash};
+use crate::term::op::{Body, Node, NodeId};
 use crate::term::op::{Extension, Never, Op};
 use crate::term::print;
 use crate::term::validate::infer_node;

@@ -2,7 +2,7 @@
 //! asks here.
 
 use crate::shape::{DType, Type};
-use crate::term::body::Body;
+use crate::term::op::Body;
 use crate::term::op::{Extension, Op};
 use smallvec::{SmallVec, smallvec};
 

@@ -1,10 +1,10 @@
 //! The interpretation of a term in any algebra (P C.3): the unique homomorphism out of terms.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Operands};
 use crate::operation::Binary;
 use crate::shape::{Axes, is_sparse, size};
-use crate::term::body::{Body, Node, NodeId};
+use crate::term::interpreter::{Arrays, Interpreter};
+use crate::term::op::{Body, Node, NodeId};
 use crate::term::op::{Build, Extension, Never, Op};
 use smallvec::smallvec;
 use std::convert::Infallible;
@@ -74,15 +74,21 @@ pub(crate) fn permuted_for_parts<X>(body: &Body<X>) -> Vec<bool> {
 ///
 /// An array is given away at its last use, so that an instance can reuse its buffer. The arguments are the parameters and
 /// captures, of the types that the body declares.
-pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
-    match run::<A, Never, Infallible>(body, arguments, |node, args| Ok(evaluate::<A>(node, args)), None) {
+pub fn interpret<A: Interpreter>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
+    debug_assert!(fit::<A, Never>(&arguments, body));
+    match run::<A::Array, Never, Infallible>(body, arguments, |node, args| Ok(evaluate::<A>(node, args)), None) {
         Ok(values) => values,
         Err(never) => match never {},
     }
 }
 
+/// Whether arrays are of the types of a body's parameters and captures.
+pub(crate) fn fit<A: Interpreter, X: Extension>(arguments: &[A::Array], body: &Body<X>) -> bool {
+    arguments.iter().enumerate().all(|(position, argument)| A::type_of(argument) == *body.parameter_type(position))
+}
+
 /// A node of a bulk program on the arrays of an algebra. It is no output of another.
-pub(crate) fn evaluate<A: Algebra>(node: &Node, args: Operands<A>) -> Slot<A::Array> {
+pub(crate) fn evaluate<A: Interpreter>(node: &Node, args: Arrays<A::Array>) -> Slot<A::Array> {
     match &node.op {
         Op::Scan(scan) => {
             let mut args = args.into_iter();
@@ -108,18 +114,12 @@ pub(crate) fn several<T>(outputs: Vec<T>) -> Slot<T> {
 }
 
 /// How an algebra reads and writes at some positions of an array, without another one as large.
-pub(crate) trait Parts<A: Algebra, X, E> {
+pub(crate) trait Parts<T, X, E> {
     /// Adds the result of a node, an addition with these operands, to an array.
-    fn add(
-        &self,
-        node: &Node<X>,
-        positions: &Positions,
-        target: A::Array,
-        operands: Operands<A>,
-    ) -> Result<A::Array, E>;
+    fn add(&self, node: &Node<X>, positions: &Positions, target: T, operands: Arrays<T>) -> Result<T, E>;
 
     /// The result of a gather, of an array of which each axis is this one of the array that is read.
-    fn gather(&self, node: &Node<X>, axes: &[usize], source: A::Array, indices: Operands<A>) -> Result<A::Array, E>;
+    fn gather(&self, node: &Node<X>, axes: &[usize], source: T, indices: Arrays<T>) -> Result<T, E>;
 }
 
 /// Walks the arena of a body once, asks `evaluate` for each node that is used, and hands every array over at its last use.
@@ -130,18 +130,17 @@ pub(crate) trait Parts<A: Algebra, X, E> {
 /// # Errors
 ///
 /// The first error of either.
-pub(crate) fn run<A: Algebra, X: Extension, E>(
+pub(crate) fn run<T: Clone, X: Extension, E>(
     body: &Body<X>,
-    arguments: Vec<A::Array>,
-    evaluate: impl Fn(&Node<X>, Operands<A>) -> Result<Slot<A::Array>, E>,
-    parts: Option<&dyn Parts<A, X, E>>,
-) -> Result<Vec<A::Array>, E> {
+    arguments: Vec<T>,
+    evaluate: impl Fn(&Node<X>, Arrays<T>) -> Result<Slot<T>, E>,
+    parts: Option<&dyn Parts<T, X, E>>,
+) -> Result<Vec<T>, E> {
     debug_assert_eq!(arguments.len(), body.arity());
     let is_permuted = parts.map_or(Vec::new(), |_| permuted_for_parts(body));
     let slots = Vec::with_capacity(body.nodes.len());
-    let mut walk = Walk::<A, X, _> { body, evaluate, slots, remaining: body.use_counts() };
+    let mut walk = Walk::<T, X, _> { body, evaluate, slots, remaining: body.use_counts() };
     for (position, argument) in arguments.into_iter().enumerate() {
-        debug_assert_eq!(A::type_of(&argument), *body.parameter_type(position));
         walk.slots.push(if walk.remaining[position] == 0 { Slot::Empty } else { Slot::One(argument) });
     }
     for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
@@ -180,30 +179,30 @@ pub(crate) fn run<A: Algebra, X: Extension, E>(
 }
 
 /// The values of a body's nodes, as far as they are known and still used.
-struct Walk<'a, A: Algebra, X: Extension, F> {
+struct Walk<'a, T, X: Extension, F> {
     body: &'a Body<X>,
     evaluate: F,
-    slots: Vec<Slot<A::Array>>,
+    slots: Vec<Slot<T>>,
     remaining: Vec<u32>,
 }
 
-impl<A, X, E, F> Walk<'_, A, X, F>
+impl<T, X, E, F> Walk<'_, T, X, F>
 where
-    A: Algebra,
+    T: Clone,
     X: Extension,
-    F: Fn(&Node<X>, Operands<A>) -> Result<Slot<A::Array>, E>,
+    F: Fn(&Node<X>, Arrays<T>) -> Result<Slot<T>, E>,
 {
-    fn evaluated(&mut self, node: &Node<X>) -> Result<Slot<A::Array>, E> {
+    fn evaluated(&mut self, node: &Node<X>) -> Result<Slot<T>, E> {
         let operands = self.operands(node)?;
         (self.evaluate)(node, operands)
     }
 
-    fn operands(&mut self, node: &Node<X>) -> Result<Operands<A>, E> {
+    fn operands(&mut self, node: &Node<X>) -> Result<Arrays<T>, E> {
         node.args.iter().map(|&arg| self.take(arg as usize)).collect()
     }
 
     /// A node that adds at some positions of zeros, as one that waits for an array.
-    fn later(&mut self, id: NodeId, node: &Node<X>) -> Result<Option<Slot<A::Array>>, E> {
+    fn later(&mut self, id: NodeId, node: &Node<X>) -> Result<Option<Slot<T>>, E> {
         if let Some(positions) = Positions::of(&node.op) {
             let operands = self.operands(node)?.into_vec();
             return Ok(Some(Slot::Later(Addition { node: id, positions }, operands)));
@@ -219,7 +218,7 @@ where
     }
 
     /// The sum of two arrays, one of which may be waiting to be added to the other.
-    fn sum(&mut self, node: &Node<X>, parts: &dyn Parts<A, X, E>) -> Result<Slot<A::Array>, E> {
+    fn sum(&mut self, node: &Node<X>, parts: &dyn Parts<T, X, E>) -> Result<Slot<T>, E> {
         let waits = |&arg: &NodeId| matches!(self.slots[arg as usize], Slot::Later(..));
         let Some(place) = node.args.iter().position(waits) else { return self.evaluated(node) };
         let added = node.args[place] as usize;
@@ -229,7 +228,7 @@ where
     }
 
     /// A gather, which may read an array with its axes in another order.
-    fn gather(&mut self, node: &Node<X>, parts: &dyn Parts<A, X, E>) -> Result<Slot<A::Array>, E> {
+    fn gather(&mut self, node: &Node<X>, parts: &dyn Parts<T, X, E>) -> Result<Slot<T>, E> {
         let source = node.args[0] as usize;
         let (Op::View(map), Slot::Permuted(array)) = (&self.body.nodes[source].op, &self.slots[source]) else {
             return self.evaluated(node);
@@ -241,7 +240,7 @@ where
     }
 
     /// The result of a node that has one.
-    fn one(&mut self, id: NodeId, operands: Operands<A>) -> Result<A::Array, E> {
+    fn one(&mut self, id: NodeId, operands: Arrays<T>) -> Result<T, E> {
         match (self.evaluate)(&self.body.nodes[id as usize], operands)? {
             Slot::One(array) => Ok(array),
             _ => unreachable!("it results in one array"),
@@ -249,7 +248,7 @@ where
     }
 
     /// Counts one use, and gives the value away if that was the last.
-    fn release(&mut self, at: usize) -> Slot<A::Array> {
+    fn release(&mut self, at: usize) -> Slot<T> {
         self.remaining[at] -= 1;
         match self.remaining[at] {
             0 => std::mem::replace(&mut self.slots[at], Slot::Empty),
@@ -257,7 +256,7 @@ where
         }
     }
 
-    fn take(&mut self, at: usize) -> Result<A::Array, E> {
+    fn take(&mut self, at: usize) -> Result<T, E> {
         let last = self.release(at);
         match (last, &self.slots[at]) {
             (Slot::One(array), _) => Ok(array),
@@ -277,7 +276,7 @@ where
 
 /// One operation without a sub-program, in an algebra.
 #[track_caller]
-pub(crate) fn apply<A: Algebra>(op: &Op, mut operands: Operands<A>) -> A::Array {
+pub(crate) fn apply<A: Interpreter>(op: &Op, mut operands: Arrays<A::Array>) -> A::Array {
     match op {
         Op::Constant(array) => A::constant(array.clone()),
         Op::Alias => operands.remove(0),
@@ -287,7 +286,7 @@ pub(crate) fn apply<A: Algebra>(op: &Op, mut operands: Operands<A>) -> A::Array 
 
 /// As [`apply`], of the source language.
 #[track_caller]
-pub(crate) fn apply_source<A: Algebra>(op: &Op<Build>, operands: Operands<A>) -> A::Array {
+pub(crate) fn apply_source<A: Interpreter>(op: &Op<Build>, operands: Arrays<A::Array>) -> A::Array {
     match op {
         Op::Constant(array) => A::constant(array.clone()),
         op => apply::<A>(&op.in_form().expect("sub-programs are run by the caller"), operands),

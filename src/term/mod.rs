@@ -15,6 +15,7 @@ pub(crate) mod hash;
 pub mod infer;
 mod intern;
 pub mod interpret;
+mod interpreter;
 mod op;
 pub mod print;
 mod program;
@@ -26,15 +27,15 @@ mod validate;
 pub(crate) mod visits;
 
 pub(crate) use body::Widened;
-pub use body::{Body, Node, NodeId};
 pub use content::{MAX_NESTED_NODES, MAX_NESTING};
 pub use cost::Cost;
-pub use custom::Custom;
 pub use graph::Graph;
-pub use op::{Branch, Build, Extension, Never, Op, Scan};
+pub use interpreter::{Arrays, Interpreter};
+pub use op::{
+    Body, Branch, Build, Checkpoints, Custom, Extension, Never, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps,
+};
 pub use program::Program;
 pub use source::interpret_source;
 pub(crate) use sweeps::advance_by;
-pub use sweeps::{Checkpoints, Steps, Sweep, Sweeps};
 #[cfg(debug_assertions)]
 pub use visits::visits;

@@ -1,13 +1,10 @@
-//! The operations of the term language.
+//! The term language: its operations, and the bodies, loops and functions that these are made of.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Order, Reduction};
-use crate::concrete;
-use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{Axes, DType, Shape};
-use crate::term::body::Widened;
-use crate::term::sweeps::Sweeps;
-use crate::term::{Body, Custom};
+use crate::array;
+use crate::operation::{Binary, Comparison, Contraction, Extreme, Order, Reduction, Unary};
+use crate::shape::{Axes, DType, Shape, Type};
+use crate::term::hash::Known;
 use smallvec::{SmallVec, smallvec};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -68,6 +65,67 @@ impl Extension for Build {
     }
 }
 
+/// Position of a node in its arena.
+pub type NodeId = u32;
+
+/// An operation on earlier nodes of the arena.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Node<X = Never> {
+    /// The operation.
+    pub op: Op<X>,
+    /// The operands, all of smaller position.
+    pub args: SmallVec<[NodeId; 3]>,
+    /// The types of the outputs: a single one, except for loops and conditionals.
+    pub types: SmallVec<[Type; 1]>,
+}
+
+impl<X> Node<X> {
+    /// The type of a node with one output.
+    pub fn ty(&self) -> &Type {
+        debug_assert_eq!(self.types.len(), 1);
+        &self.types[0]
+    }
+}
+
+/// A closed program: its nodes refer to nothing outside.
+///
+/// The arena begins with a [`Op::Parameter`] node for every parameter and capture, in order; operands come before their
+/// users; results may repeat and may be parameters.
+///
+/// Bodies are nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep at most, and with those nested in them, of each as often as it
+/// stands there, hold [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES) nodes.
+///
+/// A body is well formed, and so are those nested in it: [`Body::new`] and [`Graph`](crate::term::Graph) check every node, and nothing changes a
+/// body afterwards. Engines and exporters rely on that.
+#[derive(Clone, Debug)]
+pub struct Body<X = Never> {
+    /// How many of the leading parameter nodes are proper parameters.
+    pub(crate) parameters: usize,
+    /// How many parameter nodes after those are captures.
+    pub(crate) captures: usize,
+    /// The arena, in topological order.
+    pub(crate) nodes: Vec<Node<X>>,
+    /// The nodes whose values are returned.
+    pub(crate) results: Vec<NodeId>,
+    /// The contents of the nodes, and of the bodies nested in them.
+    pub(crate) content: Content,
+    /// Facts about all this, computed on demand once a body is shared and no longer changes.
+    pub(crate) known: Known,
+}
+
+/// The contents of the nodes of a body and of those nested in it, taken together.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Content {
+    /// The depth of nested bodies.
+    pub(crate) nesting: usize,
+    /// The number of nodes, with those of a nested body counted each time it occurs. Saturates.
+    pub(crate) nodes: usize,
+    /// The bytes of the constants that are not one repeated value.
+    pub(crate) constant_bytes: usize,
+    /// Whether some node concerns differentiation only.
+    pub(crate) has_marks: bool,
+}
+
 /// A rolled loop.
 ///
 /// The body's parameters are the carries, one slice of each input, and the captures; its results are the next carries, of
@@ -96,13 +154,98 @@ pub struct Branch<X = Never> {
     pub otherwise: Arc<Body<X>>,
 }
 
+/// The values that a loop keeps of its steps for its derivative; the others are recomputed. Values and derivatives are the same
+/// for every choice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Checkpoints {
+    /// All values that the derivative of any step needs.
+    All,
+    /// The carries before every so many steps, at least one. From there the steps up to the next checkpoint are run again, and
+    /// keep everything that their derivatives need.
+    Every(usize),
+    /// The carries before at most so many steps at a time, at least one; the first is the loop's beginning. They are placed
+    /// where the fewest steps are run again (Griewank and Walther's binomial schedule): to go back over n ≤ C(s + r, s) steps
+    /// with s snapshots, r n − C(s + r, r − 1) steps are run in addition to the n steps that keep everything, one at a time.
+    Snapshots(usize),
+    /// As [`Checkpoints::All`], while that takes at most so many bytes. Otherwise half of the bytes hold as many snapshots as
+    /// fit, and the other half the complete values of as many steps at a time as fit; at least one of each.
+    Bytes(usize),
+}
+
+/// How many steps a loop has.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Steps<X = Never> {
+    /// So many.
+    Count(usize),
+    /// Steps run while this body results in `true`. Its parameters are the first sweep's carries; it has the captures of all
+    /// bodies.
+    While(Arc<Body<X>>),
+}
+
+/// One pass over the steps of a loop.
+///
+/// The body's parameters are the sweep's carries, one slice of each of its inputs, and the values that it reads of those that
+/// earlier sweeps kept of the same step; all bodies have the same captures. Its results are the next carries, the values that
+/// it keeps of the step, and one slice of each output.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sweep<X = Never> {
+    /// One step.
+    pub body: Arc<Body<X>>,
+    /// Number of carries.
+    pub carries: usize,
+    /// Number of inputs that are read step by step; none in a loop with a condition.
+    pub inputs: usize,
+    /// An earlier sweep, and a position among the values that it keeps of a step. Each pair occurs once in the whole loop.
+    pub reads: Vec<(usize, usize)>,
+    /// Number of values that are kept of a step.
+    pub keeps: usize,
+}
+
+/// A loop that is swept several times, forwards and backwards in turn.
+///
+/// Values that a sweep keeps of a step are read by later sweeps at the same step. This is how the derivative of such a loop is
+/// such a loop again: the gradient of a loop of one sweep has a second one, which goes back over the steps with the cotangents.
+/// The number of steps need not be known in advance: kept values never leave the loop, and the engine stores or recomputes
+/// them, as [`Checkpoints`] say. A loop and its derivative, which goes over the steps anew, share only the last carries that
+/// steps change by writes: the derivative takes these writes back, so a step keeps the elements that it writes over. (The
+/// engine for processors runs the steps once for both.)
+///
+/// The operands are, for each sweep, its first carries and its inputs (with a new outer axis of the number of steps), and
+/// then the captures of all bodies. The outputs are, for each sweep, its last carries and its stacked outputs.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sweeps<X = Never> {
+    /// The number of steps.
+    pub steps: Steps<X>,
+    /// The first goes over the steps in their order, the second in the opposite one, and so on.
+    pub sweeps: Vec<Sweep<X>>,
+    /// Whether step 0 reads and writes the last slice, and so on downwards.
+    pub reverse: bool,
+    /// The values kept of the steps.
+    pub checkpoints: Checkpoints,
+}
+
+/// A function and its derivative rules, one at least: closed bodies without captures.
+///
+/// The operation's operands are the function's parameters, its outputs the function's results.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Custom<X = Never> {
+    /// The function.
+    pub value: Arc<Body<X>>,
+    /// From the parameters, the results and a cotangent of each result to a cotangent of each parameter. Entries for integers
+    /// and booleans are ignored.
+    pub vjp: Option<Arc<Body<X>>>,
+    /// From the parameters, the results and a tangent of each parameter to a tangent of each result. Entries for integers and
+    /// booleans are ignored.
+    pub jvp: Option<Arc<Body<X>>>,
+}
+
 /// An operation. It means the same as the method of [`Algebra`](crate::algebra::Algebra) with the same name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op<X = Never> {
     /// The parameter of the body at this position; captures follow the proper parameters.
     Parameter(usize),
     /// A known array.
-    Constant(concrete::Array),
+    Constant(array::Array),
     /// `[0, 1, .., n-1]`.
     Iota(usize),
     /// Elementwise, one operand.
@@ -224,27 +367,6 @@ impl<X: Extension> Op<X> {
         match self {
             Op::Extra(extra) => smallvec![extra.body()],
             op => op.bodies(),
-        }
-    }
-}
-
-impl Op {
-    /// The bulk operation as one of the source language.
-    pub(crate) fn widen(&self, known: &mut Widened) -> Op<Build> {
-        match self {
-            Op::Scan(scan) => Op::Scan(Arc::new(Scan {
-                body: known.of(&scan.body),
-                carries: scan.carries,
-                inputs: scan.inputs,
-                length: scan.length,
-                reverse: scan.reverse,
-            })),
-            Op::Branch(branch) => {
-                Op::Branch(Arc::new(Branch { then: known.of(&branch.then), otherwise: known.of(&branch.otherwise) }))
-            }
-            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| known.of(body)))),
-            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| known.of(body)))),
-            op => op.in_form().expect("an operation without bodies"),
         }
     }
 }

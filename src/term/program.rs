@@ -1,11 +1,8 @@
 //! Programs with the names that they are exported under.
 
-use crate::concrete::{self, Array, Failure};
-use crate::error::{Error, Result};
 use crate::term::print::Printer;
 use crate::term::{Body, Extension, Never};
 use std::fmt;
-use std::panic::Location;
 use std::sync::Arc;
 
 /// A program on its own: in bulk form, or, as `Program<Build>`, as the function was written. A staged function has both, and
@@ -54,34 +51,6 @@ impl<X: Extension> Program<X> {
     pub(crate) fn printer(&self) -> Printer<'_, X> {
         let printer = Printer::new(&self.body).program(&self.name[..]);
         printer.parameters(&self.parameters[..]).results(&self.results[..])
-    }
-}
-
-impl Program {
-    /// Interprets the program on arrays of its parameters' types.
-    ///
-    /// # Errors
-    ///
-    /// When there are more or fewer arrays than parameters, one is of another type, or there is no memory.
-    #[track_caller]
-    pub fn interpret(&self, arguments: &[Array]) -> Result<Vec<Array>> {
-        let place = Location::caller();
-        let (expected, found) = (self.body.arity(), arguments.len());
-        if expected != found {
-            return Err(Error::Structure(format!(
-                "the program takes {expected} arrays, but {found} were given (at {place})"
-            )));
-        }
-        for (position, argument) in arguments.iter().enumerate() {
-            let expected = self.body.parameter_type(position);
-            if argument.ty() != *expected {
-                let path = self.parameters.get(position).cloned().unwrap_or_default();
-                let (expected, found) = (expected.to_string(), argument.ty().to_string());
-                return Err(Error::Argument { position, path, expected, found, place: place.to_string() });
-            }
-        }
-        let run = concrete::run(&self.body, arguments.to_vec());
-        run.map_err(|Failure { operation, problem }| problem.error(&operation, place))
     }
 }
 

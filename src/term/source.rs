@@ -1,22 +1,22 @@
 //! The direct interpretation of source programs, builds and all, in an eager algebra: the meaning that passes must keep.
 
 use crate::affine::AffineMap;
-use crate::algebra::Algebra;
-use crate::algebra::Operands;
-use crate::concrete;
+use crate::array;
 use crate::shape::{Shape, Type, Value, size};
-use crate::term::body::{Body, Node};
-use crate::term::interpret::{Slot, apply_source, run, several};
+use crate::term::interpret::{Slot, apply_source, fit, run, several};
+use crate::term::interpreter::{Arrays, Interpreter};
+use crate::term::op::{Body, Node};
 use crate::term::op::{Build, Op, Scan};
-use crate::term::sweeps::{Steps, Sweeps};
+use crate::term::op::{Steps, Sweeps};
+use smallvec::smallvec;
 use std::convert::Infallible;
 
 /// Runs a source program on the arrays of an eager algebra: the values of its results.
 ///
 /// A `build` runs its body once for every element, a loop once for every step; a conditional runs one side. Slow, and the
 /// reference for everything faster. The arguments are the parameters and captures, of the types that the body declares.
-pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>) -> Vec<A::Array> {
-    let evaluate = |node: &Node<Build>, args: Operands<A>| {
+pub fn interpret_source<A: Interpreter>(body: &Body<Build>, arguments: Vec<A::Array>) -> Vec<A::Array> {
+    let evaluate = |node: &Node<Build>, args: Arrays<A::Array>| {
         Ok(match &node.op {
             Op::Extra(build) => Slot::One(run_build::<A>(build, &args)),
             Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
@@ -27,19 +27,20 @@ pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>
                 let side = if chosen { &branch.then } else { &branch.otherwise };
                 several(interpret_source::<A>(side, args.collect()))
             }
-            Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
+            Op::Custom(custom) => several(A::custom_source(custom, args.into_vec())),
             Op::Sweeps(sweeps) => several(run_sweeps::<A>(sweeps, args.into_vec())),
             op => Slot::One(apply_source::<A>(op, args)),
         })
     };
-    let result = run::<A, Build, Infallible>(body, arguments, evaluate, None);
+    debug_assert!(fit::<A, Build>(&arguments, body));
+    let result = run::<A::Array, Build, Infallible>(body, arguments, evaluate, None);
     match result {
         Ok(values) => values,
         Err(never) => match never {},
     }
 }
 
-pub(crate) fn run_build<A: Algebra>(build: &Build, captures: &[A::Array]) -> A::Array {
+pub(crate) fn run_build<A: Interpreter>(build: &Build, captures: &[A::Array]) -> A::Array {
     let element = build.body.result_types().next().expect("a build's body has one result");
     let mut shape = Shape::from_slice(&build.extents);
     shape.extend_from_slice(&element.shape);
@@ -48,7 +49,7 @@ pub(crate) fn run_build<A: Algebra>(build: &Build, captures: &[A::Array]) -> A::
         let mut arguments = Vec::with_capacity(build.body.arity());
         let mut rest = element;
         for &extent in build.extents.iter().rev() {
-            arguments.push(A::constant(concrete::Array::full(&[], Value::I64((rest % extent) as i64))));
+            arguments.push(A::constant(array::Array::full(&[], Value::I64((rest % extent) as i64))));
             rest /= extent;
         }
         arguments.reverse();
@@ -56,21 +57,32 @@ pub(crate) fn run_build<A: Algebra>(build: &Build, captures: &[A::Array]) -> A::
         interpret_source::<A>(&build.body, arguments).remove(0)
     });
     let stacked = stack::<A>(elements.collect(), element);
-    A::reshape(stacked, &shape)
+    reshape::<A>(stacked, &shape)
+}
+
+/// The same elements in another shape.
+fn reshape<A: Interpreter>(array: A::Array, shape: &[usize]) -> A::Array {
+    A::bind(&Op::Reshape(Shape::from_slice(shape)), smallvec![array])
+}
+
+/// What an array has at a position of its outermost axis.
+fn slice<A: Interpreter>(array: &A::Array, position: usize) -> A::Array {
+    let map = AffineMap::pick(&A::shape(array), 0, position as i64);
+    A::bind(&Op::View(map), smallvec![array.clone()])
 }
 
 /// Arrays of one type under a new outer axis.
-pub(crate) fn stack<A: Algebra>(elements: Vec<A::Array>, ty: &Type) -> A::Array {
+pub(crate) fn stack<A: Interpreter>(elements: Vec<A::Array>, ty: &Type) -> A::Array {
     let mut unit = Shape::from_elem(1, 1);
     unit.extend_from_slice(&ty.shape);
     if elements.is_empty() {
         unit[0] = 0;
-        return A::zeros(&Type { dtype: ty.dtype, shape: unit });
+        return A::constant(array::Array::zeros(&Type { dtype: ty.dtype, shape: unit }));
     }
-    A::concatenate(0, elements.into_iter().map(|element| A::reshape(element, &unit)).collect())
+    A::bind(&Op::Concatenate(0), elements.into_iter().map(|element| reshape::<A>(element, &unit)).collect())
 }
 
-pub(crate) fn run_scan<A: Algebra>(scan: &Scan<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
+pub(crate) fn run_scan<A: Interpreter>(scan: &Scan<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
     let mut carries = operands;
     let operands = carries.split_off(scan.carries);
     let (inputs, captures) = operands.split_at(scan.inputs);
@@ -80,8 +92,7 @@ pub(crate) fn run_scan<A: Algebra>(scan: &Scan<Build>, operands: Vec<A::Array>) 
         let at = if scan.reverse { scan.length - 1 - step } else { step };
         let mut arguments = std::mem::take(&mut carries);
         for input in inputs {
-            let map = AffineMap::pick(&A::shape(input), 0, at as i64);
-            arguments.push(A::view(input.clone(), &map));
+            arguments.push(slice::<A>(input, at));
         }
         arguments.extend_from_slice(captures);
         carries = interpret_source::<A>(&scan.body, arguments);
@@ -99,7 +110,7 @@ pub(crate) fn run_scan<A: Algebra>(scan: &Scan<Build>, operands: Vec<A::Array>) 
 }
 
 /// All sweeps of a loop, with everything kept.
-pub(crate) fn run_sweeps<A: Algebra>(sweeps: &Sweeps<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
+pub(crate) fn run_sweeps<A: Interpreter>(sweeps: &Sweeps<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
     let mut operands = operands;
     let captures = &operands.split_off(sweeps.captures());
     let mut operands = operands.into_iter();
@@ -129,7 +140,7 @@ pub(crate) fn run_sweeps<A: Algebra>(sweeps: &Sweeps<Build>, operands: Vec<A::Ar
             for input in &inputs {
                 let length = A::shape(input)[0];
                 let position = if sweeps.reverse { length - 1 - step } else { step };
-                arguments.push(A::view(input.clone(), &AffineMap::pick(&A::shape(input), 0, position as i64)));
+                arguments.push(slice::<A>(input, position));
             }
             arguments.extend(sweep.reads.iter().map(|&(from, position)| {
                 let steps = &kept[from];

@@ -1,87 +1,17 @@
 //! Loops whose tape is the engine's: while loops, and loops that recompute values instead of keeping them.
 
 use crate::shape::{DType, Type};
-use crate::term::body::{Body, Widened};
+use crate::term::body::Widened;
 use crate::term::infer::Types;
-use crate::term::op::{Build, Extension, Never};
+use crate::term::op::{Body, Build, Checkpoints, Extension, Steps, Sweep, Sweeps};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The values that a loop keeps of its steps for its derivative; the others are recomputed. Values and derivatives are the same
-/// for every choice.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Checkpoints {
-    /// All values that the derivative of any step needs.
-    All,
-    /// The carries before every so many steps, at least one. From there the steps up to the next checkpoint are run again, and
-    /// keep everything that their derivatives need.
-    Every(usize),
-    /// The carries before at most so many steps at a time, at least one; the first is the loop's beginning. They are placed
-    /// where the fewest steps are run again (Griewank and Walther's binomial schedule): to go back over n ≤ C(s + r, s) steps
-    /// with s snapshots, r n − C(s + r, r − 1) steps are run in addition to the n steps that keep everything, one at a time.
-    Snapshots(usize),
-    /// As [`Checkpoints::All`], while that takes at most so many bytes. Otherwise half of the bytes hold as many snapshots as
-    /// fit, and the other half the complete values of as many steps at a time as fit; at least one of each.
-    Bytes(usize),
-}
-
-/// How many steps a loop has.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Steps<X = Never> {
-    /// So many.
-    Count(usize),
-    /// Steps run while this body results in `true`. Its parameters are the first sweep's carries; it has the captures of all
-    /// bodies.
-    While(Arc<Body<X>>),
-}
-
-/// One pass over the steps of a loop.
-///
-/// The body's parameters are the sweep's carries, one slice of each of its inputs, and the values that it reads of those that
-/// earlier sweeps kept of the same step; all bodies have the same captures. Its results are the next carries, the values that
-/// it keeps of the step, and one slice of each output.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Sweep<X = Never> {
-    /// One step.
-    pub body: Arc<Body<X>>,
-    /// Number of carries.
-    pub carries: usize,
-    /// Number of inputs that are read step by step; none in a loop with a condition.
-    pub inputs: usize,
-    /// An earlier sweep, and a position among the values that it keeps of a step. Each pair occurs once in the whole loop.
-    pub reads: Vec<(usize, usize)>,
-    /// Number of values that are kept of a step.
-    pub keeps: usize,
-}
 
 impl<X: Extension> Sweep<X> {
     /// Number of outputs that are written step by step; none in a loop with a condition.
     pub fn outputs(&self) -> usize {
         self.body.results.len() - self.carries - self.keeps
     }
-}
-
-/// A loop that is swept several times, forwards and backwards in turn.
-///
-/// Values that a sweep keeps of a step are read by later sweeps at the same step. This is how the derivative of such a loop is
-/// such a loop again: the gradient of a loop of one sweep has a second one, which goes back over the steps with the cotangents.
-/// The number of steps need not be known in advance: kept values never leave the loop, and the engine stores or recomputes
-/// them, as [`Checkpoints`] say. A loop and its derivative, which goes over the steps anew, share only the last carries that
-/// steps change by writes: the derivative takes these writes back, so a step keeps the elements that it writes over. (The
-/// engine for processors runs the steps once for both.)
-///
-/// The operands are, for each sweep, its first carries and its inputs (with a new outer axis of the number of steps), and
-/// then the captures of all bodies. The outputs are, for each sweep, its last carries and its stacked outputs.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Sweeps<X = Never> {
-    /// The number of steps.
-    pub steps: Steps<X>,
-    /// The first goes over the steps in their order, the second in the opposite one, and so on.
-    pub sweeps: Vec<Sweep<X>>,
-    /// Whether step 0 reads and writes the last slice, and so on downwards.
-    pub reverse: bool,
-    /// The values kept of the steps.
-    pub checkpoints: Checkpoints,
 }
 
 impl<X: Extension> Sweeps<X> {

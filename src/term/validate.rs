@@ -2,9 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::shape::Type;
-use crate::term::body::{Body, Node, NodeId};
 use crate::term::content::check_body;
 use crate::term::infer::{self, Types};
+use crate::term::op::{Body, Node, NodeId};
 use crate::term::op::{Extension, Op};
 use smallvec::SmallVec;
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! Loops with a condition on a side of a choice between elements of a build: both sides run for all elements, so such a loop
 //! must have no step for those that chose the other side, for which it may never end.
 
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::Binary;
 use crate::shape::{DType, Type, Value};
 use crate::term::{Body, Build, Graph, NodeId, Op, Scan, Steps, Sweeps};

@@ -10,7 +10,7 @@ mod custom;
 mod sweeps;
 
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label};
+use crate::operation::{Contraction, Label};
 use crate::shape::{Axes, Shape};
 use crate::term::{Body, Build, Graph, Node, NodeId, Op, Scan};
 use crate::vectorise::fission::Split;

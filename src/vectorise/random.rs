@@ -1,9 +1,8 @@
 //! Small random source programs for the tests of this room.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Reduction};
-use crate::concrete::Array;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::array::Array;
+use crate::operation::{Binary, Comparison, Contraction, Extreme, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::term::{Body, Branch, Build, Graph, NodeId, Op, Scan};
 use smallvec::SmallVec;

@@ -1,9 +1,9 @@
 use super::random::{Random, parameters, program};
 use super::{push_gathers, push_reads, vectorise};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Reduction};
-use crate::concrete::{Array, Concrete};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::array::Array;
+use crate::concrete::Concrete;
+use crate::operation::{Binary, Comparison, Contraction, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::simplify::simplify;
 use crate::term::interpret::interpret;

@@ -17,33 +17,8 @@ mod library {
 }
 pub use library::{operation, shape};
 
-pub mod algebra {
-    use crate::concrete::Array;
-    use crate::operation::{Binary, Comparison, Unary};
-    use crate::shape::{DType, Shape};
-
-    #[derive(Clone, Copy)]
-    pub enum Reduction {
-        Sum,
-        Max,
-        Min,
-    }
-
-    /// The trait in which derivatives of the operation table are written.
-    pub trait Algebra {
-        type Array: Clone;
-        fn dtype(a: &Self::Array) -> DType;
-        fn shape(a: &Self::Array) -> Shape;
-        fn constant(value: Array) -> Self::Array;
-        fn unary(op: Unary, a: Self::Array) -> Self::Array;
-        fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array;
-        fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array;
-        fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array;
-    }
-}
-
 pub mod kernel {
-    use crate::algebra::Reduction;
+    use crate::operation::Reduction;
 
     #[derive(Clone, Copy)]
     pub enum Mode {
@@ -54,11 +29,11 @@ pub mod kernel {
 
 // Files are looked for in this folder.
 #[path = "."]
-pub mod concrete {
-    #[path = "../../src/concrete/arithmetic.rs"]
+pub mod array {
+    #[path = "../../src/array/arithmetic.rs"]
     mod arithmetic;
 
-    use crate::shape::{DType, Shape, Value};
+    use crate::shape::DType;
     pub(crate) use arithmetic::{Arithmetic, larger, smaller};
 
     pub trait Scalar: Arithmetic {
@@ -69,14 +44,6 @@ pub mod concrete {
         ($($t:ident $variant:ident),*) => { $(impl Scalar for $t { const DTYPE: DType = DType::$variant; })* };
     }
     scalar!(f32 F32, f64 F64, i32 I32, i64 I64, bool Bool);
-
-    pub struct Array;
-
-    impl Array {
-        pub fn full(_: &Shape, _: Value) -> Array {
-            Array
-        }
-    }
 }
 
 #[path = "."]
@@ -102,14 +69,8 @@ pub mod engine {
         #[path = "../../src/engine/cpu/vector/mod.rs"]
         pub mod vector;
 
-        mod code {
-            pub(super) type AlongKernel =
-                unsafe fn(*mut u8, isize, isize, (*const u8, isize), i64, (*const u8, isize), usize);
-        }
-
-        use crate::algebra::Reduction;
         use crate::kernel::Mode;
-        use crate::operation::{Binary, Unary};
+        use crate::operation::{Binary, Reduction, Unary};
         use crate::shape::DType;
         use gemm::Element;
         use vector::{Instructions, Operand};

@@ -1,31 +1,15 @@
 //! Assignments: to parts of arrays by position, to everything else as in Rust.
 
 use super::body::{Position, Rewriter, is_literal, is_place, kept, parse};
-use super::effects::is_pure_expression;
+use super::effects::{is_pure_expression, method};
 use super::indices::Subscript;
+use super::names::{root, uses, variable};
 use super::operators::is_float;
-use super::scopes::{Declared, root, uses, variable};
+use super::scopes::Declared;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{BinOp, Expr, ExprIndex};
-
-/// The method for compound assignment to the elements at an index.
-pub fn method(op: &BinOp) -> Option<&'static str> {
-    Some(match op {
-        BinOp::AddAssign(_) => "add_assign_at",
-        BinOp::SubAssign(_) => "sub_assign_at",
-        BinOp::MulAssign(_) => "mul_assign_at",
-        BinOp::DivAssign(_) => "div_assign_at",
-        BinOp::RemAssign(_) => "rem_assign_at",
-        BinOp::BitAndAssign(_) => "bitand_assign_at",
-        BinOp::BitOrAssign(_) => "bitor_assign_at",
-        BinOp::BitXorAssign(_) => "bitxor_assign_at",
-        BinOp::ShlAssign(_) => "shl_assign_at",
-        BinOp::ShrAssign(_) => "shr_assign_at",
-        _ => return None,
-    })
-}
+use syn::{Expr, ExprIndex};
 
 /// The index that a place ends with.
 fn index(place: &mut Expr) -> Option<&mut ExprIndex> {

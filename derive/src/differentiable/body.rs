@@ -3,7 +3,8 @@
 //! The result depends on the position of an expression, as with Rust's places and values: an index is a read where a value is
 //! needed, and stays an index where something is assigned.
 
-use super::scopes::{Declared, Scopes, variable};
+use super::names::variable;
+use super::scopes::{Declared, Scopes};
 use super::types::Retyping;
 use super::uses::{Uses, field_of};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -164,7 +165,7 @@ impl Rewriter<'_> {
             Expr::Cast(_) => self.cast(expression),
             Expr::Try(inner) => self.rewrite(&mut inner.expr, Position::Argument),
             Expr::Let(condition) => {
-                let place = super::plain::refers_mutably(&condition.pat);
+                let place = super::patterns::refers_mutably(&condition.pat);
                 let refers = self.refers(&condition.expr);
                 self.rewrite(&mut condition.expr, if place { Position::Place } else { Position::Reference });
                 self.scopes.declare_pattern(&condition.pat, Declared::by_pattern(refers));
@@ -355,7 +356,7 @@ impl Rewriter<'_> {
                         let span = name.span();
                         parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#name)))
                     });
-                    later.extend(super::scopes::used(element));
+                    later.extend(super::names::used(element));
                     if let Some(copy) = copy {
                         *element = copy;
                     }

@@ -2,7 +2,8 @@
 
 use super::body::{Position, Rewriter, parse};
 use super::effects::changes_of_closure;
-use super::scopes::{Declared, bindings, variable};
+use super::names::{bindings, variable};
+use super::scopes::Declared;
 use super::uses::Uses;
 use quote::quote_spanned;
 use syn::punctuated::Punctuated;

@@ -1,10 +1,27 @@
 //! The effects of blocks apart from their value, by syntax.
 
-use super::assignments::method;
-use super::scopes::{Declared, Scopes, bindings, root, variable};
+use super::names::{bindings, root, variable};
+use super::scopes::{Declared, Scopes};
 use proc_macro2::Ident;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, ExprForLoop};
+
+/// The method for compound assignment to the elements at an index.
+pub fn method(op: &BinOp) -> Option<&'static str> {
+    Some(match op {
+        BinOp::AddAssign(_) => "add_assign_at",
+        BinOp::SubAssign(_) => "sub_assign_at",
+        BinOp::MulAssign(_) => "mul_assign_at",
+        BinOp::DivAssign(_) => "div_assign_at",
+        BinOp::RemAssign(_) => "rem_assign_at",
+        BinOp::BitAndAssign(_) => "bitand_assign_at",
+        BinOp::BitOrAssign(_) => "bitor_assign_at",
+        BinOp::BitXorAssign(_) => "bitxor_assign_at",
+        BinOp::ShlAssign(_) => "shl_assign_at",
+        BinOp::ShrAssign(_) => "shr_assign_at",
+        _ => return None,
+    })
+}
 
 /// Whether an operator assigns, as `+=`.
 pub fn assigns(op: &BinOp) -> bool {

@@ -1,7 +1,7 @@
 //! Indices: of arrays they read, of anything else they are Rust's.
 
 use super::body::{Position, Rewriter, is_literal, kept, parse};
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprIndex, ExprRange, Lit, UnOp};
@@ -97,7 +97,7 @@ impl Rewriter<'_> {
                 range.start.get_or_insert_with(|| Box::new(parse(quote_spanned!(span=> 0usize))));
                 // No array is longer.
                 range.end.get_or_insert_with(|| Box::new(parse(quote_spanned!(span=> i64::MAX as usize))));
-                super::statements::by_its_ends(index);
+                by_its_ends(index);
                 index.to_token_stream()
             }
             other => self.subscript(other, &mut false, &mut 0).array,
@@ -176,5 +176,24 @@ impl Rewriter<'_> {
             pattern: quote_spanned!(span=> ::deltaray::tensor::attribute::FromTheEnd((#(#pattern,)*))),
             plain,
         }
+    }
+}
+
+/// Makes a call of a range with two ends, which may be arrays, and of one that is read from its end.
+pub fn by_its_ends(expression: &mut Expr) {
+    match expression {
+        Expr::Paren(inner) => by_its_ends(&mut inner.expr),
+        Expr::MethodCall(call) if call.method == "rev" && call.args.is_empty() => by_its_ends(&mut call.receiver),
+        Expr::Range(range) => {
+            let (Some(start), Some(end)) = (&range.start, &range.end) else { return };
+            let (span, start_span) = (range.limits.span(), start.span());
+            let method = match range.limits {
+                syn::RangeLimits::HalfOpen(_) => Ident::new("to", span),
+                syn::RangeLimits::Closed(_) => Ident::new("through", span),
+            };
+            let path = quote_spanned!(start_span=> ::deltaray::tensor::attribute::Ends);
+            *expression = parse(quote_spanned!(span=> #path::#method(&(#start), &(#end))));
+        }
+        _ => {}
     }
 }

@@ -1,7 +1,8 @@
 //! Closures of derivatives: their outside variables enter by `lift`. Closures that are kept own handles on these.
 
 use super::body::{Rewriter, parse};
-use super::scopes::{Declared, used};
+use super::names::used;
+use super::scopes::Declared;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Expr;

@@ -2,8 +2,9 @@
 
 use super::body::{Position, Rewriter, is_literal, is_place, parse};
 use super::closures::of_checkpoints;
+use super::names::variable;
 use super::operators::is_float;
-use super::scopes::{Declared, variable};
+use super::scopes::Declared;
 use super::uses::Uses;
 use quote::quote_spanned;
 use syn::Expr;

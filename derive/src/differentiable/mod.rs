@@ -12,7 +12,9 @@ mod groups;
 mod indices;
 mod lifting;
 mod methods;
+mod names;
 mod operators;
+mod patterns;
 mod plain;
 mod scopes;
 mod signature;
@@ -107,7 +109,7 @@ fn function(item: ItemFn) -> Result<TokenStream> {
 fn block(mut item: ItemImpl) -> Result<TokenStream> {
     let over = algebra(&item.generics);
     let mut names = Vec::new();
-    scopes::identifiers(item.self_ty.to_token_stream(), &mut names);
+    names::identifiers(item.self_ty.to_token_stream(), &mut names);
     if over.is_none() && names.iter().any(|name| name == "Concrete") {
         let message = format!("methods are over the algebra of their type: write `impl<A: Algebra> {}<A>`", names[0]);
         return Err(Error::new(item.self_ty.span(), message));

@@ -1,6 +1,7 @@
 //! Signatures: generic over the algebra, arrays by reference.
 
-use super::scopes::{Declared, Scopes, bindings};
+use super::names::bindings;
+use super::scopes::{Declared, Scopes};
 use super::types::{Kind, Retyping, tree_names};
 use crate::tree::bounded_by;
 use proc_macro2::{Ident, Span, TokenStream};

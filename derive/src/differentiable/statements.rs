@@ -2,8 +2,10 @@
 
 use super::body::{Position, Rewriter, is_literal, kept, parse};
 use super::effects::{Manner, assigned, changes_of_loop, exit, is_pure, is_rolled_over, only_assigns, rolled_range};
+use super::indices::by_its_ends;
+use super::names::{bindings, variable};
 use super::operators::contains_let;
-use super::scopes::{Declared, bindings, variable};
+use super::scopes::Declared;
 use super::uses::Uses;
 use crate::missing::ARRAYS;
 use proc_macro2::{Ident, TokenStream};
@@ -57,25 +59,6 @@ fn else_block(expression: &Expr) -> Block {
     match expression {
         Expr::Block(block) if block.label.is_none() && block.attrs.is_empty() => block.block.clone(),
         other => Block { brace_token: Default::default(), stmts: vec![Stmt::Expr(other.clone(), None)] },
-    }
-}
-
-/// Makes a call of a range with two ends, which may be arrays, and of one that is read from its end.
-pub fn by_its_ends(expression: &mut Expr) {
-    match expression {
-        Expr::Paren(inner) => by_its_ends(&mut inner.expr),
-        Expr::MethodCall(call) if call.method == "rev" && call.args.is_empty() => by_its_ends(&mut call.receiver),
-        Expr::Range(range) => {
-            let (Some(start), Some(end)) = (&range.start, &range.end) else { return };
-            let (span, start_span) = (range.limits.span(), start.span());
-            let method = match range.limits {
-                syn::RangeLimits::HalfOpen(_) => Ident::new("to", span),
-                syn::RangeLimits::Closed(_) => Ident::new("through", span),
-            };
-            let path = quote_spanned!(start_span=> ::deltaray::tensor::attribute::Ends);
-            *expression = parse(quote_spanned!(span=> #path::#method(&(#start), &(#end))));
-        }
-        _ => {}
     }
 }
 
@@ -200,8 +183,8 @@ impl Rewriter<'_> {
                 Expr::Closure(closure) => self.closure(closure, Declared::Open, false),
                 Expr::Reference(_) => self.rewrite(&mut init.expr, Position::Bound),
                 // A pattern that refers takes no other handle.
-                _ if super::plain::refers_mutably(&local.pat) => self.rewrite(&mut init.expr, Position::Place),
-                _ if super::plain::refers(&local.pat) => self.rewrite(&mut init.expr, Position::Reference),
+                _ if super::patterns::refers_mutably(&local.pat) => self.rewrite(&mut init.expr, Position::Place),
+                _ if super::patterns::refers(&local.pat) => self.rewrite(&mut init.expr, Position::Reference),
                 _ => self.rewrite(&mut init.expr, Position::Value),
             }
             if let Some((_, diverge)) = &mut init.diverge {

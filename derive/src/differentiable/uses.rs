@@ -1,6 +1,6 @@
 //! Which variables code uses, as a whole or by fields.
 
-use super::scopes::{bindings, formatted, identifiers};
+use super::names::{bindings, formatted, identifiers};
 use proc_macro2::Ident;
 use quote::ToTokens;
 use std::collections::HashSet;

@@ -6,7 +6,8 @@ mod values;
 
 use super::*;
 use crate::algebra::Algebra;
-use crate::shape::strides;
+use crate::array::for_data;
+use crate::shape::{DType, Shape, Type, Value, size, strides};
 
 /// A small generator of pseudo-random numbers.
 struct Random(u64);

@@ -1,8 +1,7 @@
 //! Contractions, loops and conditionals.
 
 use super::*;
-use crate::algebra::Contraction;
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Contraction, Unary};
 use crate::term::{Body, Node, Op, Scan};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;

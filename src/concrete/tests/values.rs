@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::affine::AffineMap;
-use crate::algebra::{Extreme, Reduction};
-use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, UNARY_ROWS, Unary};
+use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Extreme, Reduction, UNARY_ROWS, Unary};
 use std::collections::HashMap;
 
 #[test]

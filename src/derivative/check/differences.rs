@@ -1,6 +1,6 @@
 //! Finite differences along a direction, and how far their rounding may take them.
 
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::{DType, Type, Value};
 
 /// How many units in the last place the rounding of a sum of sampled values is taken to be, relative to the largest.

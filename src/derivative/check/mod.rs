@@ -4,7 +4,8 @@ mod differences;
 
 use super::{ArrayFn, jvp, stage, vjp};
 use crate::algebra::Algebra;
-use crate::concrete::{self, Concrete};
+use crate::array;
+use crate::concrete::Concrete;
 use crate::error::{Error, Result};
 use crate::shape::DType;
 use crate::staged::Staged;
@@ -137,15 +138,15 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> R
     if let Some(problem) = differing(&values, &other, tolerance) {
         return Err(Error::Derivative(format!("check_grad: the values, eager and staged, differ: {problem}")));
     }
-    let weights: Vec<concrete::Array> = values.iter().map(|array| random.like(array)).collect();
+    let weights: Vec<array::Array> = values.iter().map(|array| random.like(array)).collect();
     let cotangent = F::Out::rebuild::<Concrete, Concrete>(&value, &mut weights.iter().cloned());
     let (_, pullback) = vjp(|x| f.call::<<Concrete as Algebra>::Nested>(x), at);
     let pulled = pullback(&cotangent).leaves();
     let staged_pulled = reverse.call((at, &cotangent))?.1.leaves();
 
     let inputs = at.leaves();
-    let tree = |leaves: &[concrete::Array]| F::In::rebuild::<Concrete, Concrete>(at, &mut leaves.iter().cloned());
-    let weighted = |leaves: &[concrete::Array]| inner(&weights, leaves);
+    let tree = |leaves: &[array::Array]| F::In::rebuild::<Concrete, Concrete>(at, &mut leaves.iter().cloned());
+    let weighted = |leaves: &[array::Array]| inner(&weights, leaves);
     let sampler = Sampler {
         run: &|leaves| f.call::<Concrete>(&tree(leaves)).leaves(),
         inputs: &inputs,
@@ -153,7 +154,7 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> R
         weights: &weights,
         epsilon: epsilon(if single { DType::F32 } else { DType::F64 }),
     };
-    let along = |direction: &[concrete::Array]| -> Result<Outcome> {
+    let along = |direction: &[array::Array]| -> Result<Outcome> {
         let tangent = tree(direction);
         let pushed = jvp(|x| f.call::<<Concrete as Algebra>::Forward>(x), at, &tangent).1.leaves();
         let staged_pushed = forward.call((at, &tangent))?.1.leaves();
@@ -255,7 +256,7 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> R
             let candidates = if scales.iter().map(Vec::len).sum::<usize>() <= ELEMENTS { &scales[..] } else { &[] };
             for (position, scales) in candidates.iter().enumerate() {
                 for (element, &scale) in scales.iter().enumerate() {
-                    let mut direction: Vec<concrete::Array> = inputs.iter().map(zeros_like).collect();
+                    let mut direction: Vec<array::Array> = inputs.iter().map(zeros_like).collect();
                     let moved = |at: usize| if at == element { scale } else { 0.0 };
                     direction[position] = floats(&inputs[position].ty(), &mut { moved });
                     let found = along(&direction)?;
@@ -405,7 +406,7 @@ impl Found {
 }
 
 /// A result that is not finite: where one input's element, of this value, moves by its scale, or many do.
-fn not_finite(problem: &NotFinite, values: &[concrete::Array], place: &str, moved: Option<(f64, f64)>) -> String {
+fn not_finite(problem: &NotFinite, values: &[array::Array], place: &str, moved: Option<(f64, f64)>) -> String {
     let &NotFinite { result, element, value, steps, step } = problem;
     let element = index(element, values[result].shape());
     let what = format!("check_grad: result {result}, element {element:?}, is not finite, but {value:?}, at");
@@ -435,17 +436,17 @@ impl Random {
     }
 
     /// An array of such numbers; zeros for integers and booleans.
-    fn like(&mut self, array: &concrete::Array) -> concrete::Array {
+    fn like(&mut self, array: &array::Array) -> array::Array {
         floats(&array.ty(), &mut |_| self.number())
     }
 }
 
-fn zeros_like(array: &concrete::Array) -> concrete::Array {
+fn zeros_like(array: &array::Array) -> array::Array {
     floats(&array.ty(), &mut |_| 0.0)
 }
 
 /// The first place where values differ.
-fn differing(left: &[concrete::Array], right: &[concrete::Array], tolerance: f64) -> Option<String> {
+fn differing(left: &[array::Array], right: &[array::Array], tolerance: f64) -> Option<String> {
     for (position, (a, b)) in left.iter().zip(right).enumerate() {
         for at in 0..a.size() {
             let (x, y) = (a.element(at).to_f64(), b.element(at).to_f64());

@@ -73,9 +73,9 @@ impl<F: ArrayFn> Equation<F> {
         P: Family,
     {
         let unknowns = start.types();
-        let like = || X::rebuild::<A, Concrete>(start, &mut unknowns.iter().map(crate::concrete::Array::zeros));
+        let like = || X::rebuild::<A, Concrete>(start, &mut unknowns.iter().map(crate::array::Array::zeros));
         let parameters =
-            P::rebuild::<A, Concrete>(parameters, &mut parameters.types().iter().map(crate::concrete::Array::zeros));
+            P::rebuild::<A, Concrete>(parameters, &mut parameters.types().iter().map(crate::array::Array::zeros));
         Arc::new(Equation {
             name,
             place: called_at(Location::caller()),

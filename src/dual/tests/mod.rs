@@ -7,7 +7,8 @@ mod size;
 
 use super::{Dual, DualArray, Tangent, TangentArray};
 use crate::algebra::Algebra;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::interpret::interpret;

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Reduction};
-use crate::operation::{BINARY_ROWS, Comparison, Domain, UNARY_ROWS};
+use crate::operation::{BINARY_ROWS, Comparison, Contraction, Domain, Extreme, Reduction, UNARY_ROWS};
 use smallvec::smallvec;
 
 /// A result that is nonlinear in its operand, so that second derivatives occur.

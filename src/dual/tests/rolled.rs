@@ -3,8 +3,7 @@
 use super::super::record::{Recorded, record};
 use super::*;
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Reduction};
-use crate::operation::Comparison;
+use crate::operation::{Comparison, Contraction, Reduction};
 use crate::term::{Branch, Scan};
 use smallvec::smallvec;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Linear in program size, without deep recursion.
 
+use super::super::cotangent::Cotangent;
 use super::super::delta::Delta;
-use super::super::transpose::{Cotangent, transpose};
+use super::super::transpose::transpose;
 use super::*;
 use crate::affine::AffineMap;
 

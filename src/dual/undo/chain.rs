@@ -1,9 +1,8 @@
 //! How an array that a body is given becomes one of its results: by writes alone, or not.
 
-use super::nests::Nests;
 use crate::operation::Binary;
 use crate::term::distinct::Terms;
-use crate::term::{Graph, Never, NodeId, Op};
+use crate::term::{Never, NodeId, Op};
 
 /// The writes between a parameter and a result.
 pub(super) struct Chain {
@@ -67,7 +66,7 @@ fn origin(terms: &impl Terms<Id = NodeId, Form = Never>, mut id: NodeId) -> Opti
 }
 
 /// The loop or conditional that a node is an output of, and which.
-fn output(terms: &impl Terms<Id = NodeId, Form = Never>, id: NodeId) -> Option<(NodeId, usize)> {
+pub(super) fn output(terms: &impl Terms<Id = NodeId, Form = Never>, id: NodeId) -> Option<(NodeId, usize)> {
     match terms.look(&id) {
         (Op::Output(position), args, _) => Some((args[0], *position)),
         _ => None,
@@ -75,22 +74,6 @@ fn output(terms: &impl Terms<Id = NodeId, Form = Never>, id: NodeId) -> Option<(
 }
 
 impl Chain {
-    /// How this node comes about, if by writes to a parameter.
-    pub(super) fn find(graph: &Graph, result: NodeId, nests: &mut Nests) -> Option<Chain> {
-        let (mut links, mut id, mut changed) = (Vec::new(), result, 0usize);
-        let parameter = loop {
-            if let Op::Parameter(position) = graph.node(id).op {
-                break position;
-            }
-            let (link, count) = elements(graph, id).or_else(|| nested(graph, id, nests))?;
-            changed = changed.saturating_add(count);
-            id = link.before;
-            links.push(link);
-        };
-        links.reverse();
-        Some(Chain { parameter, links, changed })
-    }
-
     /// The array before the first write, and after each.
     pub(super) fn versions(&self) -> impl Iterator<Item = NodeId> {
         std::iter::once(self.parameter as NodeId).chain(self.links.iter().map(|link| link.after))
@@ -98,7 +81,7 @@ impl Chain {
 }
 
 /// The write that a node is, and how many elements it changes.
-fn elements(terms: &impl Terms<Id = NodeId, Form = Never>, after: NodeId) -> Option<(Link, usize)> {
+pub(super) fn elements(terms: &impl Terms<Id = NodeId, Form = Never>, after: NodeId) -> Option<(Link, usize)> {
     let (before, updates, positions) = match terms.look(&after) {
         (Op::ScatterSet, [before, updates, positions @ ..], _) => (*before, *updates, positions),
         // Additions are not undone by subtractions, which would round: their old elements are kept too.
@@ -115,29 +98,4 @@ fn elements(terms: &impl Terms<Id = NodeId, Form = Never>, after: NodeId) -> Opt
     let changed = terms.look(&updates).2.size();
     let how = How::Elements(positions.to_vec());
     (!positions.is_empty()).then_some((Link { before, after, how }, changed))
-}
-
-/// The loop or conditional that a node is an output of, if it changes that array by writes, and how many elements.
-fn nested(graph: &Graph, after: NodeId, nests: &mut Nests) -> Option<(Link, usize)> {
-    let (node, output) = output(graph, after)?;
-    let operands = &graph.node(node).args;
-    let (first, steps) = match &graph.node(node).op {
-        Op::Scan(scan) if output < scan.carries && scan.length > 0 => (0, scan.length),
-        Op::Branch(_) => (1, 1),
-        _ => return None,
-    };
-    let is_loop = first == 0;
-    let mut bodies: Vec<Chain> = Vec::new();
-    for side in nests.bodies(graph, node) {
-        let chain = Chain::find(&side.graph, side.results[output], &mut side.nests)?;
-        let before = if is_loop { output } else { bodies.first().map_or(chain.parameter, |chain| chain.parameter) };
-        if chain.parameter != before {
-            return None;
-        }
-        bodies.push(chain);
-    }
-    let changed = bodies.iter().map(|chain| chain.changed).max().unwrap_or(0).saturating_mul(steps);
-    let before = operands[first + bodies[0].parameter];
-    let is_write = bodies.iter().any(|chain| !chain.links.is_empty());
-    is_write.then_some((Link { before, after, how: How::Nested { node, output, bodies } }, changed))
 }

@@ -8,6 +8,7 @@
 //! conditional does so itself, its array is reused (see [`Recording::again`](super::loops::Recording)).
 
 mod chain;
+mod find;
 mod nests;
 mod restored;
 

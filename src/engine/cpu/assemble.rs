@@ -4,8 +4,10 @@ mod fused;
 mod reads;
 mod stores;
 
-use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Level, Linear, Slot};
-use super::order::{Layout, Wrapped, layout};
+use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Level, Linear};
+use super::layout::{Layout, Wrapped};
+use super::order::layout;
+use super::slot::Slot;
 use super::split::Split;
 use super::stretch::limits;
 use super::vector::{self, Instructions, Operand, RowsKernel};

@@ -1,12 +1,11 @@
 //! Steps that run for some rows of their arrays after the other.
 
 use super::code::Scratch;
-use super::machine::{Machine, Workspace};
+use super::compiled::{BlocksSpace, CompiledBlocks, Machine};
 use super::split::Partial;
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
-use crate::concrete::OutOfMemory;
-use crate::concrete::neutral_value;
+use crate::array::{OutOfMemory, neutral_value};
 use crate::engine::arrays::fill;
 use crate::kernel::{Blocks, BufferId};
 use crate::shape::Type;
@@ -16,36 +15,6 @@ use std::sync::{Mutex, PoisonError};
 const CHUNKS: usize = 64;
 const PARTIAL_CHUNKS: usize = 16;
 const PARTIAL_BYTES: usize = 64 << 20;
-
-#[derive(Debug)]
-pub(super) struct CompiledBlocks {
-    extent: usize,
-    rows: usize,
-    block: Box<Machine>,
-    /// For the last rows, if they are fewer.
-    rest: Option<Box<Machine>>,
-    /// Buffers, and the bytes by which they advance per row.
-    arguments: Vec<(BufferId, usize)>,
-    results: Vec<(BufferId, usize)>,
-    /// Runs of blocks that go to different threads, which depend on the blocks alone.
-    pub(super) chunks: usize,
-    /// Results that every chunk has for itself at first, by their position.
-    partials: Vec<(usize, Partial)>,
-    /// Bytes of these.
-    pub(super) memory: usize,
-}
-
-/// The memory that a thread needs to run blocks.
-#[derive(Debug)]
-pub(super) struct Slot {
-    worker: Worker,
-    block: Workspace,
-    rest: Option<Workspace>,
-    pointers: Vec<*mut u8>,
-}
-
-// SAFETY: the pointers are set before they are read, by whoever holds the slot.
-unsafe impl Send for Slot {}
 
 impl CompiledBlocks {
     /// The blocks as instructions; `None` where their memory can't be counted.
@@ -109,7 +78,7 @@ impl CompiledBlocks {
     /// # Errors
     ///
     /// When there is no memory.
-    pub(super) fn slots(&self, threads: usize) -> Result<Vec<Mutex<Slot>>, OutOfMemory> {
+    pub(super) fn slots(&self, threads: usize) -> Result<Vec<Mutex<BlocksSpace>>, OutOfMemory> {
         let count = if self.chunks > 1 { threads } else { 1 };
         (0..count)
             .map(|_| {
@@ -122,7 +91,7 @@ impl CompiledBlocks {
                     .iter()
                     .map(|machine| machine.packing_lines())
                     .fold(self.block.packing_lines(), usize::max);
-                Ok(Mutex::new(Slot { worker: Worker::alone(scratch, packing)?, block, rest, pointers }))
+                Ok(Mutex::new(BlocksSpace { worker: Worker::alone(scratch, packing)?, block, rest, pointers }))
             })
             .collect()
     }
@@ -138,7 +107,7 @@ impl CompiledBlocks {
         isa: Instructions,
         bases: &[*mut u8],
         partials: *mut u8,
-        slots: &[Mutex<Slot>],
+        slots: &[Mutex<BlocksSpace>],
         worker: &mut Worker,
     ) {
         let (shared, own) = (Shared(bases), [partials]);
@@ -179,8 +148,8 @@ impl CompiledBlocks {
     }
 
     /// Runs the block that begins at a row.
-    unsafe fn one(&self, slot: &mut Slot, first: usize, bases: &[*mut u8], place: impl Fn(&Partial) -> *mut u8) {
-        let Slot { worker, block, rest, pointers } = slot;
+    unsafe fn one(&self, slot: &mut BlocksSpace, first: usize, bases: &[*mut u8], place: impl Fn(&Partial) -> *mut u8) {
+        let BlocksSpace { worker, block, rest, pointers } = slot;
         let (arguments, results) = pointers.split_at_mut(self.arguments.len());
         let row = |&(id, bytes): &(BufferId, usize)| bases[id as usize].wrapping_add(first * bytes);
         for (pointer, argument) in arguments.iter_mut().zip(&self.arguments) {

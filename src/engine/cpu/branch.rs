@@ -1,35 +1,15 @@
 //! Conditionals: two machines, one of which runs.
 
 use super::code::Scratch;
-use super::loops::copy_apart;
-use super::machine::{Machine, Workspace};
+use super::compiled::{BranchSpace, CompiledBranch, Machine};
+use super::memory::copy_apart;
 use super::threads::Worker;
 use super::vector::Instructions;
-use crate::concrete::{Failure, OutOfMemory};
+use crate::array::OutOfMemory;
 use crate::engine::arrays::bytes;
-use crate::kernel::{Branch, BufferId};
+use crate::evaluate::Failure;
+use crate::kernel::Branch;
 use crate::shape::Type;
-
-#[derive(Debug)]
-pub(super) struct CompiledBranch {
-    condition: BufferId,
-    /// Where the condition holds, and where it does not.
-    pub(super) sides: [Box<Machine>; 2],
-    arguments: Vec<BufferId>,
-    results: Vec<BufferId>,
-    /// The positions of arguments that sides may change in place, of the results that those are then, and their bytes.
-    changed: Vec<(usize, usize, usize)>,
-}
-
-/// The memory of a conditional.
-#[derive(Debug)]
-pub(super) struct BranchSpace {
-    pub(super) sides: [Workspace; 2],
-    pointers: Vec<*mut u8>,
-}
-
-// SAFETY: the pointers are set before they are read, by whoever holds the space.
-unsafe impl Send for BranchSpace {}
 
 impl CompiledBranch {
     /// A conditional as instructions; `None` where its memory can't be counted.

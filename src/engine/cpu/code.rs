@@ -7,15 +7,13 @@
 
 use super::elements::load;
 use super::pieces::{Broken, Pieces, Reduced};
-use super::scatter::copy_rows;
+use super::scatter::{AlongKernel, copy_rows};
+use super::slot::Slot;
 use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
 use crate::engine::arrays::Line;
 use smallvec::SmallVec;
 use std::ops::Range;
-
-/// Position in the table of pointers that instructions take their operands from.
-pub(super) type Slot = u16;
 
 /// Where a pointer points before the first step of every loop.
 #[derive(Clone, Copy, Debug)]
@@ -78,10 +76,6 @@ fn stretch(bounds: &[Bound], index: &[i64], count: usize) -> (usize, usize) {
     }
     if low < high { (low as usize, high as usize) } else { (0, 0) }
 }
-
-/// Goes over elements one by one: a place, how far it moves with each element and with each step of an index, the index
-/// and its distance, its extent, other elements and their distance, and how many there are; distances in bytes.
-pub(super) type AlongKernel = unsafe fn(*mut u8, isize, isize, (*const u8, isize), i64, (*const u8, isize), usize);
 
 /// One instruction, for a tile or for a single element.
 #[derive(Clone, Debug)]

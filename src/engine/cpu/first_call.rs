@@ -64,7 +64,7 @@ pub(crate) fn compiled(body: &Body, options: &Cpu) -> Result<Program> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::concrete::Array;
+    use crate::array::Array;
     use crate::operation::Unary;
     use crate::shape::{DType, Type};
     use crate::term::{Graph, Op};

@@ -14,7 +14,7 @@ use super::vector::USES_REGISTERS;
 use super::vector::lanes::{BitsHalf32, BitsHalf64, Half32, Half64, Wide32, Wide64};
 #[cfg(target_arch = "x86_64")]
 use super::vector::packed::Packed;
-use crate::concrete::Arithmetic;
+use crate::array::Arithmetic;
 use crate::engine::arrays::Line;
 use std::mem::MaybeUninit;
 use std::ops::Range;

@@ -1,58 +1,15 @@
 //! Rolled loops: a step that runs once for each slice.
 
 use super::code::Scratch;
-use super::machine::{Machine, Workspace};
+use super::compiled::{CompiledLoop, LoopSpace, Machine};
+use super::memory::copy_apart;
 use super::threads::Worker;
 use super::vector::Instructions;
-use crate::concrete::{Failure, OutOfMemory};
-use crate::engine::arrays::{Line, bytes, lines};
+use crate::array::OutOfMemory;
+use crate::engine::arrays::{bytes, lines};
+use crate::evaluate::Failure;
 use crate::kernel::{BufferId, Loop};
 use crate::shape::Type;
-
-#[derive(Debug)]
-pub(super) struct CompiledLoop {
-    arguments: Vec<BufferId>,
-    results: Vec<BufferId>,
-    pub(super) length: usize,
-    reverse: bool,
-    pub(super) step: Box<Machine>,
-    /// Bytes of carries.
-    carries: Vec<usize>,
-    /// The carries that steps change where they are.
-    in_place: Vec<bool>,
-    /// Carries that are outputs too, as they were before the step: the positions of both. They are written where they will be read
-    /// and stay.
-    stacked: Vec<(usize, usize)>,
-    /// The positions, among the step's arguments and results, of slices, and the bytes of those.
-    slices: Vec<(usize, usize)>,
-}
-
-/// The memory of a loop.
-#[derive(Debug)]
-pub(super) struct LoopSpace {
-    pub(super) workspace: Workspace,
-    /// Where the step's arguments are, then its results.
-    pointers: Vec<*mut u8>,
-    /// The other place of carries that alternate between places.
-    turns: Vec<Line>,
-    /// The two places of each carry.
-    places: Vec<[*mut u8; 2]>,
-}
-
-// SAFETY: the pointers are set at the beginning of a run, by whoever holds the space.
-unsafe impl Send for LoopSpace {}
-
-/// Copies elements, unless they are there already.
-///
-/// # Safety
-///
-/// Both are as large, and overlap only where they are the same.
-pub(super) unsafe fn copy_apart(from: *const u8, to: *mut u8, bytes: usize) {
-    if from != to.cast_const() {
-        // SAFETY: as the caller's.
-        unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
-    }
-}
 
 impl CompiledLoop {
     /// A loop as instructions; `None` where its memory can't be counted.

@@ -1,68 +1,23 @@
 //! Procedures, ready to run, and the memory that they run in.
 
 use super::code::{Code, Scratch};
+use super::compiled::{Compiled, Machine, Space, Workspace};
 use super::edges;
-use super::loops::copy_apart;
-use super::memory::{Place, plan};
+use super::memory::{Place, copy_apart, plan};
 use super::scalars::Scalars;
 use super::split::Partial;
-use super::step::{Compiled, Space};
 use super::threads::{Shared, Worker};
 use super::transpose::transposed;
 use super::vector::Instructions;
-use crate::concrete::neutral_value;
-use crate::concrete::{self, Array, Failure, OutOfMemory};
-use crate::engine::arrays::{Line, array_from, bytes, dense, elements, fill, lines, write_array};
+use crate::array::{OutOfMemory, neutral_value};
+use crate::engine::arrays::{array_from, bytes, dense, elements, fill, lines, write_array};
+use crate::evaluate::{self, Failure};
 use crate::kernel::{BufferId, Call, Procedure, Source, Step};
 use crate::shape::Type;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Instant;
-
-/// A procedure as instructions.
-#[derive(Debug)]
-pub(super) struct Machine {
-    types: Vec<Type>,
-    places: Vec<Place>,
-    /// Known arrays that are read as buffers.
-    constants: HashMap<BufferId, Array>,
-    /// Bytes of the procedure's memory.
-    pub(super) memory: usize,
-    steps: Vec<Compiled>,
-    /// For each step how many kernels it is in reports. One without is part of the kernel of the next that has some.
-    kernels: Vec<usize>,
-    pub(super) arguments: usize,
-    pub(super) results: usize,
-    /// The buffers that are arguments or results, and that steps without a table, or copies, touch.
-    moving: Vec<BufferId>,
-    /// The results that are copied from elsewhere at the end: their positions, from where, and their bytes.
-    copies: Vec<(usize, BufferId, usize)>,
-    /// Pointers of the tables of nests.
-    table: usize,
-    isa: Instructions,
-    /// Bytes of memory for partial results.
-    partials: usize,
-}
-
-/// The memory of one run.
-#[derive(Debug)]
-pub(super) struct Workspace {
-    /// The memory of buffers, which bases point into.
-    #[allow(dead_code, reason = "only its place is used")]
-    memory: Vec<Line>,
-    /// Where buffers are. The bases of arguments and results are set in each run, if something reads them here.
-    bases: Vec<*mut u8>,
-    /// The tables of nests, and the registers that they were set for.
-    table: Vec<*mut u8>,
-    registers: *const Line,
-    /// The steps' own memory.
-    spaces: Vec<Space>,
-    /// Partial results of the chunks of a nest, or the registers of a recurrence.
-    partials: Vec<Line>,
-    /// The seconds of each step, where they are measured.
-    times: Vec<f64>,
-}
 
 impl Workspace {
     /// Adds the measured times of all kernels to a list of them, in the order of reports, and begins anew.
@@ -105,9 +60,6 @@ impl Workspace {
         })
     }
 }
-
-// SAFETY: the pointers are set at the beginning of a run, by whoever holds the workspace.
-unsafe impl Send for Workspace {}
 
 /// Tells first sweeps where the loops are that continue from them.
 fn find_loops(steps: &mut [Compiled]) {
@@ -403,7 +355,7 @@ impl Machine {
             // SAFETY: the buffer is as large as its type says.
             arguments.push(unsafe { array_from(ty, bases[id as usize]) }.map_err(failure)?);
         }
-        let results = concrete::run(&call.body, arguments)?;
+        let results = evaluate::run(&call.body, arguments)?;
         for (&id, array) in call.results.iter().zip(results) {
             // SAFETY: as above; an unused result has no buffer.
             unsafe {

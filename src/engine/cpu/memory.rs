@@ -138,3 +138,15 @@ impl Space {
         self.by_length.remove(&(length, at));
     }
 }
+
+/// Copies elements, unless they are there already.
+///
+/// # Safety
+///
+/// Both are as large, and overlap only where they are the same.
+pub(super) unsafe fn copy_apart(from: *const u8, to: *mut u8, bytes: usize) {
+    if from != to.cast_const() {
+        // SAFETY: as the caller's.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+}

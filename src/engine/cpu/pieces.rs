@@ -1,8 +1,8 @@
 //! Rows at computed positions for a vector axis that goes through them one after the other: a tile has pieces of them.
 
-use super::code::Slot;
 use super::elements::{counted, load, store};
 use super::scatter::copy_row;
+use super::slot::Slot;
 use super::vector::{Kernel, RowsKernel};
 use crate::engine::arrays::repeat;
 use crate::shape::DType;

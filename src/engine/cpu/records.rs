@@ -1,6 +1,6 @@
 //! Memory that grows by records of one size, and stays for later runs.
 
-use crate::concrete::OutOfMemory;
+use crate::array::OutOfMemory;
 use crate::engine::arrays::Line;
 use crate::engine::memory::admit;
 use crate::shape::{DType, Type};

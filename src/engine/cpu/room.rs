@@ -1,6 +1,6 @@
 //! Memory for results, which become arrays without a copy.
 
-use crate::concrete::{Array, Data, OutOfMemory, Scalar};
+use crate::array::{Array, Data, OutOfMemory, Scalar};
 use crate::shape::{DType, Shape, Type, size};
 
 /// Room for the elements of an array, not yet written.

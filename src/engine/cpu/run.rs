@@ -3,14 +3,15 @@
 
 use super::Program;
 use super::code::Scratch;
-use super::machine::Workspace;
+use super::compiled::Workspace;
 use super::room::Room;
 use super::threads::Worker;
-use crate::concrete::{Array, Failure, OutOfMemory, Scalar};
+use crate::array::{Array, OutOfMemory, Scalar};
 use crate::engine::arguments::{Mismatch, Typed, mismatch};
 use crate::engine::arrays::{Line, array_from, elements, fill, lines, needs_memory, own_elements};
 use crate::engine::memory::{TooLarge, admit};
 use crate::error::Error;
+use crate::evaluate::Failure;
 use crate::shape::{DType, Type};
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -265,7 +266,8 @@ impl<'a> Run<'a> {
                 let mut scratch = Scratch::default();
                 let workspace =
                     program.machine.workspace(&mut scratch, program.profile.is_some(), program.threads.count())?;
-                (workspace, program.threads.worker(scratch, &program.machine)?)
+                let (packing, is_parallel) = (program.machine.packing_lines(), program.machine.is_parallel());
+                (workspace, program.threads.worker(scratch, packing, is_parallel)?)
             }
         };
         let mut rooms = Vec::new();

@@ -1,11 +1,14 @@
 //! Reads and writes at computed positions, element by element.
 
-use super::code::AlongKernel;
 use super::elements::{counted, load, store};
-use crate::algebra::Reduction;
-use crate::concrete::{Arithmetic, larger, smaller};
+use crate::array::{Arithmetic, larger, smaller};
 use crate::kernel::Mode;
+use crate::operation::Reduction;
 use crate::shape::DType;
+
+/// Goes over elements one by one: a place, how far it moves with each element and with each step of an index, the index
+/// and its distance, its extent, other elements and their distance, and how many there are; distances in bytes.
+pub(super) type AlongKernel = unsafe fn(*mut u8, isize, isize, (*const u8, isize), i64, (*const u8, isize), usize);
 
 /// Runs a function for every element whose index is inside: with its place, and the other element's.
 ///

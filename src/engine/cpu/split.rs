@@ -3,11 +3,11 @@
 //! The number of chunks that a nest is cut into depends on the nest alone and not on the number of threads, and the sums of
 //! chunks by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
 
-use super::order::{Layout, Wrapped};
+use super::layout::{Layout, Wrapped};
 use super::vector::{self, Instructions, Operand};
-use crate::algebra::Reduction;
 use crate::kernel::roots::own_cost;
 use crate::kernel::{BufferId, Mode, Nest, Store};
+use crate::operation::Reduction;
 use crate::shape::{DType, Type, size};
 use crate::term::Op;
 use std::ops::Range;

@@ -1,71 +1,20 @@
 //! The steps of machines, and the memory of each in a run.
 
 use super::assemble::assemble;
-use super::blocks::{self, CompiledBlocks};
-use super::branch::{BranchSpace, CompiledBranch};
-use super::code::{Code, Scratch};
-use super::loops::{CompiledLoop, LoopSpace};
-use super::machine::{Machine, Workspace};
+use super::code::Scratch;
+use super::compiled::{
+    Compiled, CompiledBlocks, CompiledBranch, CompiledLoop, CompiledSweeps, Machine, Space, Workspace,
+};
 use super::memory::Place;
 use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
-use super::sweeps::{CompiledSweeps, SweepsSpace};
-use super::table::Table;
+use super::table::{Fill, Table};
 use super::vector::Instructions;
-use crate::concrete::OutOfMemory;
-use crate::concrete::neutral_value;
-use crate::engine::arrays::Line;
-use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Step};
-use crate::shape::{Type, Value};
+use crate::array::{OutOfMemory, neutral_value};
+use crate::kernel::{Mode, Nest, Procedure, Step};
+use crate::shape::Type;
 use smallvec::{SmallVec, smallvec};
-use std::sync::Mutex;
-
-/// A step as instructions.
-#[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "nearly all steps are nests")]
-pub(super) enum Compiled {
-    /// Without a table where threads share the work.
-    Nest {
-        fills: Vec<Fill>,
-        code: Code,
-        table: Option<Table>,
-    },
-    Product(Box<CompiledProduct>),
-    Loop(Box<CompiledLoop>),
-    Branch(Box<CompiledBranch>),
-    Sweeps(Box<CompiledSweeps>),
-    /// The first sweep of the loop at a later position.
-    First {
-        results: Vec<BufferId>,
-        of: usize,
-    },
-    Recurrence(Box<CompiledRecurrence>),
-    Scalars(Box<Scalars>),
-    Blocks(Box<CompiledBlocks>),
-    Call(Call),
-}
-
-/// A buffer whose elements all get one value.
-#[derive(Debug)]
-pub(super) struct Fill {
-    pub(super) buffer: BufferId,
-    pub(super) count: usize,
-    pub(super) value: Value,
-}
-
-/// A step's own memory in a run.
-#[derive(Debug)]
-pub(super) enum Space {
-    Nothing,
-    Loop(Box<LoopSpace>),
-    Branch(Box<BranchSpace>),
-    Sweeps(Box<SweepsSpace>),
-    /// Registers, followed by memory.
-    Scalars(Vec<Line>),
-    /// By thread.
-    Blocks(Vec<Mutex<blocks::Slot>>),
-}
 
 impl Space {
     /// The memory of the machines inside, in the order of [`Compiled::machines`].

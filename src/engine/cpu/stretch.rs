@@ -1,6 +1,6 @@
 //! Stretches of loops, for nests whose loops have an order.
 
-use super::order::Layout;
+use super::layout::Layout;
 use crate::kernel::Nest;
 use crate::kernel::stretch::{self, Limit};
 

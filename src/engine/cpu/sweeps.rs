@@ -5,94 +5,21 @@
 //! these are written where they will be kept. Captures, other first carries and slices are read and written in place.
 
 use super::code::Scratch;
-use super::loops::copy_apart;
-use super::machine::{Machine, Workspace};
+use super::compiled::{CompiledSweep, CompiledSweeps, Machine, Slice, StepSpace, SweepSpace, SweepsSpace, Workspace};
+use super::memory::copy_apart;
 use super::records::{Layout, Records};
 use super::threads::Worker;
 use super::vector::Instructions;
-use crate::concrete::{Failure, OutOfMemory};
+use crate::array::OutOfMemory;
 use crate::engine::arrays::{Line, bytes, lines};
+use crate::evaluate::Failure;
 use crate::kernel::{BufferId, Sweeps};
 use crate::shape::Type;
-use crate::term::schedule::{self, Begun, Counts};
-use crate::term::{Checkpoints, Steps};
+use crate::term::Steps;
+use crate::term::schedule::{self, Counts};
 use running::Running;
 
 mod running;
-
-#[derive(Debug)]
-pub(super) struct CompiledSweeps {
-    /// How many steps there are, unless the condition says that.
-    count: Option<usize>,
-    condition: Option<Box<Machine>>,
-    sweeps: Vec<CompiledSweep>,
-    reverse: bool,
-    checkpoints: Checkpoints,
-    captures: Vec<BufferId>,
-    /// The results of the first sweep, in the procedure that the loop is a step of.
-    results: Vec<BufferId>,
-    /// Where these are when it is run ahead.
-    first: Option<Vec<BufferId>>,
-}
-
-/// One sweep. Its step's arguments are carries, slices of inputs, reads, and captures; the results are carries, kept values,
-/// and slices of outputs.
-#[derive(Debug)]
-struct CompiledSweep {
-    step: Box<Machine>,
-    starts: Vec<BufferId>,
-    finals: Vec<BufferId>,
-    /// Where carries are in a state.
-    state: Layout,
-    /// The carries that the step changes in place: in the first of the two places for states, or where the first value is,
-    /// if the result is there.
-    in_place: Vec<bool>,
-    /// The buffers of inputs and outputs, by the positions of slices among the step's pointers, with the slices' bytes.
-    slices: Vec<Slice>,
-    /// The positions of the reads, the sweeps that kept them, and their places in those sweeps' records.
-    reads: Vec<(usize, usize, usize)>,
-    /// The place of each kept value in a record, and whether it is read. Unread values share one record for all steps, after
-    /// the others.
-    keeps: Vec<(usize, bool)>,
-    /// The kept values that are carries before the step: the positions of both.
-    carried: Vec<(usize, usize)>,
-    /// Bytes of a record with the values that are read, and of one with all values.
-    record: usize,
-    all: usize,
-}
-
-#[derive(Debug)]
-struct Slice {
-    position: usize,
-    buffer: BufferId,
-    bytes: usize,
-}
-
-/// The memory of such a loop.
-#[derive(Debug)]
-pub(super) struct SweepsSpace {
-    condition: Option<StepSpace>,
-    /// The result of the condition.
-    holds: Vec<Line>,
-    sweeps: Vec<SweepSpace>,
-    /// Where buffers are while the first sweep runs ahead, the work left to do then, and the first step on the tapes.
-    bases: Vec<*mut u8>,
-    begun: Option<(Begun, usize)>,
-    /// The counts of the last run.
-    #[cfg_attr(not(test), allow(dead_code, reason = "tests compare it with that of plain arrays"))]
-    pub(super) counts: Counts,
-}
-
-/// The memory of a step, or of the condition.
-#[derive(Debug)]
-struct StepSpace {
-    workspace: Workspace,
-    /// Where its arguments are, then its results.
-    pointers: Vec<*mut u8>,
-}
-
-// SAFETY: the pointers are set before they are read, by whoever holds the space.
-unsafe impl Send for StepSpace {}
 
 impl StepSpace {
     /// # Safety
@@ -104,21 +31,6 @@ impl StepSpace {
         // SAFETY: as the caller's.
         unsafe { machine.run(&mut self.workspace, worker, arguments, results) }
     }
-}
-
-#[derive(Debug)]
-struct SweepSpace {
-    step: StepSpace,
-    /// The two places of the state, and which one is written next.
-    turns: Vec<Line>,
-    turn: usize,
-    /// States.
-    stored: Records,
-    tape: Records,
-    /// The number of steps with a record.
-    kept: usize,
-    /// The record of values that are not kept.
-    dropped: Vec<Line>,
 }
 
 impl CompiledSweeps {

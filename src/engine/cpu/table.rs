@@ -3,8 +3,9 @@
 
 use super::code::{Base, Code, Scratch};
 use super::memory::Place;
-use super::step::Fill;
 use crate::engine::arrays::fill;
+use crate::kernel::BufferId;
+use crate::shape::Value;
 use std::ops::Range;
 
 /// Which part of its machine's tables a nest has, and which of those pointers every run sets.
@@ -99,4 +100,12 @@ impl Table {
         // SAFETY: as the caller's.
         unsafe { code.again(&mut pointers[self.slots.clone()], scratch) };
     }
+}
+
+/// A buffer whose elements all get one value.
+#[derive(Debug)]
+pub(super) struct Fill {
+    pub(super) buffer: BufferId,
+    pub(super) count: usize,
+    pub(super) value: Value,
 }

@@ -12,10 +12,10 @@ use super::transpose::transposed;
 use super::vector::Instructions;
 use super::{Cpu, Program};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Reduction};
-use crate::concrete::{Array, run, run_counted};
+use crate::array::Array;
+use crate::evaluate::{run, run_counted};
 use crate::kernel::{Source, Step, lower};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Reduction, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::schedule::Counts;
 use crate::term::{Body, Checkpoints, Graph, Op, Scan, Steps, Sweep, Sweeps};
@@ -196,7 +196,7 @@ fn loops_run_the_steps_that_plain_arrays_run() {
             Checkpoints::Bytes(1 << 30),
         ] {
             let sweeps = sines(checkpoints);
-            let (expected, counts) = run_counted(&sweeps, starts(x).to_vec()).expect("there is memory");
+            let (expected, counts) = run_counted(run, &sweeps, starts(x).to_vec()).expect("there is memory");
             for (found, done) in go(&sweeps, &starts(x)) {
                 for (found, expected) in found.iter().zip(&expected) {
                     let [found, expected] = [found, expected].map(|array| array.element(0).to_f64());

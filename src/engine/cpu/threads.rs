@@ -1,9 +1,8 @@
 //! Threads, and each thread's own memory.
 
 use super::code::Scratch;
-use super::machine::Machine;
 use super::team::Team;
-use crate::concrete::OutOfMemory;
+use crate::array::OutOfMemory;
 use crate::engine::arrays::{Line, lines};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -81,14 +80,14 @@ impl Threads {
         }
     }
 
-    /// The memory for a run of a machine: scratch and packing memory for every thread, if it has kernels for several.
+    /// What a run of a machine needs: scratch and so many lines of packing memory for every thread, if it has kernels for several.
     ///
     /// # Errors
     ///
     /// When there is no memory for packing.
-    pub(super) fn worker(&self, scratch: Scratch, machine: &Machine) -> Result<Worker, OutOfMemory> {
-        let packing = || lines(machine.packing_lines() * size_of::<Line>());
-        let count = if machine.is_parallel() { self.team().map_or(0, Team::threads) } else { 0 };
+    pub(super) fn worker(&self, scratch: Scratch, packing: usize, is_parallel: bool) -> Result<Worker, OutOfMemory> {
+        let packing = || lines(packing * size_of::<Line>());
+        let count = if is_parallel { self.team().map_or(0, Team::threads) } else { 0 };
         let helper = |_| Ok(Mutex::new(Own { scratch: scratch.alike(), packing: packing()? }));
         let helpers = (0..count).map(helper).collect::<Result<_, OutOfMemory>>()?;
         Ok(Worker { threads: self.clone(), own: Own { scratch, packing: packing()? }, helpers })

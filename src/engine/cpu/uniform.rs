@@ -1,7 +1,7 @@
 //! Results whose elements are all one: a program computes that one, and nothing writes it out before somebody wants memory.
 
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::{Type, size};
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::{SmallVec, smallvec};

@@ -5,7 +5,7 @@ use super::failure::Outcome;
 use super::memory::Place;
 use super::shared::Shared;
 use super::transfer;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::engine::arguments::Typed;
 use crate::error::Result;
 use crate::shape::Type;

@@ -1,6 +1,6 @@
 //! Programs as the launches for their steps.
 
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::kernel::{BufferId, Procedure, Step};
 use crate::shape::{Type, Value};
 use crate::source::plan::{Place, Slot};

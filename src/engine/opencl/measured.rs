@@ -3,29 +3,25 @@
 use super::OpenCl;
 use super::cache::Cache;
 use super::devices::Device;
-use super::failure::{Outcome, Problem};
-use super::program::Program;
-use super::tuning::{ProductKernel, Products, Sizes, kind};
-use crate::concrete::Array;
+use super::failure::Outcome;
+use super::tuning::{ProductKernel, Sizes, kind};
 use crate::kernel::{Buffer, BufferId, Procedure, Product, Source, Step};
-use crate::shape::DType;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Products of fewer multiplications are not worth measuring.
 const LEAST: usize = 1 << 18;
 
-/// Runs that are measured, after one that is not.
-const RUNS: usize = 3;
-
 /// The kernels that this process has found.
 static FOUND: Mutex<BTreeMap<String, ProductKernel>> = Mutex::new(BTreeMap::new());
 
-/// The fastest kernels for the products of procedures that are large enough to matter.
+/// The fastest kernels for the products of procedures that are large enough to matter, given how long a procedure's product takes
+/// by a kernel.
 pub(super) fn kernels<'p>(
     procedures: impl Iterator<Item = &'p Procedure>,
     device: &Device,
     options: &OpenCl,
+    seconds: impl Fn(&Procedure, ProductKernel) -> Outcome<f64>,
 ) -> Outcome<BTreeMap<String, ProductKernel>> {
     let (mut products, mut fastest) = (Vec::new(), BTreeMap::new());
     procedures.for_each(|procedure| add_products(procedure, &mut products));
@@ -42,7 +38,9 @@ pub(super) fn kernels<'p>(
         let kernel = match known.or_else(|| kept(cache.as_ref(), &key)).filter(fits) {
             Some(kernel) => kernel,
             None => {
-                let kernel = measure(&alone(procedure, product), dtype, device, options)?;
+                let alone = alone(procedure, product);
+                let candidates = ProductKernel::candidates(dtype, &options.limits(device));
+                let kernel = fastest_of(candidates, |kernel| seconds(&alone, kernel))?;
                 keep(cache.as_ref(), &key, kernel);
                 kernel
             }
@@ -96,12 +94,15 @@ fn alone(procedure: &Procedure, product: &Product) -> Procedure {
     Procedure { buffers, parameters: 2, results: vec![2], continued: Vec::new(), changing: Default::default(), steps }
 }
 
-/// The fastest kernel for a procedure's product, among those that the device's compiler accepts and for which it has room.
-fn measure(procedure: &Procedure, dtype: DType, device: &Device, options: &OpenCl) -> Outcome<ProductKernel> {
+/// The fastest of kernels. Those that the device's compiler refuses, or for which it has no room, are not among them.
+fn fastest_of(
+    candidates: impl IntoIterator<Item = ProductKernel>,
+    seconds: impl Fn(ProductKernel) -> Outcome<f64>,
+) -> Outcome<ProductKernel> {
     let mut fastest: Option<(f64, ProductKernel)> = None;
     let mut problem = None;
-    for kernel in ProductKernel::candidates(dtype, &options.limits(device)) {
-        match seconds(procedure, kernel, device, options) {
+    for kernel in candidates {
+        match seconds(kernel) {
             Ok(time) if fastest.is_none_or(|(least, _)| time < least) => fastest = Some((time, kernel)),
             Ok(_) => {}
             Err(found) => problem = Some(found),
@@ -112,28 +113,6 @@ fn measure(procedure: &Procedure, dtype: DType, device: &Device, options: &OpenC
         (None, Some(problem)) => Err(problem),
         (None, None) => Ok(ProductKernel::Elements),
     }
-}
-
-/// How long a product takes by a kernel.
-fn seconds(procedure: &Procedure, kernel: ProductKernel, device: &Device, options: &OpenCl) -> Outcome<f64> {
-    let products = Products { kernel: Some(kernel), ..Products::default() };
-    let options = options.clone().profile(true);
-    let program = Program::of_procedure(procedure.clone(), device, &options, products)?;
-    let given = procedure.buffers[..2]
-        .iter()
-        .map(|buffer| program.uploaded(&Array::zeros(&buffer.ty)))
-        .collect::<Outcome<Vec<_>>>()?;
-    // The mean of all runs so far.
-    let mean = || {
-        let times = program.report().kernels.iter().map(|kernel| kernel.seconds).sum::<Option<f64>>();
-        times.ok_or_else(|| Problem::Driver("it does not say how long kernels took".into()))
-    };
-    program.launched(&given)?;
-    let first = mean()?;
-    for _ in 0..RUNS {
-        program.launched(&given)?;
-    }
-    Ok((mean()? * (RUNS + 1) as f64 - first) / RUNS as f64)
 }
 
 #[cfg(test)]

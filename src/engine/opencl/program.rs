@@ -15,8 +15,8 @@ use super::report::{self, Reporter};
 use super::shared::Shared;
 use super::space::Space;
 use super::transfer::Transfers;
-use super::tuning::Products;
-use crate::concrete::Array;
+use super::tuning::{ProductKernel, Products};
+use crate::array::Array;
 use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
 use crate::error::{Error, Result};
@@ -200,7 +200,9 @@ impl Program {
         let procedures: Vec<(Procedure, Option<Named<'b>>)> = programs.map(lowered).collect();
         let mut products = options.products.clone();
         if products.is_measured {
-            products.measured = measured::kernels(procedures.iter().map(|(procedure, _)| procedure), device, options)?;
+            let seconds = |procedure: &Procedure, kernel| seconds(procedure, kernel, device, options);
+            let procedures = procedures.iter().map(|(procedure, _)| procedure);
+            products.measured = measured::kernels(procedures, device, options, seconds)?;
         }
         Program::of(procedures, device, options, products)
     }
@@ -432,4 +434,29 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source)
     }
+}
+
+/// Runs that are measured, after one that is not.
+const RUNS: usize = 3;
+
+/// How long a procedure's product takes by a kernel.
+fn seconds(procedure: &Procedure, kernel: ProductKernel, device: &Device, options: &OpenCl) -> Outcome<f64> {
+    let products = Products { kernel: Some(kernel), ..Products::default() };
+    let options = options.clone().profile(true);
+    let program = Program::of_procedure(procedure.clone(), device, &options, products)?;
+    let given = procedure.buffers[..2]
+        .iter()
+        .map(|buffer| program.uploaded(&Array::zeros(&buffer.ty)))
+        .collect::<Outcome<Vec<_>>>()?;
+    // The mean of all runs so far.
+    let mean = || {
+        let times = program.report().kernels.iter().map(|kernel| kernel.seconds).sum::<Option<f64>>();
+        times.ok_or_else(|| Problem::Driver("it does not say how long kernels took".into()))
+    };
+    program.launched(&given)?;
+    let first = mean()?;
+    for _ in 0..RUNS {
+        program.launched(&given)?;
+    }
+    Ok((mean()? * (RUNS + 1) as f64 - first) / RUNS as f64)
 }

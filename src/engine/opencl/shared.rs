@@ -10,7 +10,7 @@ use super::memory::Pool;
 use super::queues::Queues;
 use super::times::Times;
 use super::transfer::Counters;
-use crate::concrete::Array;
+use crate::array::Array;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::AtomicU64;

@@ -4,7 +4,7 @@ use super::driver::{Event, Queue};
 use super::failure::{Outcome, Problem};
 use super::memory::{Place, View};
 use super::shared::{Common, Shared};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::engine::arrays::{elements, own_elements};
 use crate::shape::{DType, Type, Value};
 use smallvec::SmallVec;

@@ -1,8 +1,9 @@
 //! The last stage: buffers, and the kernels that fill them.
 
-use super::links::{Seen, matches};
+use super::links::matches;
+use super::seen::Seen;
 use super::stage::{Kind, Line, Stage};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::engine::report;
 use crate::kernel::{BufferId, Procedure, Step, Traced, lower_traced};
 use crate::shape::Type;

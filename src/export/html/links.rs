@@ -1,87 +1,16 @@
 //! Which nodes of one stage are those of the next.
 
+use super::seen::{Known, Seen};
 use super::stage::Stage;
-use super::values::{Fingerprint, observe};
-use crate::concrete::Array;
+use super::values::Fingerprint;
 use crate::shape::Type;
-use crate::term::print::{self, Line};
-use crate::term::{Body, Build, NodeId, Op};
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 
 /// A line is linked to no more lines than this.
 const LINKED: usize = 6;
 
 /// No more candidates are looked at for a line.
 const CANDIDATES: usize = 48;
-
-/// Facts about a line's node.
-struct Known {
-    /// Its value at the point, if it was run.
-    value: Option<Fingerprint>,
-    /// How it is computed from the parameters; `None` for nodes of bodies.
-    structure: Option<u64>,
-    /// The word of its operation.
-    word: String,
-    /// The position of a parameter.
-    parameter: Option<usize>,
-    /// For an output, the line of the operation.
-    source: Option<usize>,
-}
-
-/// Facts about the lines of a stage; `None` for lines that are no nodes.
-pub(super) struct Seen {
-    lines: Vec<Option<Known>>,
-    /// Whether values are known.
-    has_values: bool,
-}
-
-impl Seen {
-    /// The facts about the lines of a program at a point.
-    pub(super) fn of(body: &Body<Build>, listing: &[Line], inputs: &Option<Vec<Array>>) -> Seen {
-        let values = inputs.as_ref().and_then(|inputs| observe(body, listing, inputs));
-        let has_values = values.is_some();
-        let structures = structures(body);
-        let mut values = values.unwrap_or_default().into_iter();
-        // The operation of an output comes before it, in the same body.
-        let mut operations: HashMap<(Option<usize>, *const Body<Build>, NodeId), usize> = HashMap::new();
-        let mut known = |(at, line): (usize, &Line)| {
-            let value = values.next().flatten();
-            let (of, id) = line.node?;
-            let is_outer = line.owner.is_none();
-            let op = &of.node(id).op;
-            let place = |id: NodeId| (line.owner, &raw const *of, id);
-            if op.is_multiple() {
-                operations.insert(place(id), at);
-            }
-            let source = match op {
-                Op::Output(_) => operations.get(&place(of.node(id).args[0])).copied(),
-                _ => None,
-            };
-            let parameter = match op {
-                Op::Parameter(position) if is_outer => Some(*position),
-                _ => None,
-            };
-            let structure = is_outer.then(|| structures[id as usize]);
-            Some(Known { value, structure, word: print::name(op), parameter, source })
-        };
-        Seen { lines: listing.iter().enumerate().map(&mut known).collect(), has_values }
-    }
-}
-
-/// A hash of how each node is computed from the parameters.
-fn structures(body: &Body<Build>) -> Vec<u64> {
-    let mut hashes: Vec<u64> = Vec::with_capacity(body.nodes.len());
-    for node in &body.nodes {
-        let mut hasher = DefaultHasher::new();
-        node.op.hash(&mut hasher);
-        node.types.hash(&mut hasher);
-        node.args.iter().for_each(|&arg| hashes[arg as usize].hash(&mut hasher));
-        hashes.push(hasher.finish());
-    }
-    hashes
-}
 
 /// An index of the lines of a stage by the facts about them.
 struct Index<'a> {

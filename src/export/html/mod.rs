@@ -3,6 +3,7 @@
 mod kernels;
 mod links;
 mod page;
+mod seen;
 mod stage;
 mod stages;
 mod values;

@@ -1,7 +1,7 @@
 //! Stages of a program as lines.
 
-use super::links::Seen;
-use crate::concrete::Array;
+use super::seen::Seen;
+use crate::array::Array;
 use crate::export::Program;
 use crate::term::print::{Piece, Printer};
 use crate::term::{Body, Build, Op};

@@ -1,7 +1,8 @@
 //! The content of a page: a program, and the choice of its gradient.
 
 use super::kernels;
-use super::links::{Seen, link};
+use super::links::link;
+use super::seen::Seen;
 use super::stage::{Stage, delta, program};
 use super::values::point;
 use crate::derivative::Function;

@@ -2,7 +2,8 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::interpret::apply_source;
 use crate::term::print::Line;

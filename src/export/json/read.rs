@@ -3,13 +3,12 @@
 use super::element;
 use super::schema::{self, Document};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::concrete::Array;
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::export::form::Form;
 use crate::export::limits::Limits;
-use crate::operation::{BINARY_ROWS, COMPARISON_ROWS, UNARY_ROWS, Unary};
+use crate::operation::{BINARY_ROWS, COMPARISON_ROWS, Contraction, Extreme, Order, Reduction, UNARY_ROWS, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::term::{Body, Branch, Checkpoints, Custom, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use smallvec::SmallVec;

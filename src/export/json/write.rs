@@ -3,9 +3,9 @@
 use super::element;
 use super::schema::{self, Document, FORMAT, VERSION};
 use crate::affine::AffineMap;
-use crate::algebra::{Extreme, Order, Reduction};
 use crate::concrete::Array;
 use crate::export::Program;
+use crate::operation::{Extreme, Order, Reduction};
 use crate::shape::{DType, Type, Value};
 use crate::term::{Body, Checkpoints, Extension, Node, Op, Steps};
 use std::collections::HashMap;

@@ -23,7 +23,7 @@ use crate::vectorise::push_gathers;
 ///
 /// # Errors
 ///
-/// When the program has an operation that the language can't express, which is named.
+/// When the program has an operation that the language can't express; the error names it.
 pub fn rust(program: impl Into<Program>) -> Result<String> {
     RustOptions::default().export(program)
 }

@@ -2,7 +2,7 @@
 
 use super::file_names::FileNames;
 use super::{check_sizes, lowered, words};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::error::Result;
 use crate::export::Program;
 use crate::kernel::{self, BufferId, Nest, Procedure, Source, Step};
@@ -11,13 +11,13 @@ use crate::source::c::C;
 use crate::source::helpers;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
-use crate::source::nest::{Buffers, NestWriter};
 use crate::source::order::parallel_first;
 use crate::source::plan::{Place, Plan};
 use crate::source::procedure::{Writer, touched};
 use crate::source::stretch::stretches;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
+use crate::source::writer::{Buffers, NestWriter};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A program as source of OpenCL C 1.2, and a launch plan with everything that a host program needs to run it.
@@ -92,7 +92,7 @@ fn number(value: Value) -> String {
 ///
 /// # Errors
 ///
-/// When the program has an operation that the language can't express, which is named.
+/// When the program has an operation that the language can't express; the error names it.
 pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     let program = program.into();
     let procedure = lowered(&program.body, "OpenCL C", kernel::lower_in_place_unblocked)?;

@@ -2,10 +2,9 @@
 
 use super::writer::{Handle, Writer};
 use super::{elementwise, indexing, loops, sweeps, views};
-use crate::algebra::{Contraction, Label};
 use crate::error::Result;
 use crate::kernel::{additions, turned_scatter};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Contraction, Label, Unary};
 use crate::shape::{Axes, is_sparse};
 use crate::term::distinct::are_distinct;
 use crate::term::interpret::{Positions, permuted_for_parts};
@@ -157,9 +156,9 @@ fn operation(writer: &mut Writer, op: &Op, operands: &[&Handle], differ: bool) -
         Op::ArgSort(order, axis) => indexing::arg_sort(writer, *order, operands[0], *axis)?,
         Op::Contract(contraction) => contract(writer, contraction, operands[0], operands[1]),
         Op::Alias | Op::Mark => operands[0].clone(),
-        Op::Scan(scan) => return loops::scan(writer, scan, operands),
-        Op::Branch(branch) => return loops::branch(writer, branch, operands),
-        Op::Sweeps(all) => return sweeps::sweeps(writer, all, operands),
+        Op::Scan(scan) => return loops::scan(writer, body, scan, operands),
+        Op::Branch(branch) => return loops::branch(writer, body, branch, operands),
+        Op::Sweeps(all) => return sweeps::sweeps(writer, body, all, operands),
         Op::Custom(custom) => {
             let arguments: Vec<Handle> = operands.iter().map(|&operand| operand.clone()).collect();
             return body(writer, &custom.value, &arguments);

@@ -1,10 +1,9 @@
 //! The operations of StableHLO: one method for each, which knows its syntax and its result type.
 
 use super::writer::{Handle, Writer, dense, list, names, tensor, types};
-use crate::algebra::Reduction;
 use crate::concrete::Array;
 use crate::error::Result;
-use crate::operation::Comparison;
+use crate::operation::{Comparison, Reduction};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 
 /// Positions in brackets.

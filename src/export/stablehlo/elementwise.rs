@@ -285,7 +285,7 @@ fn logaddexp(writer: &mut Writer, a: &Handle, b: &Handle) -> Handle {
     let low = writer.elementwise("minimum", &[a, b]);
     let distance = writer.elementwise("subtract", &[&high, &low]);
     let rest = exponential_below(writer, &distance);
-    // Of equal infinities the difference is no number.
+    // The difference of equal infinities is NaN.
     let same = writer.compare(Comparison::Equal, a, b);
     let half = writer.number(a, LN_2);
     let rest = writer.select(&same, &half, &rest);

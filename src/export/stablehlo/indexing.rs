@@ -3,9 +3,8 @@
 use super::dialect::Indexing;
 use super::elementwise::is_nan;
 use super::writer::{Handle, Writer};
-use crate::algebra::{Extreme, Order};
 use crate::error::Result;
-use crate::operation::Comparison;
+use crate::operation::{Comparison, Extreme, Order};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 
 /// Index arrays as one, with a row of indices for each position.

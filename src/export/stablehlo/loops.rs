@@ -1,11 +1,10 @@
 //! Loops and conditionals. Their bodies are regions, which refer to outside values by name.
 
-use super::body::body;
 use super::writer::{Handle, Writer};
 use crate::error::Result;
 use crate::operation::Comparison;
 use crate::shape::Type;
-use crate::term::{Branch, Scan};
+use crate::term::{Body, Branch, Scan};
 
 pub(super) fn cloned(values: &[&Handle]) -> Vec<Handle> {
     values.iter().map(|&value| value.clone()).collect()
@@ -93,8 +92,11 @@ impl Pass<'_> {
     }
 }
 
+/// What writes a body.
+pub(super) type WriteBody = fn(&mut Writer, &Body, &[Handle]) -> Result<Vec<Handle>>;
+
 /// A loop of a known number of steps.
-pub(super) fn scan(writer: &mut Writer, scan: &Scan, operands: &[&Handle]) -> Result<Vec<Handle>> {
+pub(super) fn scan(writer: &mut Writer, body: WriteBody, scan: &Scan, operands: &[&Handle]) -> Result<Vec<Handle>> {
     let (carries, rest) = operands.split_at(scan.carries);
     let (inputs, captures) = rest.split_at(scan.inputs);
     let written: Vec<Type> = scan.body.result_types().skip(scan.carries).cloned().collect();
@@ -106,7 +108,12 @@ pub(super) fn scan(writer: &mut Writer, scan: &Scan, operands: &[&Handle]) -> Re
 }
 
 /// One of two bodies.
-pub(super) fn branch(writer: &mut Writer, branch: &Branch, operands: &[&Handle]) -> Result<Vec<Handle>> {
+pub(super) fn branch(
+    writer: &mut Writer,
+    body: WriteBody,
+    branch: &Branch,
+    operands: &[&Handle],
+) -> Result<Vec<Handle>> {
     let results: Vec<Type> = branch.then.result_types().cloned().collect();
     let captures = cloned(&operands[1..]);
     writer.choose(

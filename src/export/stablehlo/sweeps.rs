@@ -5,8 +5,7 @@
 //! their carries before an earlier step. The number of snapshots is limited; when the limit is reached, every second one is
 //! dropped, and from there on half as many are taken.
 
-use super::body::body;
-use super::loops::{Pass, cloned, mirrored, stacked, steps};
+use super::loops::{Pass, WriteBody, cloned, mirrored, stacked, steps};
 use super::writer::{Handle, Writer};
 use crate::error::Result;
 use crate::operation::Comparison;
@@ -17,7 +16,12 @@ use crate::term::{Checkpoints, Steps, Sweeps};
 const SNAPSHOTS: usize = 64;
 
 /// A loop with several sweeps.
-pub(super) fn sweeps(writer: &mut Writer, sweeps: &Sweeps, operands: &[&Handle]) -> Result<Vec<Handle>> {
+pub(super) fn sweeps(
+    writer: &mut Writer,
+    body: WriteBody,
+    sweeps: &Sweeps,
+    operands: &[&Handle],
+) -> Result<Vec<Handle>> {
     let mut rest = operands;
     let mut take = |count: usize| {
         let (taken, others) = rest.split_at(count);
@@ -31,13 +35,14 @@ pub(super) fn sweeps(writer: &mut Writer, sweeps: &Sweeps, operands: &[&Handle])
     }
     let captures = cloned(rest);
     match sweeps.steps {
-        Steps::Count(count) => Counted { sweeps, count, captures }.run(writer, starts, &inputs),
-        Steps::While(_) => Open { sweeps, room: room(sweeps.checkpoints, &starts), starts, captures }.run(writer),
+        Steps::Count(count) => Counted { body, sweeps, count, captures }.run(writer, starts, &inputs),
+        Steps::While(_) => Open { body, sweeps, room: room(sweeps.checkpoints, &starts), starts, captures }.run(writer),
     }
 }
 
 /// A loop of a known number of steps.
 struct Counted<'a> {
+    body: WriteBody,
     sweeps: &'a Sweeps,
     count: usize,
     captures: Vec<Handle>,
@@ -61,7 +66,7 @@ impl Counted<'_> {
             let pass = Pass { count: self.count, reverse, slices: &slices, written: &written };
             let mut outputs = pass.run(writer, start, |writer, mut arguments| {
                 arguments.extend(self.captures.iter().cloned());
-                let values = body(writer, &sweep.body, &arguments)?;
+                let values = (self.body)(writer, &sweep.body, &arguments)?;
                 Ok((0..sweep.carries).chain(positions.iter().copied()).map(|at| values[at].clone()).collect())
             })?;
             let mut written = outputs.split_off(sweep.carries).into_iter();
@@ -75,6 +80,7 @@ impl Counted<'_> {
 
 /// A loop whose number of steps is known when it has been run.
 struct Open<'a> {
+    body: WriteBody,
     sweeps: &'a Sweeps,
     /// How many snapshots there are of a sweep at most.
     room: usize,
@@ -130,7 +136,7 @@ impl Open<'_> {
         let carries = 1..1 + first.carries;
         let mut results = writer.repeat(
             &state,
-            |writer, state| Ok(body(writer, condition, &self.with_captures(&state[carries.clone()]))?.remove(0)),
+            |writer, state| Ok((self.body)(writer, condition, &self.with_captures(&state[carries.clone()]))?.remove(0)),
             |writer, state| {
                 let one = writer.position(1);
                 let mut next = vec![writer.elementwise("add", &[&state[0], &one])];
@@ -297,6 +303,6 @@ impl Open<'_> {
         let description = &self.sweeps.sweeps[sweep];
         let reads = description.reads.iter().map(|&(from, kept)| tapes[from][kept].clone());
         let arguments: Vec<Handle> = state.iter().cloned().chain(reads).collect();
-        body(writer, &description.body, &self.with_captures(&arguments))
+        (self.body)(writer, &description.body, &self.with_captures(&arguments))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::reader::{Form, Read, Reader};
 use super::tokens::{Kind, Problem};
-use crate::concrete::{Array, Data, Scalar};
+use crate::array::{Array, Data, Scalar};
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::print::DTYPES;
 

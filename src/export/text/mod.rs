@@ -1,6 +1,7 @@
 //! Programs as text, in the language of [printed programs](crate::guide::printed_programs), and back.
 
 mod block;
+mod bodies;
 mod definition;
 mod document;
 mod expression;

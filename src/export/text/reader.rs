@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::tokens::{Kind, Problem, Token};
-use crate::concrete::Array;
+use crate::array::Array;
 pub(super) use crate::export::form::Form;
 use crate::export::limits::Limits;
 use crate::shape::{Axes, DType, Shape, Type};

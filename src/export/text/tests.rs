@@ -1,11 +1,10 @@
 //! Reading beyond the programs of the corpus: hand-written texts, wrong ones, and those that exceed limits.
 
 use crate::affine::AffineMap;
-use crate::algebra::Reduction;
-use crate::concrete::{Array, Scalar};
+use crate::array::{Array, Scalar};
 use crate::error::Error;
 use crate::export::{Program, parse, parse_source, text, text_source};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::term::{Body, Branch, Graph, Node, NodeId, Op, Scan};
 use smallvec::smallvec;

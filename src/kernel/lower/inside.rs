@@ -1,8 +1,9 @@
 //! Steps with procedures of their own: loops, conditionals and calls.
 
 use super::{Lowering, Manner, lowered};
+use crate::kernel::buffer::{BufferId, Source};
 use crate::kernel::call::Call;
-use crate::kernel::procedure::{Branch, BufferId, First, Loop, Procedure, Source, Step, Sweeps};
+use crate::kernel::procedure::{Branch, First, Loop, Procedure, Step, Sweeps};
 use crate::kernel::writes::{Becomes, Known, carried};
 use crate::shape::Type;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps};

@@ -2,9 +2,9 @@
 
 use super::{Alone, Lowering, Place};
 use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::buffer::BufferId;
 use crate::kernel::emit::{Draft, Emitter, Obstacle, VALUES};
 use crate::kernel::nest::{Mode, Store, Value, ValueId};
-use crate::kernel::procedure::BufferId;
 use crate::kernel::writes::turned_scatter;
 use crate::operation::Unary;
 use crate::shape::{Shape, size};

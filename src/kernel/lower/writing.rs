@@ -1,14 +1,13 @@
 //! The steps of writes: into the memory of the array that they change, or into a copy.
 
 use super::{Alone, Lowering, Place};
-use crate::algebra::Reduction;
 use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::buffer::{BufferId, Source};
 use crate::kernel::emit::{Emitter, Obstacle};
 use crate::kernel::nest::{Mode, Store, Value, ValueId};
-use crate::kernel::procedure::{BufferId, Source};
 use crate::kernel::roots::{Class, domain};
 use crate::kernel::writes::{surroundings, turned_scatter};
-use crate::operation::{Binary, Comparison};
+use crate::operation::{Binary, Comparison, Reduction};
 use crate::shape::{DType, Shape, Type, are_few, size};
 use crate::term::distinct::are_distinct;
 use crate::term::{NodeId, Op};

@@ -5,7 +5,7 @@ mod branches;
 mod mistakes;
 
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::engine::cpu::Cpu;
 use crate::kernel::{Procedure, Step, lower_in_place};
 use crate::operation::{Binary, Comparison, Unary};
@@ -90,7 +90,7 @@ fn what_must_stay_is_copied() {
     let read = over_positions(40, |graph| {
         let written = next_element(graph);
         let difference = graph.add(Op::Binary(Binary::Sub), &[written, 0]);
-        let sum = graph.add(Op::Reduce(crate::algebra::Reduction::Sum, [0].as_slice().into()), &[difference]);
+        let sum = graph.add(Op::Reduce(crate::operation::Reduction::Sum, [0].as_slice().into()), &[difference]);
         vec![written, sum]
     });
     assert!(!steps_of(&lower_in_place(&read)).changes(0));
@@ -107,7 +107,7 @@ fn what_is_read_elsewhere_is_read_first() {
     let procedure = lower_in_place(&over_positions(40, |graph| {
         let positions = graph.add(Op::Iota(8), &[]);
         let shifted = {
-            let one = graph.add(Op::Constant(crate::concrete::Array::full(&[8], crate::shape::Value::I64(1))), &[]);
+            let one = graph.add(Op::Constant(crate::array::Array::full(&[8], crate::shape::Value::I64(1))), &[]);
             graph.add(Op::Binary(Binary::Add), &[positions, one])
         };
         let neighbours = graph.add(Op::Gather, &[0, shifted]);
@@ -142,7 +142,7 @@ fn what_a_product_needs_is_restored() {
     let stored = |n: usize| {
         let body = over_positions(n, |graph| {
             let squares = graph.add(Op::Binary(Binary::Mul), &[0, 0]);
-            let sum = graph.add(Op::Reduce(crate::algebra::Reduction::Sum, [0].as_slice().into()), &[squares]);
+            let sum = graph.add(Op::Reduce(crate::operation::Reduction::Sum, [0].as_slice().into()), &[squares]);
             let sine = graph.add(Op::Unary(Unary::Sin), &[sum]);
             vec![graph.add(Op::ScatterSet, &[0, sine, 1])]
         });
@@ -158,7 +158,7 @@ fn what_is_added_everywhere_is_added_where_it_is() {
     let n = 40;
     let matrix = Type::new(DType::F64, &[n, n]);
     let mut body = Graph::new(&[matrix.clone(), vector(n), Type::scalar(DType::I64)], 0);
-    let outer = crate::algebra::Contraction::new(&[0], &[1], &[0, 1]);
+    let outer = crate::operation::Contraction::new(&[0], &[1], &[0, 1]);
     let product = body.add(Op::Contract(outer), &[1, 1]);
     let changed = body.add(Op::Binary(Binary::Sub), &[0, product]);
     let rows = body.add(Op::Iota(n), &[]);
@@ -175,7 +175,7 @@ fn what_is_added_everywhere_is_added_where_it_is() {
     assert!(step.changes(0) && written(step) == n * n + n);
     let numbers = |first: f64| {
         let elements: Vec<f64> = (0..n * n).map(|k| (first * k as f64).sin()).collect();
-        crate::concrete::Array::from_vec(&[n, n], elements)
+        crate::array::Array::from_vec(&[n, n], elements)
     };
     let arguments = vec![numbers(0.7), numbers(1.3)];
     let expected = crate::term::interpret::interpret::<crate::concrete::Concrete>(&body, arguments.clone());

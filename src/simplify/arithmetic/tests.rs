@@ -1,5 +1,5 @@
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{BINARY_ROWS, Binary, Comparison, UNARY_ROWS, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::simplify::simplify;

@@ -1,7 +1,7 @@
 use super::{Limits, fold_constants, fold_within};
-use crate::algebra::Reduction;
-use crate::concrete::{Array, Concrete};
-use crate::operation::{Binary, Comparison};
+use crate::array::Array;
+use crate::concrete::Concrete;
+use crate::operation::{Binary, Comparison, Reduction};
 use crate::shape::{Axes, Type, Value};
 use crate::simplify::check::{f64s, operations, program};
 use crate::term::interpret::interpret;

@@ -10,7 +10,7 @@ mod reads;
 mod tests;
 
 use super::{Rules, Simplifier};
-use crate::algebra::{Label, Reduction};
+use crate::operation::{Label, Reduction};
 use crate::shape::{DType, Shape, Value};
 use crate::term::{NodeId, Op};
 pub(super) use product::{Labels, is_outer_product};

@@ -2,8 +2,7 @@
 
 use super::product::{Factor, Labels, Product, set};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label, Reduction};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Contraction, Label, Reduction, Unary};
 use crate::shape::{Axes, Shape, Value};
 use crate::simplify::Simplifier;
 use crate::simplify::views_of::view;

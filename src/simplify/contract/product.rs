@@ -2,8 +2,7 @@
 
 use super::LABELS;
 use crate::affine::AffineMap;
-use crate::algebra::Label;
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Label, Unary};
 use crate::shape::Shape;
 use crate::simplify::Simplifier;
 use crate::simplify::arithmetic::{exponent, movable_exponent};

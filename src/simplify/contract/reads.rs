@@ -3,7 +3,7 @@
 use super::product::Labels;
 use super::{LABELS, plan_contraction};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label, Reduction};
+use crate::operation::{Contraction, Label, Reduction};
 use crate::shape::size;
 use crate::simplify::Simplifier;
 use crate::simplify::views_of::view;

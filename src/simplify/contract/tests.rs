@@ -1,6 +1,5 @@
 use crate::affine::AffineMap;
-use crate::algebra::Contraction;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::simplify::testing::{Program, simplified, simplified_finite};
 use crate::term::{NodeId, Op};

@@ -8,7 +8,7 @@ mod slices;
 mod sweeps;
 
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};

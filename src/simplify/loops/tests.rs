@@ -1,5 +1,5 @@
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::simplify::check::{checked, f64s, operations, program};
@@ -252,7 +252,7 @@ fn slices_that_repeat_smaller_arrays_are_computed_in_each_step() {
         let zeros = g.add(Op::Constant(Array::full(&shape, Value::F64(0.0))), &[]);
         let masked = g.add(Op::Select, &[mask, rows, zeros]);
         let step = body(&[f64s(&[]), f64s(&[width])], 0, |g| {
-            let sum = g.add(Op::Reduce(crate::algebra::Reduction::Sum, [0].as_slice().into()), &[1]);
+            let sum = g.add(Op::Reduce(crate::operation::Reduction::Sum, [0].as_slice().into()), &[1]);
             let next = add(g, 0, sum);
             vec![g.add(Op::Unary(Unary::Sin), &[next])]
         });

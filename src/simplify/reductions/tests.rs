@@ -1,6 +1,5 @@
 use crate::affine::AffineMap;
-use crate::algebra::{Extreme, Reduction};
-use crate::operation::Binary;
+use crate::operation::{Binary, Extreme, Reduction};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::simplify::testing::{Program, simplified};
 use crate::term::{NodeId, Op};

@@ -1,8 +1,7 @@
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Label, Reduction};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::derivative::program::tidy;
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Contraction, Extreme, Label, Reduction, Unary};
 use crate::shape::{Axes, Type, Value};
 use crate::simplify::check::{checked, checked_finite, f64s, i64s, operations, program};
 use crate::term::{Body, Graph, NodeId, Op};

@@ -2,8 +2,8 @@
 
 use super::{offsets_of, reads::TABLE, rows_of, zeros_like};
 use crate::affine::AffineMap;
-use crate::algebra::Algebra;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::evaluate::computed;
 use crate::shape::{Value, size};
 use crate::simplify::Simplifier;
 use crate::term::{NodeId, Op};
@@ -30,7 +30,7 @@ pub(super) fn view_of_part(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> 
 
 /// A small concatenation of constants is a constant.
 pub(super) fn concatenate_constants(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let &Op::Concatenate(axis) = op else { return None };
+    let Op::Concatenate(_) = op else { return None };
     let constant = |&part: &NodeId| match arena.parts(part).0 {
         Op::Constant(array) => Some(array.clone()),
         _ => None,
@@ -40,7 +40,7 @@ pub(super) fn concatenate_constants(arena: &mut Simplifier, op: &Op, args: &[Nod
     if parts.len() < args.len() || parts.iter().map(Array::size).fold(0, usize::saturating_add) > TABLE {
         return None;
     }
-    let joined = Concrete::concatenate(axis, parts);
+    let joined = computed(op, parts.into());
     Some(arena.add(Op::Constant(joined), &[]))
 }
 

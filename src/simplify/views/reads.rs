@@ -2,12 +2,11 @@
 
 use super::zeros_like;
 use crate::affine::AffineMap;
-use crate::algebra::Algebra;
-use crate::concrete::Concrete;
+use crate::evaluate::computed;
 use crate::shape::{Shape, Value, size};
 use crate::simplify::Simplifier;
 use crate::term::{NodeId, Op};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// Constants of up to this many elements are computed while simplifying.
 pub(super) const TABLE: usize = 64;
@@ -52,7 +51,7 @@ pub(super) fn view_of_table(arena: &mut Simplifier, op: &Op, args: &[NodeId]) ->
     if size(map.result()) > TABLE {
         return None;
     }
-    let table = Concrete::view(array.clone(), map);
+    let table = computed(op, smallvec![array.clone()]);
     Some(arena.add(Op::Constant(table), &[]))
 }
 

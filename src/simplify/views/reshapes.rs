@@ -1,12 +1,11 @@
 //! Reshapes, where they are affine.
 
 use crate::affine::AffineMap;
-use crate::algebra::Algebra;
-use crate::concrete::Concrete;
+use crate::evaluate::computed;
 use crate::shape::{Axes, Shape, size, strides};
 use crate::simplify::Simplifier;
 use crate::term::{NodeId, Op};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// A reshape that only adds and removes axes of extent 1 is a view, which composes with others.
 pub(super) fn reshape_units(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
@@ -35,8 +34,8 @@ pub(super) fn reshape_of_reshape(arena: &mut Simplifier, op: &Op, args: &[NodeId
 
 /// A reshaped constant is a constant, with the same buffer.
 pub(super) fn reshape_of_constant(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let (Op::Reshape(to), Op::Constant(array)) = (op, arena.parts(args[0]).0) else { return None };
-    let reshaped = Concrete::reshape(array.clone(), to);
+    let (Op::Reshape(_), Op::Constant(array)) = (op, arena.parts(args[0]).0) else { return None };
+    let reshaped = computed(op, smallvec![array.clone()]);
     Some(arena.add(Op::Constant(reshaped), &[]))
 }
 

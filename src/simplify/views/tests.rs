@@ -52,7 +52,7 @@ fn pads_compose_where_that_is_exact() {
 #[test]
 fn constants_are_read() {
     let body = program(&[], |g| {
-        let full = g.add(Op::Constant(crate::concrete::Array::full(&[3], Value::F64(2.0))), &[]);
+        let full = g.add(Op::Constant(crate::array::Array::full(&[3], Value::F64(2.0))), &[]);
         let wide = replicate(g, full, &[1000, 3], &[1]);
         let numbers = g.add(table(&[4], &[5, 7, 1, 0]), &[]);
         let some = along(g, numbers, 0, 3, -2, 3);
@@ -137,7 +137,7 @@ fn repetition_moves_outwards() {
     let body = program(&[f64s(&[3]), f64s(&[4])], |g| {
         let a = replicate(g, 0, &[3, 4, 5], &[0]);
         let b = replicate(g, 1, &[3, 4, 5], &[1]);
-        let two = g.add(Op::Constant(crate::concrete::Array::full(&[3, 4, 5], Value::F64(2.0))), &[]);
+        let two = g.add(Op::Constant(crate::array::Array::full(&[3, 4, 5], Value::F64(2.0))), &[]);
         let exp = g.add(Op::Unary(Unary::Exp), &[a]);
         let sum = g.add(Op::Binary(Binary::Sub), &[exp, b]);
         let power = g.add(Op::Binary(Binary::Pow), &[sum, two]);

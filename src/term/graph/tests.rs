@@ -1,5 +1,5 @@
 use super::*;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Value};
 use crate::term::{Build, Scan};

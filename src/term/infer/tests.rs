@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Reduction};
-use crate::concrete::Array;
-use crate::operation::{BINARY_ROWS, Binary, Comparison, UNARY_ROWS, Unary};
+use crate::array::Array;
+use crate::operation::{BINARY_ROWS, Binary, Comparison, Contraction, Extreme, Reduction, UNARY_ROWS, Unary};
 use crate::shape::Value;
 use crate::term::{Branch, Build, Custom, Graph, Scan};
 use std::sync::Arc;

@@ -1,61 +1,12 @@
 //! Expressions: the text of one operation on operands that are texts already.
 
 use super::literal::{self, Spelling};
+use super::text::{Expression, Level};
 use super::view_names::{self, ViewName};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Label, Unary};
 use crate::shape::{Type, Value};
 use crate::term::op::Op;
-
-/// How tightly an expression holds together; an operand of a lower level than its place asks for gets parentheses.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Level {
-    /// `build`, which reaches as far to the right as it can.
-    Any,
-    /// `a < b`; does not associate.
-    Comparison,
-    /// `a + b`; associates to the left.
-    Sum,
-    /// `a * b`; associates to the left.
-    Product,
-    /// `-a`, and negative literals.
-    Unary,
-    /// `exp a`.
-    Application,
-    /// Names, literals, calls, lists, `a[3]`, and everything in parentheses.
-    Atom,
-}
-
-/// The text of an expression.
-#[derive(Clone, Debug)]
-pub(super) struct Expression {
-    /// The text, without parentheses around it.
-    pub(super) text: String,
-    /// Its width in columns.
-    pub(super) width: usize,
-    /// How tightly it holds together.
-    pub(super) level: Level,
-    /// How deep brackets nest in it.
-    pub(super) depth: usize,
-}
-
-impl Expression {
-    /// An expression from its parts.
-    pub(super) fn new(text: String, level: Level, depth: usize) -> Expression {
-        Expression { width: literal::columns(&text), text, level, depth }
-    }
-
-    /// The text for a place that asks for a level.
-    pub(super) fn at(&self, level: Level) -> String {
-        if self.level < level { format!("({})", self.text) } else { self.text.clone() }
-    }
-
-    /// How deep brackets nest at a place that asks for a level.
-    fn depth_at(&self, level: Level) -> usize {
-        self.depth + usize::from(self.level < level)
-    }
-}
 
 /// An operand of an operation.
 pub(super) struct Operand<'a> {

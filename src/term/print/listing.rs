@@ -2,9 +2,10 @@
 //! let.
 
 use super::Printer;
-use super::expression::{Expression, Level, Operand, operation};
+use super::expression::{Operand, operation};
 use super::literal::{self, Constants};
 use super::names::{Name, Names, sanitised};
+use super::text::{Expression, Level};
 use super::writer::{own_operands, sweeps::checkpoints};
 use crate::term::op::{Build, Op};
 use crate::term::{Body, NodeId, Steps, Sweeps};

@@ -1,31 +1,12 @@
 //! Literals, and constants of every size.
 
-use super::expression::{Expression, Level};
-use crate::concrete::Array;
+use super::text::{Expression, Level, provisional, provisional_digit};
+use crate::array::Array;
 use crate::shape::{DType, Value};
 use std::collections::HashMap;
 
 /// Constants up to this many elements print as lists.
 const LISTED: usize = 16;
-
-/// Where the digits of numbers of constants are while a program is being written: the numbers follow the order of the text,
-/// which is known at its end.
-const DIGITS: u32 = 0xE000;
-
-/// Columns of a text, in which the number of a constant takes none, so that lines break where they do whatever it will be.
-pub(super) fn columns(text: &str) -> usize {
-    text.chars().filter(|&character| provisional_digit(character).is_none()).count()
-}
-
-fn provisional_digit(character: char) -> Option<usize> {
-    let digit = (character as u32).checked_sub(DIGITS).filter(|&digit| digit < 10)?;
-    Some(digit as usize)
-}
-
-fn provisional(number: usize) -> String {
-    let digit = |digit: char| char::from_u32(DIGITS + digit as u32 - '0' as u32).expect("of the private use area");
-    number.to_string().chars().map(digit).collect()
-}
 
 /// How literals are spelled.
 #[derive(Clone, Copy, PartialEq, Eq)]

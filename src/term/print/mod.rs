@@ -9,6 +9,7 @@ mod expression;
 mod listing;
 mod literal;
 mod names;
+mod text;
 mod view_names;
 mod writer;
 
@@ -21,7 +22,7 @@ pub(crate) use view_names::parts;
 mod tests;
 
 use crate::shape::Type;
-use crate::term::body::Body;
+use crate::term::op::Body;
 use crate::term::op::Extension;
 use literal::Spelling;
 use names::{Name, Names};

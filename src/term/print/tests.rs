@@ -6,9 +6,10 @@ mod programs;
 use super::names::{is_keyword, sanitised};
 use super::*;
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Reduction};
-use crate::concrete::Array;
-use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Domain, UNARY_ROWS, Unary};
+use crate::array::Array;
+use crate::operation::{
+    BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Contraction, Domain, Extreme, Reduction, UNARY_ROWS, Unary,
+};
 use crate::shape::{DType, Value};
 use crate::term::op::{Branch, Build, Never, Op, Scan};
 use crate::term::{Checkpoints, Graph, NodeId, Steps, Sweep, Sweeps};

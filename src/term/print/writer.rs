@@ -2,13 +2,14 @@
 
 pub(super) mod sweeps;
 
-use super::expression::{Expression, Level, Operand, operation};
-use super::literal::{self, Constants, Spelling, columns};
+use super::expression::{Operand, operation};
+use super::literal::{self, Constants, Spelling};
 use super::names::{DTYPES, Name, Names};
-use crate::concrete::Array;
+use super::text::{Expression, Level, columns};
+use crate::array::Array;
 use crate::shape::Type;
 use crate::term::Custom;
-use crate::term::body::{Body, Node, NodeId};
+use crate::term::op::{Body, Node, NodeId};
 use crate::term::op::{Branch, Build, Extension, Op, Scan};
 use std::collections::HashMap;
 use std::mem;

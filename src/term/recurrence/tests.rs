@@ -1,5 +1,5 @@
 use super::*;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::Type;
 use crate::term::Graph;
 use smallvec::smallvec;
@@ -79,7 +79,7 @@ fn one_number_may_be_at_every_place() {
 fn other_steps_are_none() {
     let sum: Step = |graph| {
         let axes = smallvec![0];
-        let sum = graph.add(Op::Reduce(crate::algebra::Reduction::Sum, axes), &[0]);
+        let sum = graph.add(Op::Reduce(crate::operation::Reduction::Sum, axes), &[0]);
         let repeated = graph.add(Op::View(AffineMap::broadcast(&[], &[3], &[])), &[sum]);
         vec![repeated]
     };

@@ -2,9 +2,8 @@
 //! depends.
 
 use super::*;
-use crate::algebra::{Contraction, Extreme, Reduction};
 use crate::engine::cpu::{Cpu, Program};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Extreme, Reduction, Unary};
 use crate::shape::{DType, Type};
 use crate::term::{Branch, Build, Checkpoints, Custom, Graph, Scan, Steps, Sweep, Sweeps};
 use smallvec::smallvec;
@@ -27,7 +26,7 @@ fn program() -> Body {
     let side = Arc::new(side.finish(&[sine]));
     let mut condition: Graph = Graph::new(std::slice::from_ref(&x), 0);
     let largest = condition.add(Op::Reduce(Reduction::Max, smallvec![0]), &[0]);
-    let half = condition.add(Op::Constant(crate::concrete::Array::full(&[], crate::shape::Value::F64(0.5))), &[]);
+    let half = condition.add(Op::Constant(crate::array::Array::full(&[], crate::shape::Value::F64(0.5))), &[]);
     let goes_on = condition.add(Op::Compare(Comparison::Less), &[largest, half]);
     let condition = Arc::new(condition.finish(&[goes_on]));
     let mut doubled: Graph = Graph::new(std::slice::from_ref(&x), 0);

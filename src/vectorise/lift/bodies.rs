@@ -2,8 +2,7 @@
 
 use super::{Closed, Entry, Key, Lifted, Lifter, union};
 use crate::affine::AffineMap;
-use crate::algebra::Reduction;
-use crate::operation::Binary;
+use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Type};
 use crate::term::{Body, Branch, Build, Graph, NodeId, Op, Scan};
 use crate::vectorise::{fission, guard};

@@ -2,7 +2,7 @@
 //! build; the elements for which it doesn't hold stay the same.
 
 use super::{Closed, Lifted, Lifter, union};
-use crate::algebra::Reduction;
+use crate::operation::Reduction;
 use crate::shape::{Axes, Shape, Type};
 use crate::term::{Body, Build, Graph, NodeId, Op, Steps, Sweep, Sweeps};
 use std::ptr;

@@ -4,7 +4,7 @@ use super::Push;
 use super::read::{Outside, Read};
 use super::values::ValueId;
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label};
+use crate::operation::{Contraction, Label};
 use crate::shape::size;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;

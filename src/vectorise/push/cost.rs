@@ -8,9 +8,9 @@
 use super::read::{Read, keeps_trailing};
 use super::values::ValueId;
 use super::{Memo, Push, READS, push_body};
-use crate::algebra::Label;
 use crate::kernel::roots::{self, Class, NEST};
 use crate::kernel::scattered_onto;
+use crate::operation::Label;
 use crate::shape::size;
 use crate::term::{Body, NodeId, Op};
 

@@ -4,7 +4,7 @@ use super::Push;
 use super::read::{Outside, Read, compose, covers, keeps_trailing, leading, remap};
 use super::values::ValueId;
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Value};
 use crate::term::{NodeId, Op};

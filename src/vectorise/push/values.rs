@@ -1,7 +1,7 @@
 //! The values of the rewritten program, while the walk still decides how each is computed.
 
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type, Value};
 use crate::simplify::{SimplifiedBodies, Simplifier};

@@ -1,10 +1,10 @@
 //! Sums that are computed together with their terms.
 
 use super::{Assembler, OfRows};
-use crate::algebra::Reduction;
-use crate::engine::cpu::code::{Instruction, Level, Slot};
+use crate::engine::cpu::code::{Instruction, Level};
+use crate::engine::cpu::slot::Slot;
 use crate::kernel::{Mode, Store, Value, ValueId};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::DType;
 use crate::term::hash::TermMap;
 use std::collections::HashSet;

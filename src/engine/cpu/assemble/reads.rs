@@ -1,10 +1,11 @@
 //! Reads of buffers: at places that follow the loops, and at computed positions.
 
 use super::{Assembler, TILE_REGISTER};
-use crate::engine::cpu::code::{Base, Instruction, Slot};
-use crate::engine::cpu::order::Wrapped;
+use crate::engine::cpu::code::{Base, Instruction};
+use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::{Broken, Pieces, broken};
 use crate::engine::cpu::scatter::gather_along;
+use crate::engine::cpu::slot::Slot;
 use crate::engine::cpu::vector::{self, Kernel, Operand};
 use crate::kernel::{Affine, Guard, Value, ValueId};
 use crate::shape::DType;

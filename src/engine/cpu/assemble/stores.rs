@@ -2,14 +2,15 @@
 
 use super::fused::Fused;
 use super::{Assembler, OfRows, TILE_REGISTER};
-use crate::algebra::Reduction;
-use crate::concrete::neutral_value;
-use crate::engine::cpu::code::{Base, Bound, Instruction, Slot};
-use crate::engine::cpu::order::Wrapped;
+use crate::array::neutral_value;
+use crate::engine::cpu::code::{Base, Bound, Instruction};
+use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::Reduced;
 use crate::engine::cpu::scatter::scatter;
+use crate::engine::cpu::slot::Slot;
 use crate::engine::cpu::vector::{self, Kernel, Operand};
 use crate::kernel::{Mode, Store, Value, ValueId};
+use crate::operation::Reduction;
 use crate::shape::DType;
 
 impl Assembler<'_> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::concrete::{Arithmetic, Scalar};
+use crate::array::{Arithmetic, Scalar};
 
 /// A number that is small, exact in both types, and another for each position and seed.
 fn number<T: Arithmetic>(seed: usize, position: usize) -> T {

@@ -1,6 +1,6 @@
 //! Compiled loops over recurrences of one or two operations.
 
-use crate::concrete::{Scalar, larger, smaller};
+use crate::array::{Scalar, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::engine::cpu::vector::USES_REGISTERS;
 use crate::operation::Binary;

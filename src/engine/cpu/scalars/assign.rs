@@ -1,6 +1,7 @@
 //! Simultaneous assignment of registers to registers.
 
-use super::instruction::{Instruction, Op, Register};
+use super::instruction::{Instruction, Op};
+use super::register::Register;
 use crate::term::hash::TermMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

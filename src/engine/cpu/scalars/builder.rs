@@ -2,7 +2,8 @@
 
 use super::assign::assigned;
 use super::embedded::EmbeddedNest;
-use super::instruction::{Code, Indexed, Instruction, Op, Register};
+use super::instruction::{Code, Indexed, Instruction, Op};
+use super::register::Register;
 use super::tidy::{join_pairs, remove_unread};
 use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
 use crate::operation::{Binary, Comparison, Unary};

@@ -1,6 +1,6 @@
 //! Nests among instructions: a row of an array that a step reads or writes is left to kernels.
 
-use super::instruction::Register;
+use super::register::Register;
 use crate::engine::arrays::fill;
 use crate::engine::cpu::code::{Base, Code, Scratch};
 use crate::kernel::BufferId;

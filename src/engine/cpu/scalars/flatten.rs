@@ -8,7 +8,7 @@ mod nests;
 
 use super::Scalars;
 use super::builder::Builder;
-use super::instruction::Register;
+use super::register::Register;
 use crate::engine::cpu::vector::Instructions;
 use crate::kernel::{Branch, BufferId, Nest, Procedure, Source, Step};
 use crate::shape::{DType, Type, size};

@@ -5,14 +5,12 @@
 //! are one instruction, so that this result need not go through memory.
 
 use super::embedded::EmbeddedNest;
-use crate::concrete::{Arithmetic, Scalar};
+use super::register::Register;
+use crate::array::{Arithmetic, Scalar};
 use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::vector::{Instructions, Kernel};
 use crate::operation::{Binary, BinaryRow, Comparison, Unary, UnaryRow, binary_row, comparison_row, unary_row};
 use crate::shape::DType;
-
-/// Position of a register, which begins with the bytes of an element, or is a pointer or a count.
-pub(in crate::engine::cpu) type Register = u16;
 
 /// An instruction: the operation, the register of its result, the registers of up to three operands, and a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,18 +11,19 @@ mod builder;
 mod embedded;
 mod flatten;
 mod instruction;
+mod register;
 #[cfg(test)]
 mod tests;
 mod tidy;
 
 use super::code::Scratch;
 use super::vector::Instructions;
-use crate::concrete::OutOfMemory;
+use crate::array::OutOfMemory;
 use crate::engine::arrays::{Line, lines};
 use crate::kernel::{BufferId, Procedure, Step};
 pub(super) use builder::Builder;
 use instruction::Code;
-pub(super) use instruction::Register;
+pub(super) use register::Register;
 
 /// Steps as instructions.
 #[derive(Debug)]

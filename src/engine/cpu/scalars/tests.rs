@@ -3,11 +3,12 @@
 use super::instruction::{OWN, Op};
 use super::{Builder, Register, Scalars};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Reduction};
-use crate::concrete::{self, Array};
+use crate::array::Array;
+use crate::concrete::{self};
 use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
 use crate::engine::cpu::{Cpu, Program};
-use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, UNARY_ROWS, Unary};
+use crate::evaluate;
+use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Contraction, Reduction, UNARY_ROWS, Unary};
 use crate::prelude::*;
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::{self, Branch, Checkpoints, Graph, NodeId, Op as Node, Steps, Sweep, Sweeps};
@@ -549,7 +550,7 @@ fn check(seed: u64) -> bool {
     let outputs: Vec<NodeId> = (0..results.len()).map(|at| graph.add(Node::Output(at), &[all])).collect();
     let whole = graph.finish(&outputs);
     let arguments: Vec<Array> = types.iter().map(|ty| element(random, ty)).collect();
-    let expected = concrete::run(&whole, arguments.clone()).unwrap();
+    let expected = evaluate::run(&whole, arguments.clone()).unwrap();
     let program = Program::new(&whole, &Cpu::default().threads(1)).unwrap();
     for _ in 0..2 {
         let found = program.run(&arguments).unwrap();

@@ -1,6 +1,7 @@
 //! Fewer instructions for the same.
 
-use super::instruction::{Instruction, Op, Register};
+use super::instruction::{Instruction, Op};
+use super::register::Register;
 use crate::term::hash::TermMap;
 
 /// How far instructions that become one are from each other at most.

@@ -1,8 +1,9 @@
 //! A loop that is being run.
 
-use super::{CompiledSweep, CompiledSweeps, SweepSpace, SweepsSpace};
-use crate::concrete::{Failure, OutOfMemory};
+use crate::array::OutOfMemory;
+use crate::engine::cpu::compiled::{CompiledSweep, CompiledSweeps, SweepSpace, SweepsSpace};
 use crate::engine::cpu::threads::Worker;
+use crate::evaluate::Failure;
 use crate::term::schedule::Runner;
 
 /// A loop with the memory and the worker of a run.

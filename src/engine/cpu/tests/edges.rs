@@ -1,6 +1,7 @@
 //! Nests in parts: most work is done without guards, and the values are the same.
 
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::engine::cpu::code::ELEMENTS;
 use crate::engine::cpu::edges::parts;
 use crate::engine::cpu::{Cpu, Program};

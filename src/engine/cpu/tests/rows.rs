@@ -2,12 +2,11 @@
 
 use super::{DTYPES, contents, executions_of, some};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Reduction};
-use crate::concrete::run;
 use crate::engine::cpu::order::layout;
 use crate::engine::cpu::{Cpu, Program};
+use crate::evaluate::run;
 use crate::kernel::{Step, lower};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Reduction, Unary};
 use crate::shape::{DType, Type};
 use crate::term::{Body, Graph, Op, Scan};
 use smallvec::{SmallVec, smallvec};

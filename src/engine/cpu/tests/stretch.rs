@@ -1,11 +1,12 @@
 //! Loops that leave out positions where a nest changes nothing: how many elements they go over, and their results.
 
-use crate::algebra::Reduction;
-use crate::concrete::{Array, Concrete, run};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::engine::cpu::code::ELEMENTS;
 use crate::engine::cpu::{Cpu, Program};
+use crate::evaluate::run;
 use crate::kernel::stretch::LATE_BY;
-use crate::operation::{Binary, Comparison};
+use crate::operation::{Binary, Comparison, Reduction};
 use crate::prelude::*;
 use crate::shape::{DType, Type, Value};
 use crate::staged::Staged;

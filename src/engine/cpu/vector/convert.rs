@@ -6,7 +6,7 @@ use super::lanes::Mask;
 use super::level::{Level, Loop, kernel};
 use super::packed::{Answers, Packed, Vectorised};
 use super::{Instructions, Kernel, movement};
-use crate::concrete::Scalar;
+use crate::array::Scalar;
 use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;

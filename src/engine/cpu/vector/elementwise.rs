@@ -7,7 +7,7 @@ use super::level::{Level, Loop, MaskedLoop, Product, kernel, portable_kernel};
 use super::masked::{Masked, Masks, choice_kernel, pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, Kernel, Operand};
-use crate::concrete::Scalar;
+use crate::array::Scalar;
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Row, Unary, UnaryLoop, comparison_row};
 use crate::shape::DType;

@@ -119,7 +119,7 @@ pub(super) trait Lanes:
     /// A constant that any float type holds.
     #[inline(always)]
     fn number(x: f64) -> Self {
-        Self::of(<Self::Element as crate::concrete::Arithmetic>::from_f64(x))
+        Self::of(<Self::Element as crate::array::Arithmetic>::from_f64(x))
     }
     /// Without its sign.
     #[inline(always)]

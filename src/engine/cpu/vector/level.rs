@@ -10,7 +10,7 @@ use super::{
     CopyingKernel, GatherKernel, Instructions, Kernel, MaskedKernel, RampKernel, RowsKernel, StridedKernel,
     USES_REGISTERS,
 };
-use crate::concrete::Scalar;
+use crate::array::Scalar;
 
 /// Facts about the instructions that a loop is compiled to.
 pub(super) trait Level {

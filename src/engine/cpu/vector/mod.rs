@@ -23,8 +23,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::algebra::Reduction;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::DType;
 use std::sync::OnceLock;
 

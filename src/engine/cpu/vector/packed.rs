@@ -11,10 +11,8 @@ mod x86;
 use super::USES_REGISTERS;
 use super::lanes::{Bits, Lanes, Mask};
 #[cfg(target_arch = "x86_64")]
-use super::level::Level;
-use super::level::Product;
-use crate::concrete::Arithmetic;
-use crate::concrete::Scalar;
+use super::level::{Level, Product};
+use crate::array::{Arithmetic, Scalar};
 use crate::engine::cpu::elements::{counted, load};
 use crate::operation::{Binary, Unary, comparison_row};
 use crate::shape::DType;

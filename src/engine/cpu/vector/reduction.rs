@@ -4,9 +4,9 @@ use super::dispatch::for_dtype;
 use super::level::{Level, Loop, Product, RowsLoop, kernel, portable_kernel, portable_rows_kernel, rows_kernel};
 use super::packed::Packed;
 use super::{Instructions, Kernel, RowsKernel};
-use crate::algebra::Reduction;
-use crate::concrete::{Scalar, larger, smaller};
+use crate::array::{Scalar, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
+use crate::operation::Reduction;
 use crate::shape::DType;
 use std::marker::PhantomData;
 

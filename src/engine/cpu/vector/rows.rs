@@ -5,7 +5,7 @@
 
 use super::reduction;
 use super::{Instructions, Kernel, RowsKernel};
-use crate::algebra::Reduction;
+use crate::operation::Reduction;
 use crate::shape::DType;
 
 /// The kernel of the reduction of a run.
@@ -65,7 +65,7 @@ pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{DType, Instructions, Kernel, Reduction, RowsKernel, reduction::LANES};
-    use crate::concrete::{Arithmetic, larger, smaller};
+    use crate::array::{Arithmetic, larger, smaller};
     use crate::engine::cpu::elements::{counted, load, store};
     use crate::engine::cpu::vector::USES_REGISTERS;
     use crate::engine::cpu::vector::lanes::Lanes;

@@ -27,7 +27,7 @@ impl Writer {
             Called::Procedure => {
                 // Functions with derivatives of their own are replaced by their computation.
                 let procedure = lower_unblocked(&call.body.without_marks());
-                if call.is_left_alone_by(&procedure) {
+                if procedure.leaves_alone(call) {
                     let problem = format!("{}: positions that can't be counted", call.name());
                     return Err(Problem::Unsupported(problem));
                 }

@@ -12,13 +12,14 @@ use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::Limits;
 use crate::kernel::{BufferId, Mode, Nest, Procedure};
 use crate::shape::{DType, steps};
-use crate::source::nest::{Buffers, NestWriter};
 use crate::source::order::{order, parallel_first};
 use crate::source::plan::Plan;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
-use crate::source::together::{Finish, Together, counter};
+use crate::source::together::counter;
+use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{Finish, Together};
 use std::collections::HashSet;
 
 /// Work items of a group that shares a reduction, at most.

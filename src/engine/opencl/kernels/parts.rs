@@ -5,9 +5,9 @@
 //! one buffer form several. Plain writes join any of them; later parts read the written values instead of computing them again.
 
 use super::windows::{by_element, is_apart};
-use crate::algebra::Reduction;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::kernel::{Affine, BufferId, Guard, Guards, Mode, Nest, Store, Value, ValueId};
+use crate::operation::Reduction;
 use crate::shape::{self, DType};
 use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashSet};

@@ -9,11 +9,10 @@
 use super::parts::{Manner, Part, axes_of_guards, axes_of_values, pruned};
 use super::sort::{Sorted, position_type};
 use super::{Operands, Scope, Writer};
-use crate::algebra::{Order, Reduction};
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::engine::opencl::code::Action;
 use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, Sort, Store, Value, ValueId};
-use crate::operation::{Binary, Comparison};
+use crate::operation::{Binary, Comparison, Order, Reduction};
 use crate::shape::{self, DType, steps};
 use crate::source::functions;
 use crate::source::language::Language;

@@ -7,9 +7,9 @@
 
 use super::nest::power_of_two_below;
 use super::{Operands, Scope, Writer};
-use crate::algebra::Order;
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Sort};
+use crate::operation::Order;
 use crate::shape::DType;
 use crate::source::language::Language;
 use crate::source::plan::Plan;

@@ -4,17 +4,18 @@
 use super::nest::power_of_two_below;
 use super::parts::{Manner, Part};
 use super::{Scope, Writer};
-use crate::algebra::Reduction;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Mode};
+use crate::operation::Reduction;
 use crate::shape::steps;
 use crate::source::language::Language;
-use crate::source::nest::{Buffers, NestWriter};
 use crate::source::order::order;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
-use crate::source::together::{Finish, Together, counter};
+use crate::source::together::counter;
+use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{Finish, Together};
 
 /// Groups that each unit of a device is given, and items of a group at most.
 const GROUPS: usize = 8;

@@ -304,10 +304,10 @@ impl Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::Reduction;
     use crate::engine::opencl::kernels::parts::{Manner, parts};
     use crate::engine::opencl::kernels::positions::{hold, place, problem};
     use crate::kernel::Mode;
+    use crate::operation::Reduction;
 
     /// All positions of loops.
     fn positions(extents: &[usize]) -> Vec<Vec<i64>> {

@@ -2,7 +2,8 @@
 
 use super::{vector, written};
 use crate::affine::AffineMap;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::engine::cpu::{Cpu, Program};
 use crate::kernel::writes::surroundings;
 use crate::kernel::{Affine, lower_in_place};

@@ -6,7 +6,7 @@
 
 use super::{Outputs, Pass};
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Binary, Unary};
 use crate::shape::{Shape, Value, is_sparse};
 use crate::term::{Body, Branch, Graph, Node, NodeId, Op};

@@ -5,7 +5,7 @@
 
 use super::Pass;
 use crate::affine::AffineMap;
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::operation::{Binary, Unary};
 use crate::shape::{Type, size};
 use crate::simplify::views::drop_columns;

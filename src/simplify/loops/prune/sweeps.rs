@@ -2,7 +2,7 @@
 //! captures.
 
 use super::{Binding, Operands, Outputs, Pass, live_in_steps, rebuild};
-use crate::concrete::Array;
+use crate::array::Array;
 use crate::shape::Value;
 use crate::term::{NodeId, Op, Steps, Sweep, Sweeps};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::{STEP, Slot, WIDTH, Walk};
 use crate::term::op::Extension;
+use crate::term::op::{Checkpoints, Steps, Sweeps};
 use crate::term::print::names::Name;
-use crate::term::sweeps::{Checkpoints, Steps, Sweeps};
 
 /// The choice of checkpoints, printed after the number of steps.
 pub(in crate::term::print) fn checkpoints(checkpoints: Checkpoints) -> String {

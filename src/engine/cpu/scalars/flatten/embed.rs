@@ -1,11 +1,11 @@
 //! Nests that are left to kernels among the instructions.
 
 use super::{ELEMENTS, Flattener, Frame, Place};
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
 use crate::engine::cpu::scalars::embedded::{EmbeddedNest, Part, Passed};
-use crate::engine::cpu::scalars::instruction::Register;
+use crate::engine::cpu::scalars::register::Register;
 use crate::engine::cpu::vector::Instructions;
 use crate::kernel::{BufferId, Mode, Nest};
 use crate::shape::Value;

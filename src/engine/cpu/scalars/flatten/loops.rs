@@ -2,7 +2,7 @@
 
 use super::{ELEMENTS, Flattener, Frame, Place, STEP};
 use crate::engine::cpu::scalars::builder::COPIED;
-use crate::engine::cpu::scalars::instruction::Register;
+use crate::engine::cpu::scalars::register::Register;
 use crate::kernel::{BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::shape::{DType, Type};
 use crate::term::Steps;

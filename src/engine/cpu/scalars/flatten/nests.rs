@@ -1,13 +1,13 @@
 //! Nests, position by position.
 
 use super::{Flattener, Frame, Place};
-use crate::algebra::Reduction;
-use crate::concrete::neutral_value;
+use crate::array::neutral_value;
 use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
-use crate::engine::cpu::scalars::instruction::{Indexed, Op, Register};
+use crate::engine::cpu::scalars::instruction::{Indexed, Op};
+use crate::engine::cpu::scalars::register::Register;
 use crate::kernel::roots::own_cost;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::{DType, size};
 
 /// The place of an affine function at a position.

@@ -4,7 +4,7 @@ use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
 use super::real::Real;
 use super::{Block, Function, Padded, WIDEST, each_padded_block, in_registers, padded, polynomial, write_padded};
-use crate::concrete::Scalar;
+use crate::array::Scalar;
 use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::blocks::{Blocks, SMALL, Source};
 use crate::engine::cpu::vector::lanes::{Lanes, Mask};

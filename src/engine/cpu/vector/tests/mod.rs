@@ -7,7 +7,7 @@ mod reduced;
 mod table;
 
 use super::*;
-use crate::concrete::Scalar;
+use crate::array::Scalar;
 use crate::operation::{BinaryLoop, UnaryLoop};
 
 /// The lengths that are tested: two blocks with every rest, and one of many blocks.

@@ -4,8 +4,8 @@
 use super::places::Element;
 use crate::engine::opencl::kernels::{Operands, Scope, Writer};
 use crate::kernel::{Affine, BufferId, Nest, Procedure, Step, Value};
-use crate::source::nest::{Buffers, NestWriter};
 use crate::source::text::Text;
+use crate::source::writer::{Buffers, NestWriter};
 use std::collections::BTreeSet;
 
 /// The buffers that hold the elements of these.

@@ -1,7 +1,8 @@
 //! As the tables of functions, of their partial derivatives: interpreted and compiled, as the operation table states them.
 
 use super::*;
-use crate::concrete::{Array, Concrete};
+use crate::array::Array;
+use crate::concrete::Concrete;
 use crate::derivative::program::{tidy, vjp};
 use crate::engine::cpu::{Cpu, Program};
 use crate::shape::Type;

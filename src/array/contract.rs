@@ -1,0 +1,207 @@
+//! Contractions, as batches of matrix products on strided views.
+
+use crate::affine::AffineMap;
+use crate::array::memory::{self, OutOfMemory};
+use crate::array::products::{Layout, Product, dot, product};
+use crate::array::{Array, Data, elementwise, reduce, view};
+use crate::operation::{Binary, Contraction, Label, Reduction};
+use crate::shape::{Axes, Shape, size, strides};
+use smallvec::SmallVec;
+
+type Labels = SmallVec<[Label; 4]>;
+
+/// The strides of an array's axes, by label.
+struct Strides<'a> {
+    labels: &'a [Label],
+    strides: SmallVec<[usize; 4]>,
+}
+
+impl<'a> Strides<'a> {
+    fn new(labels: &'a [Label], shape: &[usize]) -> Strides<'a> {
+        Strides { labels, strides: strides(shape) }
+    }
+
+    fn of(&self, label: Label) -> usize {
+        let axis = self.labels.iter().position(|&l| l == label).expect("a label of this array");
+        self.strides[axis]
+    }
+
+    /// The one stride of these axes run through together in this order, if there is one.
+    fn merged(&self, labels: &[Label], extent: impl Fn(Label) -> usize) -> Option<usize> {
+        let mut inner: Option<(usize, usize)> = None;
+        for &label in labels.iter().rev().filter(|&&label| extent(label) != 1) {
+            let stride = self.of(label);
+            inner = match inner {
+                None => Some((stride, stride.saturating_mul(extent(label)))),
+                Some((first, next)) if next == stride => Some((first, stride.saturating_mul(extent(label)))),
+                Some(_) => return None,
+            };
+        }
+        Some(inner.map_or(1, |(stride, _)| stride))
+    }
+}
+
+/// An array with axes in another order of their labels.
+fn permuted<T: Product>(a: Data<T>, from: &[Label], to: &[Label]) -> Result<Data<T>, OutOfMemory> {
+    let permutation: Axes =
+        to.iter().map(|label| from.iter().position(|l| l == label).expect("the same labels")).collect();
+    let map = AffineMap::transpose(a.shape(), &permutation);
+    Ok(T::take(view::view(a, &map)?).expect("a view keeps the element type"))
+}
+
+/// The same elements in a buffer, of an array that is not of rank 0.
+fn in_buffer<T: Product>(a: Data<T>) -> Result<Data<T>, OutOfMemory> {
+    Ok(match a {
+        Data::Uniform(shape, x) => Data::from_vec(&shape, memory::filled(&shape, x)?),
+        dense => dense,
+    })
+}
+
+/// A sum of products with labelled axes, of arrays of one type of numbers.
+pub(crate) fn contract_arrays(spec: &Contraction, a: Array, b: Array) -> Result<Array, OutOfMemory> {
+    match (a, b) {
+        (Array::F32(a), Array::F32(b)) => contract(spec, a, b),
+        (Array::F64(a), Array::F64(b)) => contract(spec, a, b),
+        (Array::I32(a), Array::I32(b)) => contract(spec, a, b),
+        (Array::I64(a), Array::I64(b)) => contract(spec, a, b),
+        _ => unreachable!("operands are numbers of one type"),
+    }
+}
+
+/// A sum of products with labelled axes.
+fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
+    // Vectors of a few numbers are soon multiplied, and it should take no longer to see that they are vectors.
+    if let (Data::Dense(left), Data::Dense(right)) = (&a, &b)
+        && spec.result.is_empty()
+        && spec.left == spec.right
+    {
+        let product = dot(left.len(), (left.as_slice(), 0, 1), (right.as_slice(), 0, 1));
+        return Ok(T::wrap(Data::Uniform(Shape::new(), product)));
+    }
+    let shape = spec.shape(a.shape(), b.shape());
+    let (left_shape, right_shape) = (Shape::from_slice(a.shape()), Shape::from_slice(b.shape()));
+    let extent = |label: Label| spec.extent(label, &left_shape, &right_shape);
+    let summed: Labels = spec.left.iter().copied().filter(|label| !spec.result.contains(label)).collect();
+    if size(&shape) == 0 || summed.iter().any(|&label| extent(label) == 0) {
+        return Ok(T::wrap(Data::zeros(&shape)));
+    }
+    match (&a, &b) {
+        (Data::Uniform(_, x), _) => return scaled(spec, &summed, *x, &spec.left, a.shape(), b.clone(), &spec.right),
+        (_, Data::Uniform(_, x)) => return scaled(spec, &summed, *x, &spec.right, b.shape(), a.clone(), &spec.left),
+        _ => {}
+    }
+    let join = |parts: [&[Label]; 3]| -> Labels { parts.concat().into() };
+    let batch: Labels =
+        spec.result.iter().copied().filter(|label| spec.left.contains(label) && spec.right.contains(label)).collect();
+    let rows: Labels = spec.result.iter().copied().filter(|label| !spec.right.contains(label)).collect();
+    let columns: Labels = spec.result.iter().copied().filter(|label| !spec.left.contains(label)).collect();
+    if rows.is_empty() && columns.is_empty() && spec.left.last().is_some_and(|label| batch.contains(label)) {
+        // Only batches, and along memory at that: an elementwise product, and its sum.
+        let order = join([&summed, &batch, &[]]);
+        let (left, right) = (permuted(a, &spec.left, &order)?, permuted(b, &spec.right, &order)?);
+        let product = elementwise::binary(Binary::Mul, T::wrap(left), T::wrap(right))?;
+        let axes: Axes = (0..summed.len()).collect();
+        return reduce::reduce(Reduction::Sum, T::take(product).expect("products keep the element type"), &axes);
+    }
+    // The order of summed labels that spares the most copies: the order of one operand, if the other can be read in it too.
+    let left_strides = Strides::new(&spec.left, a.shape());
+    let right_strides = Strides::new(&spec.right, b.shape());
+    let right_order: Labels = spec.right.iter().copied().filter(|label| summed.contains(label)).collect();
+    let readable = |order: &[Label]| {
+        usize::from(left_strides.merged(order, extent).is_some())
+            + usize::from(right_strides.merged(order, extent).is_some())
+    };
+    let summed = if readable(&right_order) > readable(&summed) { right_order } else { summed };
+    let fits = |strides: &Strides, first: &[Label], second: &[Label]| {
+        Some((strides.merged(first, extent)?, strides.merged(second, extent)?))
+    };
+    let (left, left_labels) = match fits(&left_strides, &rows, &summed) {
+        Some(_) => (a, spec.left.clone()),
+        None => {
+            let order = join([&batch, &rows, &summed]);
+            (permuted(a, &spec.left, &order)?, order)
+        }
+    };
+    let (right, right_labels) = match fits(&right_strides, &summed, &columns) {
+        Some(_) => (b, spec.right.clone()),
+        None => {
+            let order = join([&batch, &summed, &columns]);
+            (permuted(b, &spec.right, &order)?, order)
+        }
+    };
+    let result_strides = Strides::new(&spec.result, &shape);
+    let result_labels = match fits(&result_strides, &rows, &columns) {
+        Some(_) => spec.result.clone(),
+        None => join([&batch, &rows, &columns]),
+    };
+    let shape_of = |labels: &[Label]| -> Shape { labels.iter().map(|&label| extent(label)).collect() };
+    let left_strides = Strides::new(&left_labels, &shape_of(&left_labels));
+    let right_strides = Strides::new(&right_labels, &shape_of(&right_labels));
+    let result_shape = shape_of(&result_labels);
+    let result_strides = Strides::new(&result_labels, &result_shape);
+    let layout = |strides: &Strides, first: &[Label], second: &[Label]| {
+        let (rows, columns) = fits(strides, first, second).expect("the order was chosen for this");
+        Layout { start: 0, rows, columns }
+    };
+    let sizes = [size(&shape_of(&rows)), size(&shape_of(&summed)), size(&shape_of(&columns))];
+    let mut at = layout(&left_strides, &rows, &summed);
+    let mut bt = layout(&right_strides, &summed, &columns);
+    let mut ct = layout(&result_strides, &rows, &columns);
+    // A view of one element is uniform.
+    let (left, right) = (in_buffer(left)?, in_buffer(right)?);
+    let (left, right) = (left.as_slice().unwrap_or_default(), right.as_slice().unwrap_or_default());
+    let mut out = memory::filled(&shape, T::ZERO)?;
+    let batches = shape_of(&batch);
+    let steps: SmallVec<[[usize; 3]; 4]> = batch
+        .iter()
+        .map(|&label| [left_strides.of(label), right_strides.of(label), result_strides.of(label)])
+        .collect();
+    let mut position: SmallVec<[usize; 4]> = SmallVec::from_elem(0, batch.len());
+    for _ in 0..size(&batches) {
+        product(sizes, (left, at), (right, bt), (&mut out, ct));
+        for axis in (0..batches.len()).rev() {
+            position[axis] += 1;
+            let starts = [&mut at.start, &mut bt.start, &mut ct.start];
+            if position[axis] < batches[axis] {
+                starts.into_iter().zip(steps[axis]).for_each(|(start, step)| *start += step);
+                break;
+            }
+            position[axis] = 0;
+            starts.into_iter().zip(steps[axis]).for_each(|(start, step)| *start -= step * (batches[axis] - 1));
+        }
+    }
+    let result = Data::from_vec(&result_shape, out);
+    let inverse = |result| permuted(result, &result_labels, &spec.result);
+    Ok(T::wrap(if result_labels == spec.result { result } else { inverse(result)? }))
+}
+
+/// The contraction with an operand whose elements are all `x`: the other one's sum, scaled and repeated.
+fn scaled<T: Product>(
+    spec: &Contraction,
+    summed: &[Label],
+    x: T,
+    uniform_labels: &[Label],
+    uniform_shape: &[usize],
+    other: Data<T>,
+    other_labels: &[Label],
+) -> Result<Array, OutOfMemory> {
+    let axes: Axes = (0..other_labels.len()).filter(|&axis| summed.contains(&other_labels[axis])).collect();
+    let kept: Labels = other_labels.iter().copied().filter(|label| !summed.contains(label)).collect();
+    let result_axes: Axes =
+        kept.iter().map(|label| spec.result.iter().position(|l| l == label).expect("a label that is kept")).collect();
+    let other_shape = Shape::from_slice(other.shape());
+    let shape: Shape = spec
+        .result
+        .iter()
+        .map(|label| match other_labels.iter().position(|l| l == label) {
+            Some(axis) => other_shape[axis],
+            None => uniform_shape[uniform_labels.iter().position(|l| l == label).expect("a label of an operand")],
+        })
+        .collect();
+    let sum = reduce::reduce(Reduction::Sum, other, &axes)?;
+    let factor = Data::Uniform(Shape::from_slice(sum.shape()), x);
+    let product = elementwise::binary(Binary::Mul, sum, T::wrap(factor))?;
+    let product = T::take(product).expect("products keep the element type");
+    let map = AffineMap::broadcast(product.shape(), &shape, &result_axes);
+    view::view(product, &map)
+}

@@ -1,0 +1,68 @@
+//! One operation on plain arrays.
+
+use crate::array::{
+    Array, OutOfMemory, available, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
+};
+use crate::shape::Value;
+use crate::term::{Arrays, Op, print};
+
+/// Whether a rank-0 boolean is true.
+pub(crate) fn is_true(condition: &Array) -> bool {
+    condition.element(0) == Value::Bool(true)
+}
+
+/// One operation without a sub-program.
+pub(crate) fn apply(op: &Op, args: Arrays<Array>) -> Result<Array, OutOfMemory> {
+    let mut args = args.into_iter();
+    let mut next = || args.next().expect("the arena is well formed");
+    match op {
+        Op::Constant(array) => Ok(array.clone()),
+        Op::Iota(n) => structure::iota(*n),
+        Op::Unary(op) => elementwise::unary(*op, next()),
+        Op::Binary(op) => elementwise::binary(*op, next(), next()),
+        Op::Compare(op) => elementwise::compare(*op, next(), next()),
+        Op::Select => elementwise::select(next(), next(), next()),
+        Op::Cast(dtype) => elementwise::cast(next(), *dtype),
+        Op::View(map) => for_data!(next(), data => view::view(data, map)),
+        Op::Accumulate(map) => for_data!(next(), data => view::accumulate(data, map)),
+        Op::Reshape(shape) => Ok(for_data!(next(), data => structure::reshape(data, shape))),
+        Op::Concatenate(axis) => structure::concatenate(*axis, args.collect()),
+        Op::Gather => {
+            let a = next();
+            let indices: Vec<Array> = args.collect();
+            for_data!(a, data => gather::gather(data, &indices))
+        }
+        Op::Scatter(extents) => {
+            let updates = next();
+            let indices: Vec<Array> = args.collect();
+            for_data!(updates, updates => gather::scatter(updates, &indices, extents))
+        }
+        Op::ScatterSet => {
+            let (target, updates) = (next(), next());
+            let indices: Vec<Array> = args.collect();
+            for_pair!(target, updates, (target, updates) => gather::scatter_set(target, updates, &indices))
+        }
+        Op::Reduce(op, axes) => for_data!(next(), data => reduce::reduce(*op, data, axes)),
+        Op::ArgReduce(op, axis) => for_data!(&next(), data => reduce::arg_reduce(*op, data, *axis)),
+        Op::ArgSort(order, axis) => for_data!(&next(), data => sort::arg_sort(*order, data, *axis)),
+        Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
+        Op::Alias | Op::Mark => Ok(next()),
+        Op::Parameter(_)
+        | Op::Output(_)
+        | Op::Scan(_)
+        | Op::Branch(_)
+        | Op::Sweeps(_)
+        | Op::Custom(_)
+        | Op::Extra(_) => {
+            unreachable!("handled by the caller")
+        }
+    }
+}
+
+/// The value of an operation on known arrays.
+///
+/// Panics at the caller's line where there was no memory.
+#[track_caller]
+pub(crate) fn computed(op: &Op, args: Arrays<Array>) -> Array {
+    available(apply(op, args), || print::name(op))
+}

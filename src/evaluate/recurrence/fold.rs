@@ -1,0 +1,124 @@
+//! Loops over the steps that are compiled for each operation.
+
+use crate::array::{Array, Data, Scalar};
+use crate::operation::{Binary, BinaryLoop, Unary, UnaryLoop};
+
+/// Elementwise operations on an element type.
+pub(super) trait Number: Scalar {
+    fn unary(op: Unary, x: Self) -> Self;
+    fn binary<L: BinaryLoop<Self, Self>>(op: Binary, run: L) -> L::Output;
+}
+
+macro_rules! number {
+    ($($t:ident $unary:ident $binary:ident;)*) => {
+        $(impl Number for $t {
+            fn unary(op: Unary, x: $t) -> $t {
+                op.$unary(Once([x]))
+            }
+            fn binary<L: BinaryLoop<$t, $t>>(op: Binary, run: L) -> L::Output {
+                op.$binary(run)
+            }
+        })*
+    };
+}
+
+number! {
+    f32 run_f32 run_f32;
+    f64 run_f64 run_f64;
+    i32 run_i32 run_i32;
+    i64 run_i64 run_i64;
+    bool run_bool run_bool;
+}
+
+/// One application of an operation.
+pub(super) struct Once<T, const N: usize>(pub(super) [T; N]);
+
+impl<T: Scalar> UnaryLoop<T> for Once<T, 1> {
+    type Output = T;
+    fn run<F: Fn(T) -> T>(self, f: F) -> T {
+        f(self.0[0])
+    }
+}
+
+impl<T: Scalar, U> BinaryLoop<T, U> for Once<T, 2> {
+    type Output = U;
+    fn run<F: Fn(T, T) -> U>(self, f: F) -> U {
+        f(self.0[0], self.0[1])
+    }
+}
+
+/// Numbers of all steps of a block, step by step.
+pub(super) enum Numbers<'a, T> {
+    /// One, in every step and at every place.
+    One(T),
+    Many(&'a [T]),
+}
+
+impl<T: Scalar> Numbers<'_, T> {
+    pub(super) fn of(array: &Array) -> Option<Numbers<'_, T>> {
+        match T::unwrap(array)? {
+            Data::Uniform(_, x) => Some(Numbers::One(*x)),
+            dense => dense.as_slice().map(Numbers::Many),
+        }
+    }
+
+    #[inline]
+    pub(super) fn at(&self, position: usize) -> T {
+        match self {
+            Numbers::One(x) => *x,
+            Numbers::Many(numbers) => numbers[position],
+        }
+    }
+}
+
+/// The loop over a block's steps in which a carry is replaced by an operation's result of it and of another number.
+pub(super) struct Fold<'a, T> {
+    pub(super) state: &'a mut [T],
+    pub(super) other: &'a Numbers<'a, T>,
+    /// Whether the carry is the operation's left operand.
+    pub(super) left: bool,
+    pub(super) reverse: bool,
+    pub(super) out: &'a mut [T],
+}
+
+impl<T: Scalar> Fold<'_, T> {
+    /// Runs the loop. The carry of rank 0 is kept out of memory, where the step before would have to be waited for. One number for
+    /// all steps is a slice that is read at its beginning, so that an operation has one loop for either kind.
+    fn each<F: Fn(T, T) -> T>(self, f: F) {
+        let one;
+        let (numbers, mask) = match self.other {
+            Numbers::One(x) => {
+                one = [*x];
+                (&one[..], 0)
+            }
+            Numbers::Many(numbers) => (*numbers, usize::MAX),
+        };
+        let (count, places) = (self.out.len() / self.state.len(), self.state.len());
+        let from = |step: usize| if self.reverse { count - 1 - step } else { step } * places;
+        if let [state] = self.state {
+            let mut x = *state;
+            for step in 0..count {
+                let at = from(step);
+                x = f(x, numbers[at & mask]);
+                self.out[at] = x;
+            }
+            *state = x;
+            return;
+        }
+        for step in 0..count {
+            let from = from(step);
+            let out = &mut self.out[from..from + places];
+            for (at, (state, out)) in self.state.iter_mut().zip(out).enumerate() {
+                *state = f(*state, numbers[(from + at) & mask]);
+                *out = *state;
+            }
+        }
+    }
+}
+
+impl<T: Scalar> BinaryLoop<T, T> for Fold<'_, T> {
+    type Output = ();
+    fn run<F: Fn(T, T) -> T>(self, f: F) {
+        if self.left { self.each(f) } else { self.each(|state, other| f(other, state)) }
+    }
+}

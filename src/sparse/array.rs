@@ -1,0 +1,191 @@
+//! Arrays of dependence.
+
+use super::columns::{Columns, zip_unions};
+use crate::array::{Array, OutOfMemory};
+use crate::shape::Type;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// The algebra of dependence, which finds sparsity patterns.
+///
+/// An array consists of its element type and shape, and for every element the *columns* that it may depend on: elements of the
+/// input, counted from 0. Elements of constants are known as well, and so are results computed from them; known elements don't
+/// depend on the input. Dependence is that of derivatives: comparisons, conversions to integers, `floor` and the like have
+/// none, and a factor that is known to be 0 cuts it off. Where a choice or a position is unknown, everything that could be
+/// chosen counts.
+///
+/// It is made to interpret bulk programs, such as [`Function::differentiable`](crate::derivative::Function::differentiable).
+/// Like every instance without values it can't run closures of `cond` whose condition is unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Sparsity;
+
+/// An array of [`Sparsity`].
+#[derive(Clone, Debug)]
+pub struct SparsityArray {
+    pub(super) ty: Type,
+    /// Row-major; `None` where no element depends on any column.
+    pub(super) columns: Sets,
+    pub(super) known: Option<Array>,
+    /// Of integers, which may be positions.
+    pub(super) identity: Option<Identity>,
+    /// The columns by positions that are not known, where they are known by those.
+    pub(super) chosen: Option<Rc<Chosen>>,
+}
+
+/// A set of columns for every element, row-major; `None` where all are empty.
+pub(super) type Sets = Option<Rc<Vec<Columns>>>;
+
+impl SparsityArray {
+    /// The input itself: element `p`, row-major, is column `first + p`. `None` where that is beyond the number of columns
+    /// that there may be, 2³²; integers and booleans depend on nothing.
+    pub fn input(ty: Type, first: u32) -> Option<SparsityArray> {
+        if !ty.dtype.is_float() {
+            return Some(SparsityArray::unknown(ty));
+        }
+        let columns = match u32::try_from(ty.size()).ok()? {
+            0 => None,
+            size => Some(Rc::new((first..=first.checked_add(size - 1)?).map(Columns::One).collect())),
+        };
+        Some(SparsityArray::dependent(ty, columns))
+    }
+
+    /// An array whose elements are not known and depend on no column.
+    pub fn unknown(ty: Type) -> SparsityArray {
+        SparsityArray::dependent(ty, None)
+    }
+
+    /// A known array.
+    pub fn known(array: Array) -> SparsityArray {
+        SparsityArray { ty: array.ty(), columns: None, known: Some(array), identity: None, chosen: None }
+    }
+
+    /// An array with this dependence; integers and booleans have no derivative, thus no columns.
+    pub(super) fn dependent(ty: Type, columns: Sets) -> SparsityArray {
+        debug_assert!(columns.as_ref().is_none_or(|columns| columns.len() == ty.size()));
+        let columns = columns.filter(|_| ty.dtype.is_float());
+        let identity = ty.dtype.is_integer().then(Identity::default);
+        SparsityArray { ty, columns, known: None, identity, chosen: None }
+    }
+
+    /// The columns that the element at a row-major position may depend on, ascending.
+    pub fn columns(&self, position: usize) -> &[u32] {
+        self.columns.as_ref().map_or(&[], |columns| columns[position].as_slice())
+    }
+
+    /// The elements, where they are known.
+    pub fn elements(&self) -> Option<&Array> {
+        self.known.as_ref()
+    }
+
+    /// Element type and shape.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    pub(super) fn sets(&self) -> &Sets {
+        &self.columns
+    }
+
+    /// The identity that all arrays made of these positions share.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        self.identity.clone()
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Chosen> {
+        self.chosen.as_deref()
+    }
+
+    /// The same, with its columns by positions.
+    pub(super) fn with_chosen(self, chosen: Chosen) -> SparsityArray {
+        SparsityArray { chosen: self.columns.is_some().then(|| Rc::new(chosen)), ..self }
+    }
+
+    /// Another array about which the same is known, but which may differ from this one.
+    pub(super) fn another(&self) -> SparsityArray {
+        match &self.known {
+            Some(_) => self.clone(),
+            None => SparsityArray::dependent(self.ty.clone(), self.columns.clone()),
+        }
+    }
+
+    /// An array that is one of two, with the dependence of both.
+    pub(super) fn join(&self, other: &SparsityArray) -> SparsityArray {
+        match (&self.known, &other.known) {
+            (Some(a), Some(b)) if same_elements(a, b) => self.clone(),
+            _ => SparsityArray::dependent(self.ty.clone(), union(self.columns.clone(), other.columns.clone())),
+        }
+    }
+
+    /// Whether two arrays of one type depend on the same, and are both known or both not.
+    pub(super) fn is_as_dependent_as(&self, other: &SparsityArray) -> bool {
+        let equal = |position: usize| self.columns(position) == other.columns(position);
+        self.known.is_some() == other.known.is_some()
+            && match (&self.columns, &other.columns) {
+                (None, None) => true,
+                (Some(a), Some(b)) if Rc::ptr_eq(a, b) => true,
+                _ => (0..self.ty.size()).all(equal),
+            }
+    }
+
+    /// The same without dependence, for computing factors of derivatives.
+    pub(super) fn bare(&self) -> SparsityArray {
+        SparsityArray { columns: None, chosen: None, ..self.clone() }
+    }
+}
+
+/// An array of positions that are not known. Two of one identity are the same.
+pub(super) type Identity = Rc<()>;
+
+/// The columns of an array, by the positions at which parts of it were read.
+#[derive(Clone, Debug)]
+pub(super) struct Chosen {
+    /// The dependence of the elements whatever the positions are.
+    pub(super) rest: Sets,
+    pub(super) terms: SmallVec<[Term; 1]>,
+}
+
+/// A read of an array at positions along one of its axes. Element `w` of row `i` has the columns of
+/// `sets[starts[i] + step · p + w]`, if `p` is the row's position, below `extent`.
+#[derive(Clone, Debug)]
+pub(super) struct Term {
+    pub(super) index: Identity,
+    pub(super) sets: Rc<Vec<Columns>>,
+    /// None where a known position along another axis is outside.
+    pub(super) starts: Rc<Vec<Option<usize>>>,
+    pub(super) step: usize,
+    pub(super) extent: usize,
+}
+
+impl Term {
+    pub(super) fn is(&self, other: &Term) -> bool {
+        Rc::ptr_eq(&self.index, &other.index)
+            && Rc::ptr_eq(&self.sets, &other.sets)
+            && Rc::ptr_eq(&self.starts, &other.starts)
+    }
+}
+
+/// Whether two arrays have the same elements, bit by bit.
+pub(crate) fn same_elements(a: &Array, b: &Array) -> bool {
+    a == b || (a.ty() == b.ty() && (0..a.size()).all(|position| a.element(position) == b.element(position)))
+}
+
+/// The union of two arrays' dependence, element by element.
+pub(super) fn union(a: Sets, b: Sets) -> Sets {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(zip_unions(&a, &b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// An empty buffer with room for a set for each element of an array.
+///
+/// # Errors
+///
+/// When there is no memory for it.
+pub(super) fn room(ty: &Type) -> Result<Vec<Columns>, OutOfMemory> {
+    let mut sets = Vec::new();
+    match sets.try_reserve_exact(ty.size()) {
+        Ok(()) => Ok(sets),
+        Err(_) => Err(OutOfMemory { ty: ty.clone() }),
+    }
+}
