@@ -81,7 +81,7 @@ pub(crate) enum Map<A: Algebra> {
 
 /// A linear map of several outputs: a loop, a conditional, a function with rules of its own, or one that is run again.
 pub(crate) trait Rolled<A: Algebra> {
-    /// What it is called where Deltas are printed.
+    /// Its name where Deltas are printed.
     fn name(&self) -> &'static str;
 
     /// From the cotangents of the outputs, those at the end perhaps left out, to those of the operands.

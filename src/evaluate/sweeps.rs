@@ -9,7 +9,7 @@ use crate::term::Body;
 use crate::term::schedule::{self, Counts, Runner};
 use crate::term::{Steps, Sweeps};
 
-/// What runs the bodies of a loop.
+/// The runner of a loop's bodies.
 type Run = fn(&Body, Vec<Array>) -> Result<Vec<Array>, Failure>;
 
 /// The carries of a sweep.

@@ -27,7 +27,7 @@ impl Reduction {
         }
     }
 
-    /// What it is called.
+    /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Reduction::Sum => "sum",

@@ -1,4 +1,4 @@
-//! What a nest is written with.
+//! The writer of a nest.
 
 use super::expression::Expression;
 use super::language::{Helper, Language};

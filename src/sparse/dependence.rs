@@ -1,4 +1,4 @@
-//! What the result of an operation depends on.
+//! The elements that the result of an operation depends on.
 
 use super::array::{Sets, Sparsity, SparsityArray, union};
 use super::columns::Columns;

@@ -14,7 +14,7 @@ use crate::term::{Body, Op, Scan, Steps, Sweep, Sweeps};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What runs the bodies of a loop or conditional.
+/// The runner of the bodies of a loop or conditional.
 pub(super) type Run = fn(&Body, Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
 
 /// Runs one of two sides where the condition is known, else both.

@@ -62,7 +62,7 @@ pub(super) fn collected(columns: &[Columns], targets: &[Option<usize>], count: u
     Some(Rc::new(ends.into_iter().map(union).collect()))
 }
 
-/// What is read.
+/// The elements that are read.
 pub(super) fn view(columns: &Sets, map: &AffineMap) -> Sets {
     picked(columns.as_ref()?, reads(map))
 }
@@ -103,7 +103,7 @@ impl Known {
     }
 }
 
-/// What is put at a known position; along an axis where positions are not known, anything.
+/// The elements that are put at a known position; along an axis whose positions are not known, any of them.
 pub(super) fn scattered(
     updates: &SparsityArray,
     indices: &[SparsityArray],

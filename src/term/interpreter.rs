@@ -1,4 +1,4 @@
-//! What interpretation asks of an algebra.
+//! The interpreter of programs: an algebra, as interpretation sees it.
 
 use super::op::{Body, Build, Custom, Op, Scan, Sweeps};
 use crate::array;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The operands of one operation.
 pub type Arrays<T> = SmallVec<[T; 3]>;
 
-/// What gives the operations of programs a meaning: every [algebra](crate::algebra::Algebra), whose methods of the same names
+/// Gives the operations of programs a meaning: every [algebra](crate::algebra::Algebra), whose methods of the same names
 /// these are.
 pub trait Interpreter {
     /// An array of any shape and element type.

@@ -65,7 +65,7 @@ fn reshape<A: Interpreter>(array: A::Array, shape: &[usize]) -> A::Array {
     A::bind(&Op::Reshape(Shape::from_slice(shape)), smallvec![array])
 }
 
-/// What an array has at a position of its outermost axis.
+/// The part of an array at a position of its outermost axis.
 fn slice<A: Interpreter>(array: &A::Array, position: usize) -> A::Array {
     let map = AffineMap::pick(&A::shape(array), 0, position as i64);
     A::bind(&Op::View(map), smallvec![array.clone()])

@@ -39,7 +39,7 @@ impl House {
         self.order.iter().position(|other| other == room)
     }
 
-    /// What a file of a room imports from later rooms: the line, and the room. `depth` is the number of modules that the file's
+    /// The imports of a file from later rooms: the line, and the room. `depth` is the number of modules that the file's
     /// module is within, the root among them.
     fn wrong_arrows(&self, room: &str, depth: usize, text: &str) -> Vec<(usize, String)> {
         let code = code(text);
@@ -92,7 +92,7 @@ fn first_names(rest: &str) -> Vec<&str> {
     names
 }
 
-/// What stands before an item that is there for tests alone.
+/// The attribute of an item that is there for tests alone.
 const TESTS: &str = "#[cfg(test)]";
 
 /// The code of a file, line by line where it was: no comments, no texts, and nothing that is there for tests alone.

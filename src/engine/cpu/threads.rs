@@ -80,7 +80,7 @@ impl Threads {
         }
     }
 
-    /// What a run of a machine needs: scratch and so many lines of packing memory for every thread, if it has kernels for several.
+    /// The memory that a run of a machine needs: scratch and so many lines of packing memory for every thread, if it has kernels for several.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is known of the nodes of a stage.
+//! Facts about the nodes of a stage.
 
 use super::values::{Fingerprint, observe};
 use crate::array::Array;

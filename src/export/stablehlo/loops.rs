@@ -92,7 +92,7 @@ impl Pass<'_> {
     }
 }
 
-/// What writes a body.
+/// The writer of a body.
 pub(super) type WriteBody = fn(&mut Writer, &Body, &[Handle]) -> Result<Vec<Handle>>;
 
 /// A loop of a known number of steps.
