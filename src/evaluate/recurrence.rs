@@ -233,22 +233,47 @@ pub(crate) fn run_recurrence(
     let is_small = plan.folds.is_some() || places <= PLACES;
     for_data!(&carries[0], first => {
         let runs = is_small && has_one_type(first, scan, &plan);
-        runs.then(|| run_like(first, scan, &plan, carries, inputs, captures))
+        runs.then(|| run_plan(states_like(first, carries)?, scan, &plan, inputs, captures))
     })
 }
 
-/// Runs a loop whose carries have the element type of this one.
-fn run_like<T: Number>(
-    _: &Data<T>,
+/// The states of all carries, whatever their element type is: the code that runs blocks is compiled once for all types.
+trait States {
+    /// Runs each carry's one operation over the steps of a block.
+    fn fold(&mut self, block: &mut Block, plan: &Plan<'_>, folds: &[(usize, usize)]) -> Result<(), OutOfMemory>;
+    /// Runs the instructions from carries to the next carries over the steps of a block.
+    fn walk(&mut self, block: &mut Block, plan: &Plan<'_>) -> Result<(), OutOfMemory>;
+    /// The states as arrays.
+    fn take(&mut self, shape: &[usize]) -> Vec<Array>;
+}
+
+impl<T: Number> States for Vec<Vec<T>> {
+    fn fold(&mut self, block: &mut Block, plan: &Plan<'_>, folds: &[(usize, usize)]) -> Result<(), OutOfMemory> {
+        block.fold(plan, folds, self)
+    }
+    fn walk(&mut self, block: &mut Block, plan: &Plan<'_>) -> Result<(), OutOfMemory> {
+        block.walk(plan, self)
+    }
+    fn take(&mut self, shape: &[usize]) -> Vec<Array> {
+        self.drain(..).map(|numbers| T::wrap(Data::from_vec(shape, numbers))).collect()
+    }
+}
+
+/// The states of carries that have the element type of this one.
+fn states_like<T: Number>(_: &Data<T>, carries: &[Array]) -> Result<Box<dyn States>, OutOfMemory> {
+    let carries = carries.iter().filter_map(|carry| T::unwrap(carry));
+    Ok(Box::new(carries.map(|data| data.clone().into_vec()).collect::<Result<Vec<Vec<T>>, _>>()?))
+}
+
+/// Runs a loop from these states on.
+fn run_plan(
+    mut states: Box<dyn States>,
     scan: &Scan,
     plan: &Plan<'_>,
-    carries: &[Array],
     inputs: &[Array],
     captures: &[Array],
 ) -> Result<Vec<Array>, OutOfMemory> {
     let (places, recurrence) = (plan.places, plan.recurrence);
-    let first = carries.iter().filter_map(|carry| T::unwrap(carry));
-    let mut state: Vec<Vec<T>> = first.map(|data| data.clone().into_vec()).collect::<Result<_, _>>()?;
     let mut outputs: Vec<Array> = Vec::new();
     for ty in scan.body.result_types().skip(scan.carries) {
         let mut shape = ty.shape.clone();
@@ -276,16 +301,17 @@ fn run_like<T: Number>(
         let mut values = Block { length, inputs, captures: tiles.clone(), carries, steps: results };
         values.run(plan, Phase::Before)?;
         match &plan.folds {
-            Some(folds) => values.fold(plan, folds, &mut state)?,
-            None => values.walk(plan, &mut state)?,
+            Some(folds) => states.fold(&mut values, plan, folds)?,
+            None => states.walk(&mut values, plan)?,
         }
         values.run(plan, Phase::After)?;
         for (output, &result) in outputs.iter_mut().zip(&recurrence.results[scan.carries..]) {
             for_pair!(output, &values.value(result), (output, block) => write(output, block, from))?;
         }
     }
-    let last = |numbers| T::wrap(Data::from_vec(&recurrence.shape, numbers));
-    Ok(state.into_iter().map(last).chain(outputs).collect())
+    let mut results = states.take(&recurrence.shape);
+    results.append(&mut outputs);
+    Ok(results)
 }
 
 #[cfg(test)]
