@@ -14,6 +14,10 @@ use crate::term::Op;
 /// let positions: Vector<Concrete, i64> = iota(3);
 /// assert_eq!(positions.to_vec(), [0, 1, 2]);
 /// ```
+///
+/// # Panics
+///
+/// As [`full`].
 #[track_caller]
 pub fn iota<A: Algebra>(n: usize) -> Tensor<A, i64, R1> {
     apply("iota", Op::Iota(n), [])
@@ -29,7 +33,7 @@ pub fn iota<A: Algebra>(n: usize) -> Tensor<A, i64, R1> {
 ///
 /// # Panics
 ///
-/// When no memory could hold such a shape, of more than `isize::MAX` bytes, all the same; staged, that is recorded instead.
+/// When no memory could hold such a shape, of more than `isize::MAX` bytes; staged, that is recorded instead.
 #[track_caller]
 pub fn full<A: Algebra, E: Element, S: IntoShape>(shape: S, value: E) -> Tensor<A, E, S::Rank> {
     filled("full", shape, value)
@@ -42,6 +46,10 @@ pub fn full<A: Algebra, E: Element, S: IntoShape>(shape: S, value: E) -> Tensor<
 /// let x: Vector<Concrete, f64> = zeros(3);
 /// assert_eq!(x.to_vec(), [0.0; 3]);
 /// ```
+///
+/// # Panics
+///
+/// As [`full`].
 #[track_caller]
 pub fn zeros<A: Algebra, E: Element, S: IntoShape>(shape: S) -> Tensor<A, E, S::Rank> {
     filled("zeros", shape, E::ZERO)
@@ -54,6 +62,10 @@ pub fn zeros<A: Algebra, E: Element, S: IntoShape>(shape: S) -> Tensor<A, E, S::
 /// let x: Matrix<Concrete, f64> = ones((2, 3));
 /// assert_eq!((&x.shape()[..], x.sum().item()), (&[2, 3][..], 6.0));
 /// ```
+///
+/// # Panics
+///
+/// As [`full`].
 #[track_caller]
 pub fn ones<A: Algebra, E: Number, S: IntoShape>(shape: S) -> Tensor<A, E, S::Rank> {
     filled("ones", shape, E::ONE)
@@ -62,11 +74,14 @@ pub fn ones<A: Algebra, E: Number, S: IntoShape>(shape: S) -> Tensor<A, E, S::Ra
 /// The identity matrix of `n` rows.
 ///
 /// ```
-/// use deltaray::prelude::*;
-///
+/// # use deltaray::prelude::*;
 /// let identity: Matrix<Concrete, f64> = eye(2);
 /// assert_eq!(identity, [[1.0, 0.0], [0.0, 1.0]].into());
 /// ```
+///
+/// # Panics
+///
+/// As [`full`].
 #[track_caller]
 pub fn eye<A: Algebra, E: Number>(n: usize) -> Tensor<A, E, R2> {
     if let Err(problem) = Type::new(E::DTYPE, &[n, n]).check_size() {

@@ -182,9 +182,10 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// assert_eq!(solve(&l, &Vector::from(vec![4.0, 10.0])).to_vec(), [2.0, 2.0]);
     /// ```
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// More positions and ranges than axes, and plain ranges outside of the array, are reported at the caller's line.
+    /// When there are more positions and ranges than axes, or a plain range goes beyond its axis; staged, that is recorded
+    /// instead.
     #[track_caller]
     pub fn moving_slice<S: MovingSubscript<A>>(
         &self,
@@ -285,15 +286,14 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
     /// A function of the elements, which gives as many.
     ///
     /// ```
-    /// use deltaray::prelude::*;
-    ///
-    /// let x = Vector::from(vec![1.0, 4.0, 9.0]);
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 4.0, 9.0]);
     /// assert_eq!(x.moving_slice(..scalar(2)).map(|x| x.sqrt()).sum().item(), 3.0);
     /// ```
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// A result of another shape is reported at the caller's line.
+    /// When the function's result has another shape; staged, that is recorded instead.
     #[track_caller]
     pub fn map<F: Element>(&self, function: impl FnOnce(&Tensor<A, E, R>) -> Tensor<A, F, R>) -> MovingSlice<A, F, R> {
         let elements = function(&self.elements);

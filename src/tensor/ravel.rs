@@ -25,7 +25,7 @@ impl<F: Family> Clone for Unravel<F> {
 /// a tree of such a vector again, in any algebra.
 ///
 /// So functions of one tensor take trees of parameters: `hessian`, optimisers, solvers. Floats of another type than `E` are
-/// converted, and back; arrays of integers and booleans are reported at the caller's line.
+/// converted, and back.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -46,6 +46,10 @@ impl<F: Family> Clone for Unravel<F> {
 /// let hessian = hessian(|x| loss(&unravel.tree(x)), &vector);
 /// assert_eq!(hessian.to_vec(), [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0]);
 /// ```
+///
+/// # Panics
+///
+/// When the tree has an array of integers or booleans; staged, that is recorded instead.
 #[track_caller]
 pub fn ravel<A: Algebra, E: Float, T: Tree<A>>(tree: &T) -> (Vector<A, E>, Unravel<T::Family>) {
     let _place = ReportedAt::caller();
