@@ -46,7 +46,14 @@ use std::panic::Location;
 /// assert_eq!((tuple.0.item(), tuple.1.item()), (3.0, 6.0));
 /// ```
 pub trait TreeArithmetic<A: Algebra>: Tree<A> {
-    /// The sum of two trees.
+    /// The sum of two trees, array by array.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// use deltaray::tensor::TreeArithmetic;
+    /// let a = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+    /// assert_eq!(a.plus(&a).0.to_vec(), [2.0, 4.0]);
+    /// ```
     ///
     /// # Panics
     ///
@@ -57,7 +64,14 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
         combined("plus", self, other, &|a, b| A::binary(Binary::Add, a, b))
     }
 
-    /// The difference of two trees.
+    /// The difference of two trees, array by array.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// use deltaray::tensor::TreeArithmetic;
+    /// let a = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+    /// assert_eq!(a.minus(&a).0.to_vec(), [0.0, 0.0]);
+    /// ```
     ///
     /// # Panics
     ///
@@ -69,6 +83,13 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     }
 
     /// All floats times a number, or times an array without axes.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// use deltaray::tensor::TreeArithmetic;
+    /// let a = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+    /// assert_eq!(a.scaled(2.0).1.to_vec(), [6.0]);
+    /// ```
     #[must_use]
     #[track_caller]
     fn scaled(&self, factor: impl TreeFactor<A>) -> Self {
@@ -76,6 +97,13 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     }
 
     /// All floats divided by a number, or by an array without axes.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// use deltaray::tensor::TreeArithmetic;
+    /// let a = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+    /// assert_eq!(a.divided(a.1.sum()).1.to_vec(), [1.0]);
+    /// ```
     #[must_use]
     #[track_caller]
     fn divided(&self, divisor: impl TreeFactor<A>) -> Self {
@@ -83,6 +111,13 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     }
 
     /// All floats with the other sign.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// use deltaray::tensor::TreeArithmetic;
+    /// let a = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+    /// assert_eq!(a.negated().0.to_vec(), [-1.0, -2.0]);
+    /// ```
     #[must_use]
     #[track_caller]
     fn negated(&self) -> Self {
@@ -92,6 +127,13 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
 
     /// The tree with a function applied to each array of floats of `E`; the function keeps the shape. Other arrays stay
     /// unchanged.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// use deltaray::tensor::TreeArithmetic;
+    /// let a = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+    /// assert_eq!(a.map::<f64>(|x| x.powi(2)).0.to_vec(), [1.0, 4.0]);
+    /// ```
     ///
     /// # Panics
     ///
@@ -107,8 +149,15 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
         })
     }
 
-    /// The tree with a function applied to each pair of arrays of floats of `E` from the two trees. Other arrays are those of
-    /// the first.
+    /// The tree with a function applied to each pair of arrays of floats of `E` from the two trees; the function keeps the
+    /// shape. Other arrays are those of the first.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// use deltaray::tensor::TreeArithmetic;
+    /// let a = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+    /// assert_eq!(a.zip_with::<f64>(&a, |x, y| x * y).1.to_vec(), [9.0]);
+    /// ```
     ///
     /// # Panics
     ///
@@ -129,6 +178,13 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
 
     /// The sum of the products of all floats, as `E`.
     ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// use deltaray::tensor::TreeArithmetic;
+    /// let a = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+    /// assert_eq!(a.dot::<f64>(&a).item(), 14.0);
+    /// ```
+    ///
     /// # Panics
     ///
     /// As [`TreeArithmetic::plus`].
@@ -146,6 +202,13 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
 
     /// The Euclidean norm of all floats, as `E`. Its derivatives at zero are 0; the first derivative follows the convention of
     /// `hypot`.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// use deltaray::tensor::TreeArithmetic;
+    /// let a = (Vector::from([2.0, 3.0]), Vector::from([6.0]));
+    /// assert_eq!(a.norm::<f64>().item(), 7.0);
+    /// ```
     #[must_use]
     #[track_caller]
     fn norm<E: Float>(&self) -> Scalar<A, E> {

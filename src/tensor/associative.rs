@@ -90,9 +90,18 @@ fn report<A: Algebra>(name: &str, problem: String, like: &[A::Array]) -> Vec<A::
 /// neutral element where there are none.
 ///
 /// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
-/// associative, which is not checked: the library chooses how to pair the slices. It is applied n − 1 times, in at most 2 ⌈log₂
-/// n⌉ levels when staged; its derivative is applied a constant factor more often. An eager algebra runs the closure for every
-/// application, a staged one once.
+/// associative, which is not checked: the library chooses how to pair the slices. The neutral element and the result have the
+/// shapes of a slice.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let shear = Matrix::from([[1.0, 2.0], [0.0, 1.0]]);
+/// let product = reduce(eye(2), &shear.replicate(3), |a, b| a.dot(&b));
+/// assert_eq!(product, [[1.0, 6.0], [0.0, 1.0]].into());
+/// ```
+///
+/// The operator is applied n − 1 times, in at most 2 ⌈log₂ n⌉ levels when staged; its derivative is applied a constant factor
+/// more often. An eager algebra runs the closure for every application, a staged one once.
 ///
 /// Where the operator is nothing but `+`, `max` or `min` of its operands, or `|` or `&` of booleans, applied to each array of
 /// the tree by itself, the staged reduction is the library's own ([`Tensor::sum_axis`](crate::tensor::Tensor::sum_axis) and its
@@ -102,7 +111,10 @@ fn report<A: Algebra>(name: &str, problem: String, like: &[A::Array]) -> Vec<A::
 /// An operator that has an inverse needs no rule of its own. "All but one" by division would be no less work than the
 /// derivative is anyway, and wrong where there is no inverse: the derivative of a product is exact with zeros in it.
 ///
-/// Arrays of different extents are reported at the caller's line.
+/// # Panics
+///
+/// When the arrays differ in their outermost extents, or the neutral element or the operator's result differs from a slice in
+/// structure or shapes; staged, that is recorded instead.
 #[track_caller]
 pub fn reduce<A, X, F>(neutral: X::Slice, xs: &X, op: F) -> X::Slice
 where
@@ -115,6 +127,16 @@ where
 }
 
 /// As [`reduce`], along this axis of every array: slices lack it.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let a = Matrix::from([[1.0, 5.0], [4.0, 3.0]]);
+/// assert_eq!(reduce_axis(1, zeros(2), &a, |x, y| x + y).to_vec(), [6.0, 7.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`reduce`], and when an array lacks the axis.
 #[track_caller]
 pub fn reduce_axis<A, X, F>(axis: usize, neutral: X::Slice, xs: &X, op: F) -> X::Slice
 where
@@ -157,11 +179,22 @@ where
 }
 
 /// The combinations of all slices so far along the outermost axis, by an associative operator, each one's own included:
-/// position i of the result is `x₀ ∘ .. ∘ xᵢ`.
+/// position i of the result is `x₀ ∘ .. ∘ xᵢ`. The result has the shapes of the arrays.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([3.0, 1.0, 4.0]);
+/// assert_eq!(associative_scan(&x, |a, b| a.max(b)).to_vec(), [3.0, 3.0, 4.0]);
+/// ```
 ///
 /// As [`reduce`]; the operator is applied less than 2 n times. Where it is an operation of its operands and nothing else, in
-/// each array of the tree by itself, the staged scan is a loop over the slices, as are [`Tensor::cumsum`](crate::tensor::Tensor::cumsum) and its
-/// relatives; so is its derivative.
+/// each array of the tree by itself, the staged scan is a loop over the slices, as are
+/// [`Tensor::cumsum`](crate::tensor::Tensor::cumsum) and its relatives; so is its derivative.
+///
+/// # Panics
+///
+/// When the arrays differ in their outermost extents, or the operator's result differs from a slice; staged, that is recorded
+/// instead.
 #[track_caller]
 pub fn associative_scan<A, X, F>(xs: &X, op: F) -> X
 where
@@ -174,6 +207,16 @@ where
 }
 
 /// As [`associative_scan`], along this axis of every array.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let a = Matrix::from([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(associative_scan_axis(1, &a, |x, y| x * y), [[1.0, 2.0], [3.0, 12.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// As [`associative_scan`], and when an array lacks the axis.
 #[track_caller]
 pub fn associative_scan_axis<A, X, F>(axis: usize, xs: &X, op: F) -> X
 where
@@ -186,6 +229,16 @@ where
 }
 
 /// As [`associative_scan`], from the last slice to the first: position i of the result is `xₙ₋₁ ∘ .. ∘ xᵢ`.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([3.0, 1.0, 2.0]);
+/// assert_eq!(associative_scan_reverse(&x, |a, b| a.max(b)).to_vec(), [3.0, 2.0, 2.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`associative_scan`].
 #[track_caller]
 pub fn associative_scan_reverse<A, X, F>(xs: &X, op: F) -> X
 where
@@ -198,6 +251,16 @@ where
 }
 
 /// As [`associative_scan_reverse`], along this axis of every array.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let a = Matrix::from([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(associative_scan_reverse_axis(1, &a, |x, y| x * y), [[2.0, 2.0], [12.0, 4.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// As [`associative_scan_axis`].
 #[track_caller]
 pub fn associative_scan_reverse_axis<A, X, F>(axis: usize, xs: &X, op: F) -> X
 where
@@ -239,7 +302,17 @@ where
 
 /// Applies a step to a value `n` times and returns the final value: a loop that carries the value and has no inputs.
 ///
-/// As [`scan`](crate::tensor::scan); the value keeps its shapes.
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([1.0, 2.0]);
+/// assert_eq!(iterate(x, 3, |x| x * 2.0).to_vec(), [8.0, 16.0]);
+/// ```
+///
+/// As [`scan`](crate::tensor::scan); the value keeps its structure and shapes.
+///
+/// # Panics
+///
+/// When the step changes the structure or shapes; staged, that is recorded instead.
 #[track_caller]
 pub fn iterate<A: Algebra, C: Tree<A>>(first: C, n: usize, step: impl Fn(C) -> C) -> C {
     scan_as(("iterate", Location::caller()), false, first, &(), n, |carry, ()| (step(carry), ())).0
@@ -261,7 +334,19 @@ fn steps<A: Algebra, X: Sliced<A>>(name: &str, inputs: &X) -> usize {
 /// Applies a step to a value once for each slice of the inputs along their outermost axis, from the first to the last, and
 /// returns the final value: a loop that carries the value and has no outputs.
 ///
-/// As [`scan`](crate::tensor::scan); the value keeps its shapes. An associative operator is better served by [`reduce`].
+/// ```
+/// # use deltaray::prelude::*;
+/// let digits = Vector::from([1.0, 2.0, 3.0]);
+/// assert_eq!(fold(scalar(0.0), &digits, |number, digit| number * 10.0 + digit).item(), 123.0);
+/// ```
+///
+/// As [`scan`](crate::tensor::scan); the value keeps its structure and shapes. An associative operator is better served by
+/// [`reduce`].
+///
+/// # Panics
+///
+/// When the inputs differ in their outermost extents, or the step changes the structure or shapes of the value; staged, that is
+/// recorded instead.
 #[track_caller]
 pub fn fold<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
     let n = steps("fold", inputs);
@@ -270,6 +355,16 @@ pub fn fold<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: im
 }
 
 /// As [`fold`], from the last slice to the first.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let digits = Vector::from([1.0, 2.0, 3.0]);
+/// assert_eq!(fold_reverse(scalar(0.0), &digits, |number, digit| number * 10.0 + digit).item(), 321.0);
+/// ```
+///
+/// # Panics
+///
+/// As [`fold`].
 #[track_caller]
 pub fn fold_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
     let n = steps("fold_reverse", inputs);

@@ -76,11 +76,19 @@ pub struct Batch<A: Algebra, F: Family> {
 }
 
 impl<A: Algebra, F: Family> Batch<A, F> {
-    /// A batch of trees like one, from its arrays, as `#[derive(Tree)]` writes it for [`Stacked`].
+    /// A batch of trees like one, from its arrays, as `#[derive(Tree)]` writes it for [`Stacked`]. Each array has one more axis
+    /// than the array in its place, the outermost.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (like, array) = (scalar::<Concrete, f64>(0.0), Vector::from([1.0, 2.0]).into_array());
+    /// let batch = Batch::<Concrete, Scalar<Concrete, f64>>::from_arrays(&like, &mut [array].into_iter());
+    /// assert_eq!(unstack_trees(&batch)[1].item(), 2.0);
+    /// ```
     ///
     /// # Panics
     ///
-    /// When there are too few arrays.
+    /// When there are too few arrays, or one has another element type than its place, or no axis.
     pub fn from_arrays(like: &F::At<A>, arrays: &mut dyn Iterator<Item = A::Array>) -> Self {
         Self::new(Template::of::<A>(like), arrays)
     }
@@ -148,11 +156,17 @@ impl<A: Algebra, F: Family> Stacked<A> for Batch<A, F> {
 /// a new outermost axis. For structs it is a [`Batch`]; fields that are no trees are taken from the first. Only the arrays tell
 /// the number of trees: any number of trees without arrays counts as none.
 ///
-/// Trees that differ, and none at all, are reported at the caller's line.
+/// ```
+/// # use deltaray::prelude::*;
+/// let pair = |x: f64| (scalar::<Concrete, f64>(x), Vector::from([x, -x]));
+/// let (scalars, vectors) = stack_trees(&[pair(1.0), pair(2.0)]);
+/// assert_eq!(scalars.to_vec(), [1.0, 2.0]);
+/// assert_eq!(vectors, [[1.0, -1.0], [2.0, -2.0]].into());
+/// ```
 ///
 /// # Panics
 ///
-/// When there are no trees.
+/// When there are no trees. When trees differ in structure or shapes; staged, that is recorded instead.
 #[track_caller]
 pub fn stack_trees<A: Algebra, T: Stacked<A>>(parts: &[T]) -> T::Stack {
     let place = Location::caller();
@@ -171,7 +185,15 @@ pub fn stack_trees<A: Algebra, T: Stacked<A>>(parts: &[T]) -> T::Stack {
 
 /// The trees of a batch, or of any tree of arrays along their outermost axis, one by one.
 ///
-/// Arrays of different extents are reported at the caller's line.
+/// ```
+/// # use deltaray::prelude::*;
+/// let rows = unstack_trees(&Matrix::from([[1.0, 2.0], [3.0, 4.0]]));
+/// assert_eq!((rows.len(), rows[1].to_vec()), (2, vec![3.0, 4.0]));
+/// ```
+///
+/// # Panics
+///
+/// When the arrays differ in their outermost extents; staged, that is recorded instead.
 #[track_caller]
 pub fn unstack_trees<A: Algebra, X: Sliced<A>>(batch: &X) -> Vec<X::Slice> {
     let place = Location::caller();

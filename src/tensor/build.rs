@@ -100,15 +100,26 @@ fn built(extents: &[usize], element: &Type) -> Type {
 }
 
 /// Builds an array from a closure that gives the element, or the inner array, at each position of new outer axes:
-/// `build(n, |i| ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2).
+/// `build(n, |i| ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2). Positions are scalars of `i64`; the
+/// result has the extents, then the axes of the inner array.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([1.0, 2.0, 4.0]);
+/// let products: Matrix<_, f64> = build((2, 2), |(i, j)| x.at(&i) * x.at(j + 1));
+/// assert_eq!(products, [[2.0, 4.0], [4.0, 8.0]].into());
+/// ```
 ///
 /// The closure is called once, at the first position, and its operations there are done in bulk, also in eager algebras, unless
 /// it looks at a value that depends on the position: by [`item`](Tensor::item), [`cond`](crate::tensor::cond) or a loop with a
 /// condition, or in a derivative of its own. Then an eager algebra calls it for every position, as it does for arrays of few
 /// elements: each operation takes some tens of nanoseconds on plain arrays, and some hundreds under a derivative, for each
 /// element, so that such an array of more than some thousand elements is best built in a function that is
-/// [staged](crate::derivative::stage). The closure must be pure in the arrays that it is given. Results of different shapes are
-/// reported at the caller's line.
+/// [staged](crate::derivative::stage). The closure must be pure in the arrays that it is given.
+///
+/// # Panics
+///
+/// When results at two positions differ in shape; staged, that is recorded instead.
 #[track_caller]
 pub fn build<A: Algebra, X: Extents, E: Element, R: Rank>(
     extents: X,

@@ -11,6 +11,16 @@ use std::borrow::Borrow;
 impl<A: Algebra, M: Rank> Tensor<A, bool, M> {
     /// The element of `yes` where this mask is true, else the element of `no`; arrays and literals broadcast together. The side
     /// not taken influences neither values nor derivatives.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([-4.0, 9.0]);
+    /// assert_eq!(x.gt(0.0).select(x.sqrt(), 0.0).to_vec(), [0.0, 3.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the shapes do not broadcast together; staged, that is recorded instead.
     #[track_caller]
     pub fn select<E: Element, Y, N>(&self, yes: Y, no: N) -> Tensor<A, E, <N::Rank as Max<M>>::Output>
     where
@@ -42,6 +52,17 @@ impl<A: Algebra, M: Rank> Tensor<A, bool, M> {
 
 /// Chooses between the arrays of two trees of one structure by a mask, which broadcasts to each of them: see
 /// [`Tensor::select`], which takes literals too.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let (x, y) = ((Vector::from([1.0, 2.0]), scalar(3.0)), (Vector::from([4.0, 5.0]), scalar(6.0)));
+/// let (vector, number) = select(scalar(false), &x, &y);
+/// assert_eq!((vector.to_vec(), number.item()), (vec![4.0, 5.0], 6.0));
+/// ```
+///
+/// # Panics
+///
+/// When the trees differ in structure or shapes, or the mask does not broadcast to an array; staged, that is recorded instead.
 #[track_caller]
 pub fn select<A: Algebra, M: Rank, T: Tree<A>>(mask: impl Borrow<Tensor<A, bool, M>>, yes: &T, no: &T) -> T {
     let types = yes.types();
@@ -77,12 +98,23 @@ fn fail_tree<A: Algebra, T: Tree<A>>(name: &str, problem: String, like: &T) -> T
 
 /// The result of the first closure where the condition is true, else the result of the second; both are trees of one structure.
 ///
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([3.0, 4.0]);
+/// let size = cond(x.sum().gt(0.0), || x.sum(), || x.product());
+/// assert_eq!(size.item(), 7.0);
+/// ```
+///
 /// An eager algebra runs the chosen closure only; a staged one runs each of them once, and the program chooses. In every
 /// algebra the side not taken influences neither values nor derivatives.
 ///
 /// When staged, a conditional keeps both sides as bodies if a side has a loop, a contraction, or a write into or a reduction of
 /// an array of 64 elements or more. Such conditionals may be nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep. Others
 /// choose between values, and nest to any depth.
+///
+/// # Errors
+///
+/// Sides that differ in structure or shapes, which only a staged algebra sees: the error is recorded.
 #[track_caller]
 pub fn cond<A: Algebra, T: Tree<A>>(
     condition: impl Borrow<Tensor<A, bool, R0>>,

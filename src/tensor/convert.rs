@@ -10,7 +10,13 @@ use ndarray::{ArcArray, ArrayBase, ArrayView, Dimension};
 use std::fmt;
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// A known array in any algebra; it has no derivative.
+    /// A known array in any algebra, with the elements and shape of an `ndarray`; it has no derivative.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x: Vector<Concrete, f64> = Tensor::from_ndarray(&ndarray::arr1(&[1.0, 2.0]));
+    /// assert_eq!(x.to_vec(), [1.0, 2.0]);
+    /// ```
     ///
     /// # Panics
     ///
@@ -26,10 +32,16 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 
     /// A known array in any algebra from its elements, row-major.
     ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a = Matrix::<Concrete, f64>::from_elements((2, 2), vec![1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(a, [[1.0, 2.0], [3.0, 4.0]].into());
+    /// ```
+    ///
     /// # Panics
     ///
-    /// When there are not as many elements as the shape has places, or the other extents of an array without elements are
-    /// too large for any memory; staged, that is recorded instead.
+    /// When there are not as many elements as the shape has places, or the other extents of an array without elements are too
+    /// large for any memory; staged, that is recorded instead.
     #[track_caller]
     pub fn from_elements<S: IntoShape<Rank = R>>(shape: S, elements: Vec<E>) -> Self {
         let shape = shape.into_shape();
@@ -45,7 +57,13 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 }
 
 impl<A: Algebra, E: Element> Tensor<A, E, R1> {
-    /// A known vector in any algebra.
+    /// A known vector in any algebra, which copies the elements.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::<Concrete, f64>::from_slice(&[1.0, 2.0]);
+    /// assert_eq!(x.to_vec(), [1.0, 2.0]);
+    /// ```
     pub fn from_slice(elements: &[E]) -> Self {
         Tensor::wrap(A::constant(Array::from_vec(&[elements.len()], elements.to_vec())))
     }
@@ -58,6 +76,12 @@ impl<E: Element, R: Rank> Tensor<Concrete, E, R> {
 
     /// The elements as an owned `ndarray` array.
     ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let array = Matrix::from([[1.0, 2.0], [3.0, 4.0]]).to_ndarray();
+    /// assert_eq!(array[(1, 0)], 3.0);
+    /// ```
+    ///
     /// # Panics
     ///
     /// When there is no memory for them: equal elements take none here.
@@ -68,6 +92,11 @@ impl<E: Element, R: Rank> Tensor<Concrete, E, R> {
     }
 
     /// The elements, row-major.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).to_vec(), [1.0, 2.0, 3.0, 4.0]);
+    /// ```
     ///
     /// # Panics
     ///
@@ -98,6 +127,13 @@ impl<E: Element, R: Rank> Tensor<Concrete, E, R> {
     /// The elements, row-major, to be written. The array gets storage of its own first, where others share it or there is one
     /// value for all elements.
     ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let mut x: Vector<Concrete, f64> = zeros(3);
+    /// x.as_slice_mut()[1] = 5.0;
+    /// assert_eq!(x.to_vec(), [0.0, 5.0, 0.0]);
+    /// ```
+    ///
     /// # Panics
     ///
     /// When there is no memory for that.
@@ -107,7 +143,13 @@ impl<E: Element, R: Rank> Tensor<Concrete, E, R> {
         available(data.own_slice(), || "as_slice_mut".into())
     }
 
-    /// The element at a position, or `None` outside.
+    /// The element at a position, with a number for each axis, or `None` outside.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a = Matrix::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!((a.element(&[1, 0]), a.element(&[2, 0])), (Some(3.0), None));
+    /// ```
     pub fn element(&self, position: &[usize]) -> Option<E> {
         let shape: Shape = self.shape();
         if position.len() != shape.len() || position.iter().zip(&shape).any(|(at, extent)| at >= extent) {
@@ -119,7 +161,12 @@ impl<E: Element, R: Rank> Tensor<Concrete, E, R> {
 }
 
 impl<E: Element> Tensor<Concrete, E, R0> {
-    /// The one element.
+    /// The one element, as a plain number.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([1.0, 2.0]).sum().item(), 3.0);
+    /// ```
     pub fn item(&self) -> E {
         self.data().element(0)
     }
@@ -270,6 +317,15 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// The plain array of the elements, where they are known already: when the function runs on plain or dual arrays, and not
     /// when it is staged. Use it for looking at values, and for branching on them where nothing is differentiated. When a
     /// function is staged, such a branch is decided once, without the value: use `cond` there.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0]);
+    /// assert_eq!(x.known(), Some(x.clone()));
+    /// let staged = stage(|x: &Vector<_, f64>| (if x.known().is_some() { x.sum() } else { x.product() }), &x)?;
+    /// assert_eq!(staged.call(&x)?.item(), 2.0);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn known(&self) -> Option<Tensor<Concrete, E, R>> {
         A::known(self.array()).map(Tensor::wrap)
     }

@@ -137,17 +137,23 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 }
 
 macro_rules! running_totals {
-    ($($(#[$doc:meta])* $method:ident $reverse:ident $op:ident;)*) => {
+    ($($(#[$doc:meta])* $method:ident $(#[$reverse_doc:meta])* $reverse:ident $op:ident;)*) => {
         $(
             $(#[$doc])*
+            ///
+            /// # Panics
+            ///
+            /// When there is no such axis; staged, that is recorded instead.
             #[track_caller]
             pub fn $method(&self, axis: usize) -> Self {
                 self.running_axis(stringify!($method), axis, false, Binary::$op)
             }
 
-            $(#[$doc])*
+            $(#[$reverse_doc])*
             ///
-            /// From the last element to the first.
+            /// # Panics
+            ///
+            /// When there is no such axis; staged, that is recorded instead.
             #[track_caller]
             pub fn $reverse(&self, axis: usize) -> Self {
                 self.running_axis(stringify!($reverse), axis, true, Binary::$op)
@@ -158,23 +164,88 @@ macro_rules! running_totals {
 
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     running_totals! {
-        /// The sums of all elements so far along an axis, each one's own included.
-        cumsum cumsum_reverse Add;
-        /// The products of all elements so far along an axis. The derivative is exact where elements are 0.
-        cumprod cumprod_reverse Mul;
-        /// The largest element so far along an axis; the derivative goes to the first of equal ones.
-        cummax cummax_reverse Max;
-        /// The smallest element so far along an axis; the derivative goes to the first of equal ones.
-        cummin cummin_reverse Min;
+        /// The sum of the elements so far along an axis, each position's own element included. The shape stays.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Vector::from([1.0, 2.0, 3.0]).cumsum(0).to_vec(), [1.0, 3.0, 6.0]);
+        /// ```
+        cumsum
+        /// As [`cumsum`](Tensor::cumsum), from the last element to the first.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Vector::from([1.0, 2.0, 3.0]).cumsum_reverse(0).to_vec(), [6.0, 5.0, 3.0]);
+        /// ```
+        cumsum_reverse Add;
+        /// The product of the elements so far along an axis, each position's own element included. The shape stays. The
+        /// derivative is exact where elements are 0.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Vector::from([2.0, 3.0, 4.0]).cumprod(0).to_vec(), [2.0, 6.0, 24.0]);
+        /// ```
+        cumprod
+        /// As [`cumprod`](Tensor::cumprod), from the last element to the first.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Vector::from([2.0, 3.0, 4.0]).cumprod_reverse(0).to_vec(), [24.0, 12.0, 4.0]);
+        /// ```
+        cumprod_reverse Mul;
+        /// The largest element so far along an axis, each position's own element included. The shape stays. The derivative goes
+        /// to the first of equal ones; NaN wins.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Vector::from([1.0, 3.0, 2.0]).cummax(0).to_vec(), [1.0, 3.0, 3.0]);
+        /// ```
+        cummax
+        /// As [`cummax`](Tensor::cummax), from the last element to the first. The derivative goes to the last of equal ones.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Vector::from([1.0, 3.0, 2.0]).cummax_reverse(0).to_vec(), [3.0, 3.0, 2.0]);
+        /// ```
+        cummax_reverse Max;
+        /// The smallest element so far along an axis, each position's own element included. The shape stays. The derivative
+        /// goes to the first of equal ones; NaN wins.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Vector::from([2.0, 1.0, 3.0]).cummin(0).to_vec(), [2.0, 1.0, 1.0]);
+        /// ```
+        cummin
+        /// As [`cummin`](Tensor::cummin), from the last element to the first. The derivative goes to the last of equal ones.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Vector::from([2.0, 1.0, 3.0]).cummin_reverse(0).to_vec(), [1.0, 1.0, 3.0]);
+        /// ```
+        cummin_reverse Min;
     }
 
     /// The product of the elements; 1 where there are none. The derivative is exact where elements are 0.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([2.0, 3.0, 4.0]).product().item(), 24.0);
+    /// ```
     #[track_caller]
     pub fn product(&self) -> Tensor<A, E, R0> {
         product_over(self.flatten().into_array(), 0)
     }
 
-    /// The product along an axis, which is removed.
+    /// As [`product`](Tensor::product), along an axis, which is removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).product_axis(0).to_vec(), [3.0, 8.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn product_axis(&self, axis: usize) -> Tensor<A, E, R::Smaller> {
         let shape = self.shape();
@@ -184,7 +255,17 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// The product over several distinct axes, which are removed.
+    /// As [`product`](Tensor::product), over several distinct axes, which are removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let t: Tensor3<Concrete, i64> = iota(8).reshape((2, 2, 2));
+    /// assert_eq!(t.product_axes([0, 2]).to_vec(), [0, 252]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When an axis is not there, or is listed twice; staged, that is recorded instead.
     #[track_caller]
     pub fn product_axes<X: AxisList>(&self, axes: X) -> Tensor<A, E, <X::Count as Rank>::TakenFrom<R>> {
         let shape = self.shape();
@@ -212,8 +293,21 @@ fn product_over<A: Algebra, E: Number, S: Rank>(array: A::Array, axis: usize) ->
 
 impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     running_totals! {
-        /// The logarithms of the sums of the exponentials of all elements so far along an axis, without overflow.
-        cumlogsumexp cumlogsumexp_reverse LogAddExp;
+        /// The logarithm of the sum of the exponentials of the elements so far along an axis, each position's own element
+        /// included. The shape stays. Nothing overflows.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(format!("{:.4}", Vector::from([0.0, 0.0]).cumlogsumexp(0)), "[0.0000, 0.6931]");
+        /// ```
+        cumlogsumexp
+        /// As [`cumlogsumexp`](Tensor::cumlogsumexp), from the last element to the first.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(format!("{:.4}", Vector::from([0.0, 0.0]).cumlogsumexp_reverse(0)), "[0.6931, 0.0000]");
+        /// ```
+        cumlogsumexp_reverse LogAddExp;
     }
 
     /// An array with this one's axis of extent 1 for each of `axes`: the largest elements, by which exponentials are kept
@@ -252,20 +346,45 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         Tensor::wrap((sum.ln() + Tensor::<A, E, RDyn>::wrap(offsets)).into_array())
     }
 
-    /// ln Σ exp(x) over all elements, without overflow; −infinity where there are none.
+    /// ln Σ exp(x) over all elements, without overflow; −∞ where there are none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([1000.0]).logsumexp().item(), 1000.0);
+    /// ```
     #[track_caller]
     pub fn logsumexp(&self) -> Tensor<A, E, R0> {
         let axes: Axes = (0..self.rank()).collect();
         self.log_of_exponentials("logsumexp", &axes)
     }
 
-    /// ln Σ exp(x) along an axis, which is removed.
+    /// As [`logsumexp`](Tensor::logsumexp), along an axis, which is removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a = Matrix::from([[1.0, 1.0], [0.0, 1.0]]);
+    /// assert_eq!(format!("{:.4}", a.logsumexp_axis(1)), "[1.6931, 1.3133]");
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn logsumexp_axis(&self, axis: usize) -> Tensor<A, E, R::Smaller> {
         self.log_of_exponentials("logsumexp_axis", &[axis])
     }
 
-    /// ln Σ exp(x) over several distinct axes, which are removed.
+    /// As [`logsumexp`](Tensor::logsumexp), over several distinct axes, which are removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let t: Tensor3<Concrete, f64> = zeros((2, 3, 2));
+    /// assert_eq!(format!("{:.4}", t.logsumexp_axes([0, 2])), "[1.3863, 1.3863, 1.3863]");
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When an axis is not there, or is listed twice; staged, that is recorded instead.
     #[track_caller]
     pub fn logsumexp_axes<X: AxisList>(&self, axes: X) -> Tensor<A, E, <X::Count as Rank>::TakenFrom<R>> {
         self.log_of_exponentials("logsumexp_axes", axes.axes())

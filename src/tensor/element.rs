@@ -18,6 +18,11 @@ pub trait Number: Element {}
 /// The elements that derivatives flow through: `f32` and `f64`.
 pub trait Float: Number {
     /// The nearest element to a number.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(f32::from_number(0.5), 0.5_f32);
+    /// ```
     fn from_number(x: f64) -> Self;
 }
 

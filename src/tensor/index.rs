@@ -240,10 +240,21 @@ pub(super) fn read_along<A: Algebra>(array: A::Array, axis: usize, position: Pos
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// The element, or the inner array, at positions along the outer axes: `x.at(&i)`, `x.at((i, 3))`.
+    /// The element, or the inner array, at positions along the outer axes: `x.at(&i)`, `x.at((i, 3))`. The indexed axes are
+    /// removed.
     ///
-    /// A position outside reads 0, with derivative 0. More positions than axes are a compile error; for dynamic ranks they are
-    /// reported at the caller's line.
+    /// A position outside reads 0, with derivative 0. More positions than axes are a compile error.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a = Matrix::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!((a.at((1, 0)).item(), a.at(1).to_vec()), (3.0, vec![3.0, 4.0]));
+    /// assert_eq!(a.at((5, 0)).item(), 0.0);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there are more positions than axes, for dynamic ranks; staged, that is recorded instead.
     #[track_caller]
     pub fn at<I: Index<A>>(&self, index: I) -> Tensor<A, E, <I::Rank as Rank>::TakenFrom<R>> {
         const {
@@ -261,8 +272,18 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 
     /// `result[s, r] = self[indices[0][s], .., r]`: reads at arrays of positions along the outer axes; 0 outside.
     ///
-    /// The result has the axes of the positions, then those of this array that are not indexed. The adjoint is
-    /// [`Tensor::scatter`].
+    /// The result has the axes of the positions, which broadcast together, then those of this array that are not indexed. The
+    /// adjoint is [`Tensor::scatter`].
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 3.0]);
+    /// assert_eq!(x.gather(&Vector::from([2, 0, 7])).to_vec(), [3.0, 1.0, 0.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the arrays of positions do not broadcast together, or are more than the axes; staged, that is recorded instead.
     #[track_caller]
     pub fn gather<I: IndexArrays<A>>(
         &self,
@@ -274,8 +295,19 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// The array of outer extents `extents` that has every `self[s, r]` added at `[indices[0][s], .., r]`, and is 0
-    /// elsewhere; positions outside are ignored. Booleans are combined by or. The adjoint of [`Tensor::gather`].
+    /// The array of outer extents `extents` that has every `self[s, r]` added at `[indices[0][s], .., r]`, and is 0 elsewhere;
+    /// positions outside are ignored. Booleans are combined by or. The adjoint of [`Tensor::gather`].
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 3.0]);
+    /// assert_eq!(x.scatter(&Vector::from([2, 0, 2]), 4).to_vec(), [2.0, 0.0, 4.0, 0.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the arrays of positions do not broadcast together, or their shape differs from the outer extents of this array;
+    /// staged, that is recorded instead.
     #[track_caller]
     pub fn scatter<I: IndexArrays<A>, S: IntoShape<Rank = I::Count>>(
         &self,
@@ -293,6 +325,16 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The inner array at one position along any axis, which is removed; 0 outside.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a = Matrix::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(a.index_axis(1, 0).to_vec(), [1.0, 3.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn index_axis<I: Index<A, Rank = R1>>(&self, axis: usize, position: I) -> Tensor<A, E, R::Smaller> {
         let shape = self.shape();

@@ -102,6 +102,19 @@ use std::marker::PhantomData;
 /// assert_eq!((x.ge(0.0) & x.lt(1.0)).to_vec(), [false, true, false]);
 /// assert!(x.lt(5.0).all().item());
 /// ```
+///
+/// # Panics
+///
+/// Operands that do not fit, such as shapes that do not broadcast together or an axis that is not there, make a method panic
+/// with a message that names the caller's line, as do arrays of more than `isize::MAX` bytes. In a function that is
+/// [staged](crate::derivative::stage) no method panics for that: the problem is recorded, and `stage` returns it as an `Err`.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([1.0, 2.0]);
+/// let message = stage(|x: &Vector<_, f64>| x.slice(0, 1..9), &x).err().unwrap().to_string();
+/// assert!(message.contains("range 1..9 goes beyond axis 0 in shape [2]"));
+/// ```
 pub struct Tensor<A: Algebra, E: Element, R: Rank> {
     array: A::Array,
     types: PhantomData<fn() -> (E, R)>,
@@ -138,14 +151,27 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         Tensor { array, types: PhantomData }
     }
 
-    /// The typed handle of an array, if it has this element type and rank.
+    /// The typed handle of an untyped array, or `None` where the array has another element type or number of axes.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let array = Vector::from([1.0, 2.0]).into_array();
+    /// assert_eq!(Vector::<Concrete, f64>::from_array(array.clone()), Some(Vector::from([1.0, 2.0])));
+    /// assert_eq!(Matrix::<Concrete, f64>::from_array(array), None);
+    /// ```
     pub fn from_array(array: A::Array) -> Option<Self> {
         let ty = A::type_of(&array);
         (ty.dtype == E::DTYPE && R::NDIM.is_none_or(|ndim| ndim == ty.rank()))
             .then_some(Tensor { array, types: PhantomData })
     }
 
-    /// The untyped array.
+    /// The untyped array, which the methods of [`Algebra`] take.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0]);
+    /// assert_eq!(Concrete::shape(x.array())[..], [2]);
+    /// ```
     pub fn array(&self) -> &A::Array {
         &self.array
     }
@@ -155,66 +181,131 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         &mut self.array
     }
 
-    /// The untyped array, by value.
+    /// The untyped array, by value: see [`Tensor::from_array`] for the way back.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let array = Vector::from([1.0, 2.0]).into_array();
+    /// assert_eq!(Concrete::shape(&array)[..], [2]);
+    /// ```
     pub fn into_array(self) -> A::Array {
         self.array
     }
 
-    /// The extents of the axes, outermost first.
+    /// The extents of the axes, outermost first. They are plain numbers in staged functions too.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a = Matrix::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    /// assert_eq!(a.shape()[..], [2, 3]);
+    /// ```
     pub fn shape(&self) -> Shape {
         A::shape(&self.array)
     }
 
-    /// Element type and shape.
+    /// The element type and the shape in one value, which prints as in error messages.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a = Matrix::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    /// assert_eq!(a.ty().to_string(), "f64[2, 3]");
+    /// ```
     pub fn ty(&self) -> Type {
         A::type_of(&self.array)
     }
 
-    /// The number of axes.
+    /// The number of axes: 0 for a scalar, 1 for a vector.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).rank(), 2);
+    /// ```
     pub fn rank(&self) -> usize {
         self.shape().len()
     }
 
-    /// The extent of the outermost axis, as of a Rust slice; 1 for a scalar.
+    /// The extent of the outermost axis, as of a Rust slice; 1 for a scalar. [`Tensor::size`] counts the elements.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).len(), 2);
+    /// ```
     pub fn len(&self) -> usize {
         self.shape().first().copied().unwrap_or(1)
     }
 
-    /// Whether there are no elements.
+    /// Whether there are no elements, as where one of the extents is 0.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let none: Matrix<Concrete, f64> = zeros((3, 0));
+    /// assert!(none.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.size() == 0
     }
 
-    /// The number of elements.
+    /// The number of elements, the product of the extents; 1 for a scalar.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).size(), 6);
+    /// ```
     pub fn size(&self) -> usize {
         crate::shape::size(&self.shape())
     }
 
-    /// The array as a constant of the algebra under a reverse derivative: how a value of the outer program enters a
-    /// function that [`grad`](crate::derivative::grad) or [`vjp`](crate::derivative::vjp) differentiates.
+    /// The array as a constant of the algebra under a reverse derivative: how a value of the outer program enters a function
+    /// that [`grad`](crate::derivative::grad) or [`vjp`](crate::derivative::vjp) differentiates.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (x, weights) = (Vector::from([1.0, 2.0]), Vector::from([5.0, 7.0]));
+    /// assert_eq!(grad(|x| (x * weights.lift()).sum(), &x).to_vec(), [5.0, 7.0]);
+    /// ```
     #[track_caller]
     pub fn lift(&self) -> Tensor<A::Nested, E, R> {
         let array: NestedArray<A> = A::lift(self.array.clone());
         Tensor::wrap(array)
     }
 
-    /// The array as a constant of the algebra under a forward derivative, see [`jvp`](crate::derivative::jvp).
+    /// The array as a constant of the algebra under a forward derivative: how a value of the outer program enters a function
+    /// that [`jvp`](crate::derivative::jvp) differentiates.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (x, weights) = (Vector::from([1.0, 2.0]), Vector::from([5.0, 7.0]));
+    /// let (_, tangent) = jvp(|x| x * weights.lift_forward(), &x, &ones(2));
+    /// assert_eq!(tangent.to_vec(), [5.0, 7.0]);
+    /// ```
     #[track_caller]
     pub fn lift_forward(&self) -> Tensor<A::Forward, E, R> {
         let array: ForwardArray<A> = A::lift_forward(self.array.clone());
         Tensor::wrap(array)
     }
 
-    /// The same array with its rank forgotten by the type.
+    /// The same array with its rank forgotten by the type. [`Tensor::into_rank`] is the way back.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a: TensorD<Concrete, f64> = Matrix::from([[1.0, 2.0]]).into_dyn();
+    /// assert_eq!(a.rank(), 2);
+    /// ```
     pub fn into_dyn(self) -> TensorD<A, E> {
         Tensor::wrap(self.array)
     }
 
     /// The same array with its rank stated otherwise by the type.
     ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a: TensorD<Concrete, f64> = Matrix::from([[1.0, 2.0]]).into_dyn();
+    /// assert_eq!(a.into_rank::<R2>(), [[1.0, 2.0]].into());
+    /// ```
+    ///
     /// # Panics
     ///
-    /// Where the array does not have as many axes; staged, that is recorded instead.
+    /// When the array does not have as many axes; staged, that is recorded instead.
     #[track_caller]
     pub fn into_rank<S: Rank>(self) -> Tensor<A, E, S> {
         let shape = self.shape();

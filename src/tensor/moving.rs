@@ -5,11 +5,13 @@
 //! its elements are in it. It is made for sums, products and extremes of those: compiled, they take time proportional to the
 //! elements in the slice.
 
+mod operators;
+
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::array::neutral_value;
 use crate::operation::{Binary, Reduction};
-use crate::shape::{DType, Value};
+use crate::shape::Value;
 use crate::tensor::apply::{fail, stretch};
 use crate::tensor::attribute::{MovingRange, Read};
 use crate::tensor::index::read_along;
@@ -18,7 +20,7 @@ use crate::tensor::structure::move_axis;
 use crate::tensor::subscript::{Part, check_count, check_positions, sliced};
 use crate::tensor::{Element, Float, Number, R0, R1, Rank, Subscript, Tensor, iota, scalar};
 use smallvec::SmallVec;
-use std::ops::{self, Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// Where one axis of an array is read, by ranges whose ends may be computed.
 pub enum MovingPart<A: Algebra> {
@@ -180,9 +182,10 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// assert_eq!(solve(&l, &Vector::from(vec![4.0, 10.0])).to_vec(), [2.0, 2.0]);
     /// ```
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// More positions and ranges than axes, and plain ranges outside of the array, are reported at the caller's line.
+    /// When there are more positions and ranges than axes, or a plain range goes beyond its axis; staged, that is recorded
+    /// instead.
     #[track_caller]
     pub fn moving_slice<S: MovingSubscript<A>>(
         &self,
@@ -260,6 +263,12 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
 
     /// The array with the slice's elements from the first position on, and a value after them: as long as the axes are that the
     /// slice is of.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 3.0]);
+    /// assert_eq!(x.moving_slice(scalar(1)..).padded(0.0).to_vec(), [2.0, 3.0, 0.0]);
+    /// ```
     #[track_caller]
     pub fn padded(&self, value: E) -> Tensor<A, E, R> {
         let (elements, inside) = self.shifted();
@@ -277,15 +286,14 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
     /// A function of the elements, which gives as many.
     ///
     /// ```
-    /// use deltaray::prelude::*;
-    ///
-    /// let x = Vector::from(vec![1.0, 4.0, 9.0]);
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 4.0, 9.0]);
     /// assert_eq!(x.moving_slice(..scalar(2)).map(|x| x.sqrt()).sum().item(), 3.0);
     /// ```
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// A result of another shape is reported at the caller's line.
+    /// When the function's result has another shape; staged, that is recorded instead.
     #[track_caller]
     pub fn map<F: Element>(&self, function: impl FnOnce(&Tensor<A, E, R>) -> Tensor<A, F, R>) -> MovingSlice<A, F, R> {
         let elements = function(&self.elements);
@@ -343,24 +351,48 @@ impl<A: Algebra, E: Number, R: Rank> MovingSlice<A, E, R> {
     }
 
     /// The sum of the elements; 0 where there are none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 4.0]);
+    /// assert_eq!(x.moving_slice(..scalar(2)).sum().item(), 3.0);
+    /// ```
     #[track_caller]
     pub fn sum(&self) -> Tensor<A, E, R0> {
         self.reduced(Reduction::Sum).sum()
     }
 
-    /// The largest element, as [`Tensor::max_all`]; −infinity or the smallest integer where there is none.
+    /// The largest element, as [`Tensor::max_all`]; −∞ or the smallest integer where there is none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 4.0]);
+    /// assert_eq!(x.moving_slice(..scalar(2)).max_all().item(), 2.0);
+    /// ```
     #[track_caller]
     pub fn max_all(&self) -> Tensor<A, E, R0> {
         self.reduced(Reduction::Max).max_all()
     }
 
-    /// The smallest element, as [`Tensor::min_all`]; +infinity or the largest integer where there is none.
+    /// The smallest element, as [`Tensor::min_all`]; +∞ or the largest integer where there is none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 4.0]);
+    /// assert_eq!(x.moving_slice(scalar(1)..).min_all().item(), 2.0);
+    /// ```
     #[track_caller]
     pub fn min_all(&self) -> Tensor<A, E, R0> {
         self.reduced(Reduction::Min).min_all()
     }
 
     /// The sum of the products with the elements of another slice, up to the end of the shorter one.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 4.0]);
+    /// assert_eq!(x.moving_slice(..scalar(2)).dot(&x.moving_slice(scalar(1)..)).item(), 10.0);
+    /// ```
     #[track_caller]
     pub fn dot(&self, other: &Self) -> Tensor<A, E, R0> {
         self.combined(Binary::Mul, other).sum()
@@ -368,7 +400,13 @@ impl<A: Algebra, E: Number, R: Rank> MovingSlice<A, E, R> {
 }
 
 impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
-    /// How many elements there are.
+    /// How many elements there are: an `i64`, which is known when the program runs.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 4.0]);
+    /// assert_eq!(x.moving_slice(scalar(1)..scalar(9)).count().item(), 2);
+    /// ```
     #[track_caller]
     pub fn count(&self) -> Tensor<A, i64, R0> {
         self.inside.cast::<i64>().sum()
@@ -377,99 +415,26 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
 
 impl<A: Algebra, E: Float, R: Rank> MovingSlice<A, E, R> {
     /// The mean of the elements; NaN where there are none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 4.0]);
+    /// assert_eq!(x.moving_slice(scalar(1)..).mean().item(), 3.0);
+    /// ```
     #[track_caller]
     pub fn mean(&self) -> Tensor<A, E, R0> {
         self.sum() / self.count().cast::<E>()
     }
 
     /// The product of the elements; 1 where there are none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 4.0]);
+    /// assert_eq!(x.moving_slice(scalar(1)..).product().item(), 8.0);
+    /// ```
     #[track_caller]
     pub fn product(&self) -> Tensor<A, E, R0> {
         self.with_value(E::from_number(1.0).into_value()).product()
-    }
-}
-
-/// The operation of an operator on elements of a type.
-fn division(dtype: DType) -> Binary {
-    if dtype.is_float() { Binary::Div } else { Binary::Quot }
-}
-
-macro_rules! operators {
-    ($($trait:ident $method:ident $op:expr;)*) => {
-        $(
-            operators!(@slices $trait $method $op, MovingSlice<A, E, R>, MovingSlice<A, E, R>);
-            operators!(@slices $trait $method $op, MovingSlice<A, E, R>, &MovingSlice<A, E, R>);
-            operators!(@slices $trait $method $op, &MovingSlice<A, E, R>, MovingSlice<A, E, R>);
-            operators!(@slices $trait $method $op, &MovingSlice<A, E, R>, &MovingSlice<A, E, R>);
-            operators!(@scalar $trait $method $op, MovingSlice<A, E, R>, Tensor<A, E, R0>);
-            operators!(@scalar $trait $method $op, MovingSlice<A, E, R>, &Tensor<A, E, R0>);
-            operators!(@scalar $trait $method $op, &MovingSlice<A, E, R>, Tensor<A, E, R0>);
-            operators!(@scalar $trait $method $op, &MovingSlice<A, E, R>, &Tensor<A, E, R0>);
-            operators!(@literals $trait $method f32 f64 i32 i64);
-        )*
-    };
-    (@slices $trait:ident $method:ident $op:expr, $left:ty, $right:ty) => {
-        impl<A: Algebra, E: Number, R: Rank> ops::$trait<$right> for $left {
-            type Output = MovingSlice<A, E, R>;
-            #[track_caller]
-            fn $method(self, other: $right) -> Self::Output {
-                self.combined($op(E::DTYPE), &other)
-            }
-        }
-    };
-    (@scalar $trait:ident $method:ident $op:expr, $slice:ty, $scalar:ty) => {
-        impl<A: Algebra, E: Number, R: Rank> ops::$trait<$scalar> for $slice {
-            type Output = MovingSlice<A, E, R>;
-            #[track_caller]
-            fn $method(self, scalar: $scalar) -> Self::Output {
-                self.with_scalar($op(E::DTYPE), &scalar)
-            }
-        }
-    };
-    (@literals $trait:ident $method:ident $($literal:ident)*) => {
-        $(
-            operators!(@literal $trait $method $literal, MovingSlice<A, $literal, R>);
-            operators!(@literal $trait $method $literal, &MovingSlice<A, $literal, R>);
-        )*
-    };
-    (@literal $trait:ident $method:ident $literal:ident, $slice:ty) => {
-        impl<A: Algebra, R: Rank> ops::$trait<$literal> for $slice {
-            type Output = MovingSlice<A, $literal, R>;
-            #[track_caller]
-            fn $method(self, literal: $literal) -> Self::Output {
-                self.with_elements(ops::$trait::$method(&self.elements, literal))
-            }
-        }
-
-        impl<A: Algebra, R: Rank> ops::$trait<$slice> for $literal {
-            type Output = MovingSlice<A, $literal, R>;
-            #[track_caller]
-            fn $method(self, slice: $slice) -> Self::Output {
-                slice.with_elements(ops::$trait::$method(self, &slice.elements))
-            }
-        }
-    };
-}
-
-operators! {
-    Add add |_| Binary::Add;
-    Sub sub |_| Binary::Sub;
-    Mul mul |_| Binary::Mul;
-    Div div division;
-}
-
-impl<A: Algebra, E: Number, R: Rank> ops::Neg for MovingSlice<A, E, R> {
-    type Output = MovingSlice<A, E, R>;
-    #[track_caller]
-    fn neg(self) -> Self::Output {
-        self.with_elements(-&self.elements)
-    }
-}
-
-impl<A: Algebra, E: Number, R: Rank> ops::Neg for &MovingSlice<A, E, R> {
-    type Output = MovingSlice<A, E, R>;
-    #[track_caller]
-    fn neg(self) -> Self::Output {
-        -self.clone()
     }
 }

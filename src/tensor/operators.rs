@@ -9,7 +9,19 @@ use crate::tensor::{Element, Float, Integer, Max, Number, R0, Rank, Tensor};
 use std::ops;
 
 /// The operand on the right of an operator, or of an elementwise method, for an array of algebra `A`, element type `E` and rank
-/// `R`: an array, a reference to one, or a literal.
+/// `R`: an array, a reference to one, or a literal. Shapes broadcast together, as in NumPy.
+///
+/// Floats and integers have `+`, `-`, `*`, `/`; integers `%`, `<<` and `>>` too; integers and booleans `&`, `|`, `^` and `!`; all
+/// of them with assignment, as in `+=`, which keeps the shape of the array on the left.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let mut x = Vector::from([1.0, 2.0]);
+/// x += 2.0 * &x - scalar(1.0);
+/// assert_eq!(x.to_vec(), [2.0, 5.0]);
+/// assert_eq!((x.insert_axis(1) / &x).shape()[..], [2, 2]);
+/// assert_eq!((Vector::from([7, -7]) % 4).to_vec(), [3, -3]);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not go together with an array of `{E}` over `{A}`",
     note = "a plain number beside an array of floats is converted by `n as f64`, an array by `cast`: `x.cast::<f64>()`; a float literal \
@@ -372,6 +384,11 @@ impl<'a, A: Algebra, E: Number> std::iter::Sum<&'a Tensor<A, E, R0>> for Tensor<
 
 impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     /// An array of this one's shape, filled with a number: how code that is generic over the element type writes literals.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0f32, 2.0]]).filled(0.5), [[0.5, 0.5]].into());
+    /// ```
     pub fn filled(&self, x: f64) -> Tensor<A, E, R> {
         Tensor::wrap(full_like::<A>(&self.array, E::from_number(x).into_value()))
     }

@@ -45,41 +45,89 @@ pub struct Outline {
 
 impl Outline {
     /// An array is here.
+    ///
+    /// ```
+    /// let mut outline = deltaray::tensor::Outline::default();
+    /// outline.array();
+    /// assert_eq!(outline.names(), [""]);
+    /// ```
     pub fn array(&mut self) {
         self.steps.push(Step::Array);
     }
 
     /// A list of `length` parts follows.
+    ///
+    /// ```
+    /// let (mut one, mut two) = (deltaray::tensor::Outline::default(), deltaray::tensor::Outline::default());
+    /// (one.length(1), two.length(2));
+    /// assert_ne!(one, two);
+    /// ```
     pub fn length(&mut self, length: usize) {
         self.steps.push(Step::Length(length));
     }
 
     /// The variant of this name follows.
+    ///
+    /// ```
+    /// let (mut one, mut two) = (deltaray::tensor::Outline::default(), deltaray::tensor::Outline::default());
+    /// (one.variant("Dense"), two.variant("Sparse"));
+    /// assert_ne!(one, two);
+    /// ```
     pub fn variant(&mut self, name: &'static str) {
         self.steps.push(Step::Variant(name));
     }
 
     /// Enters the field of this name.
+    ///
+    /// ```
+    /// let mut outline = deltaray::tensor::Outline::default();
+    /// outline.field("bias", |inside| inside.array());
+    /// assert_eq!(outline.names(), ["bias"]);
+    /// ```
     pub fn field(&mut self, name: &'static str, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Field(name), inside);
     }
 
     /// Enters a map's entry of this name.
+    ///
+    /// ```
+    /// let mut outline = deltaray::tensor::Outline::default();
+    /// outline.key("bias", |inside| inside.array());
+    /// assert_eq!(outline.names(), ["bias"]);
+    /// ```
     pub fn key(&mut self, name: &str, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Key(name.into()), inside);
     }
 
     /// Enters the element at this position of a list.
+    ///
+    /// ```
+    /// let mut outline = deltaray::tensor::Outline::default();
+    /// outline.field("layers", |list| list.position(2, |inside| inside.array()));
+    /// assert_eq!(outline.names(), ["layers.2"]);
+    /// ```
     pub fn position(&mut self, position: usize, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Position(position), inside);
     }
 
     /// Enters the part of a tuple at this position.
+    ///
+    /// ```
+    /// let mut outline = deltaray::tensor::Outline::default();
+    /// outline.field("pair", |tuple| tuple.part(1, |inside| inside.array()));
+    /// assert_eq!(outline.names(), ["pair.1"]);
+    /// ```
     pub fn part(&mut self, position: usize, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Part(position), inside);
     }
 
     /// Enters a fixed part: see [`Fixed`](crate::sparse::Fixed).
+    ///
+    /// ```
+    /// let mut outline = deltaray::tensor::Outline::default();
+    /// outline.field("table", |field| field.fixed(|inside| inside.array()));
+    /// assert_eq!(outline.names(), ["table"]);
+    /// ```
     pub fn fixed(&mut self, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Fixed, inside);
     }
@@ -90,8 +138,14 @@ impl Outline {
         self.steps.push(Step::Leave);
     }
 
-    /// For each array the fields and positions that lead to it, joined by dots: `layers.0.weights`; empty where no field
-    /// does. Parts of a tuple are named inside of fields only: arguments are told apart by their contents.
+    /// For each array the fields and positions that lead to it, joined by dots: `layers.0.weights`; empty where no field does.
+    /// Parts of a tuple are named inside of fields only: arguments are told apart by their contents.
+    ///
+    /// ```
+    /// let mut outline = deltaray::tensor::Outline::default();
+    /// outline.field("layers", |list| (0..2).for_each(|at| list.position(at, |inside| inside.array())));
+    /// assert_eq!(outline.names(), ["layers.0", "layers.1"]);
+    /// ```
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         let mut walk = Walk::default();

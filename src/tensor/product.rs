@@ -113,7 +113,18 @@ fn contract<A: Algebra, E: Number, R: Rank>(
 }
 
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
-    /// The product of vectors and matrices: vector·vector, matrix·vector, vector·matrix, matrix·matrix.
+    /// The product of vectors and matrices: vector·vector, matrix·vector, vector·matrix, matrix·matrix. The innermost axis of
+    /// this array and the outermost of the other are multiplied and summed. Other ranks are a compile error.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (a, x) = (Matrix::from([[1.0, 2.0], [3.0, 4.0]]), Vector::from([1.0, 10.0]));
+    /// assert_eq!((x.dot(&x).item(), a.dot(&x).to_vec(), x.dot(&a).to_vec()), (101.0, vec![21.0, 43.0], vec![31.0, 42.0]));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the extents of the multiplied axes differ; staged, that is recorded instead.
     #[track_caller]
     pub fn dot<S: Rank, O: Rank>(&self, other: &Tensor<A, E, S>) -> Tensor<A, E, O>
     where
@@ -128,8 +139,19 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         contract("dot", (&self.array, left), (&other.array, right), result)
     }
 
-    /// The products of stacks of matrices: the two innermost axes are multiplied, the outer ones run together and
-    /// broadcast: an axis that one operand lacks, or where its extent is 1, is repeated.
+    /// The products of stacks of matrices: the two innermost axes are multiplied, the outer ones run together and broadcast: an
+    /// axis that one operand lacks, or where its extent is 1, is repeated.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (stack, a): (Tensor3<Concrete, f64>, Matrix<_, f64>) = (ones((5, 2, 3)), ones((3, 4)));
+    /// assert_eq!(stack.matmul(&a).shape()[..], [5, 2, 4]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When an operand has fewer than two axes, the extents of the multiplied axes differ, or outer axes do not broadcast
+    /// together; staged, that is recorded instead.
     #[track_caller]
     pub fn matmul<S: Rank>(&self, other: &Tensor<A, E, S>) -> Tensor<A, E, <R as Max<S>>::Output>
     where
@@ -169,10 +191,22 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// A sum of products with labelled axes: `a.contract(&b, "ij,jk->ik")`. Axes with the same label run together, a label
-    /// that stands twice in one operand reads its diagonal, and labels that the result lacks are summed.
+    /// A sum of products with labelled axes: `a.contract(&b, "ij,jk->ik")`. Axes with the same label run together, a label that
+    /// stands twice in one operand reads its diagonal, and labels that the result lacks are summed.
     ///
     /// Labels are ASCII letters; the result's rank is checked against its type when the program runs or is staged.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (a, b) = (Matrix::from([[1.0, 2.0], [3.0, 4.0]]), Matrix::from([[1.0, 0.0], [0.0, 2.0]]));
+    /// let product: Vector<_, f64> = a.contract(&b, "ij,ij->i");
+    /// assert_eq!(product.to_vec(), [1.0, 8.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the labels are not of the form `"ij,jk->ik"`, do not fit the ranks, or stand for axes of different extents, or the
+    /// result has a label twice or one that no operand has; staged, that is recorded instead.
     #[track_caller]
     pub fn contract<S: Rank, T: Rank>(&self, other: &Tensor<A, E, S>, labels: &str) -> Tensor<A, E, T> {
         let parsed = labels.split_once("->").and_then(|(operands, result)| {
@@ -198,6 +232,16 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
 
     /// The sum of products over pairs of axes: axis `axes[p]` of this array runs together with axis `other_axes[p]` of the
     /// other. The result has the remaining axes of this array, then those of the other.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (a, b) = (Matrix::from([[1.0, 2.0], [3.0, 4.0]]), Matrix::from([[1.0, 0.0], [0.0, 2.0]]));
+    /// assert_eq!(a.contract_axes(&b, [0], [1]), [[1.0, 6.0], [2.0, 8.0]].into());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When an axis is not there or is listed twice, or the extents of a pair differ; staged, that is recorded instead.
     #[track_caller]
     pub fn contract_axes<S: Rank, X: AxisList>(
         &self,
@@ -231,6 +275,12 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
 
     /// The product of every element of this array with every element of the other: the axes of the first, then those of the
     /// second.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (x, y) = (Vector::from([1.0, 2.0]), Vector::from([3.0, 4.0]));
+    /// assert_eq!(x.outer(&y), [[3.0, 4.0], [6.0, 8.0]].into());
+    /// ```
     #[track_caller]
     pub fn outer<S: Rank>(&self, other: &Tensor<A, E, S>) -> Tensor<A, E, R::Plus<S>> {
         let left: Labels = (0..self.rank()).map(|axis| axis as Label).collect();

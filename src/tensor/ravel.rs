@@ -25,7 +25,7 @@ impl<F: Family> Clone for Unravel<F> {
 /// a tree of such a vector again, in any algebra.
 ///
 /// So functions of one tensor take trees of parameters: `hessian`, optimisers, solvers. Floats of another type than `E` are
-/// converted, and back; arrays of integers and booleans are reported at the caller's line.
+/// converted, and back.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -46,6 +46,10 @@ impl<F: Family> Clone for Unravel<F> {
 /// let hessian = hessian(|x| loss(&unravel.tree(x)), &vector);
 /// assert_eq!(hessian.to_vec(), [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0]);
 /// ```
+///
+/// # Panics
+///
+/// When the tree has an array of integers or booleans; staged, that is recorded instead.
 #[track_caller]
 pub fn ravel<A: Algebra, E: Float, T: Tree<A>>(tree: &T) -> (Vector<A, E>, Unravel<T::Family>) {
     let _place = ReportedAt::caller();
@@ -64,11 +68,28 @@ pub fn ravel<A: Algebra, E: Float, T: Tree<A>>(tree: &T) -> (Vector<A, E>, Unrav
 
 impl<F: Family> Unravel<F> {
     /// The number of elements of the vector.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (vector, unravel): (Vector<_, f64>, _) = ravel(&(Vector::from([1.0, 2.0]), scalar(3.0)));
+    /// assert_eq!((vector.len(), unravel.size()), (3, 3));
+    /// ```
     pub fn size(&self) -> usize {
         self.types.iter().map(Type::size).sum()
     }
 
-    /// The tree whose elements these are. A vector of another length is reported at the caller's line.
+    /// The tree whose elements these are, in the algebra of the vector.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (vector, unravel): (Vector<_, f64>, _) = ravel(&(Vector::from([1.0, 2.0]), scalar(3.0)));
+    /// let (pair, number) = unravel.tree(&(vector * 2.0));
+    /// assert_eq!((pair.to_vec(), number.item()), (vec![2.0, 4.0], 6.0));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the vector has another length than [`Unravel::size`]; staged, that is recorded instead.
     #[track_caller]
     pub fn tree<A: Algebra, E: Float>(&self, vector: &Vector<A, E>) -> F::At<A> {
         let _place = ReportedAt::caller();

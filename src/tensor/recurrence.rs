@@ -97,7 +97,18 @@ pub(super) fn running_over<A: Algebra>(
 }
 
 /// The linear recurrence `y_i = a_i · y_{i−1} + b_i` along the outermost axis, from `y_{−1} = first`, elementwise in the other
-/// axes. It is a loop over the slices, as is its derivative.
+/// axes: all values of y, in the shape of `terms`. It is a loop over the slices, as is its derivative.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let (factors, terms) = (Vector::from([2.0, 2.0, 2.0]), Vector::from([1.0, 0.0, 1.0]));
+/// assert_eq!(linear_recurrence(&scalar(1.0), &factors, &terms).to_vec(), [3.0, 6.0, 13.0]);
+/// ```
+///
+/// # Panics
+///
+/// When `factors` and `terms` differ in shape, or `first` has another shape than their slices; staged, that is recorded
+/// instead.
 #[track_caller]
 pub fn linear_recurrence<A: Algebra, E: Float, R: Rank>(
     first: &Tensor<A, E, R::Smaller>,

@@ -27,7 +27,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 }
 
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $all:ident $axis:ident $axes:ident $op:ident;)*) => {
+    ($($(#[$doc:meta])* $all:ident $(#[$axis_doc:meta])* $axis:ident $(#[$axes_doc:meta])* $axes:ident $op:ident;)*) => {
         $(
             $(#[$doc])*
             #[track_caller]
@@ -35,17 +35,21 @@ macro_rules! reductions {
                 self.reduce_all(Reduction::$op)
             }
 
-            $(#[$doc])*
+            $(#[$axis_doc])*
             ///
-            /// Over one axis, which is removed.
+            /// # Panics
+            ///
+            /// When there is no such axis; staged, that is recorded instead.
             #[track_caller]
             pub fn $axis(&self, axis: usize) -> Tensor<A, E, R::Smaller> {
                 self.reduce_axes(stringify!($axis), Reduction::$op, &[axis])
             }
 
-            $(#[$doc])*
+            $(#[$axes_doc])*
             ///
-            /// Over several distinct axes, which are removed.
+            /// # Panics
+            ///
+            /// When an axis is not there, or is listed twice; staged, that is recorded instead.
             #[track_caller]
             pub fn $axes<X: AxisList>(&self, axes: X) -> Tensor<A, E, <X::Count as Rank>::TakenFrom<R>> {
                 self.reduce_axes(stringify!($axes), Reduction::$op, axes.axes())
@@ -57,34 +61,124 @@ macro_rules! reductions {
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     reductions! {
         /// The sum of the elements; 0 where there are none.
-        sum sum_axis sum_axes Sum;
-        /// The largest element; the derivative goes to the first of equal ones. NaN wins; −infinity or the smallest integer
-        /// where there are no elements. The elementwise maximum of two arrays is [`Tensor::max`].
-        max_all max_axis max_axes Max;
-        /// The smallest element; the derivative goes to the first of equal ones. NaN wins; +infinity or the largest integer
-        /// where there are no elements. The elementwise minimum of two arrays is [`Tensor::min`].
-        min_all min_axis min_axes Min;
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).sum().item(), 10.0);
+        /// ```
+        sum
+        /// As [`sum`](Tensor::sum), along one axis, which is removed.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).sum_axis(0).to_vec(), [4.0, 6.0]);
+        /// ```
+        sum_axis
+        /// As [`sum`](Tensor::sum), over several distinct axes, which are removed.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// let t: Tensor3<Concrete, i64> = iota(8).reshape((2, 2, 2));
+        /// assert_eq!(t.sum_axes([0, 2]).to_vec(), [10, 18]);
+        /// ```
+        sum_axes Sum;
+        /// The largest element; −∞ or the smallest integer where there are none. The derivative goes to the first of equal
+        /// ones; NaN wins. The elementwise maximum of two arrays is [`Tensor::max`].
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).max_all().item(), 4.0);
+        /// ```
+        max_all
+        /// As [`max_all`](Tensor::max_all), along one axis, which is removed.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).max_axis(0).to_vec(), [3.0, 4.0]);
+        /// ```
+        max_axis
+        /// As [`max_all`](Tensor::max_all), over several distinct axes, which are removed.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// let t: Tensor3<Concrete, i64> = iota(8).reshape((2, 2, 2));
+        /// assert_eq!(t.max_axes([0, 2]).to_vec(), [5, 7]);
+        /// ```
+        max_axes Max;
+        /// The smallest element; +∞ or the largest integer where there are none. The derivative goes to the first of equal
+        /// ones; NaN wins. The elementwise minimum of two arrays is [`Tensor::min`].
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).min_all().item(), 1.0);
+        /// ```
+        min_all
+        /// As [`min_all`](Tensor::min_all), along one axis, which is removed.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).min_axis(0).to_vec(), [1.0, 2.0]);
+        /// ```
+        min_axis
+        /// As [`min_all`](Tensor::min_all), over several distinct axes, which are removed.
+        ///
+        /// ```
+        /// # use deltaray::prelude::*;
+        /// let t: Tensor3<Concrete, i64> = iota(8).reshape((2, 2, 2));
+        /// assert_eq!(t.min_axes([0, 2]).to_vec(), [0, 2]);
+        /// ```
+        min_axes Min;
     }
 
-    /// The row-major position of the first largest element, or of the first NaN; 0 where there are no elements.
+    /// The row-major position of the first largest element, or of the first NaN; 0 where there are no elements. The result is
+    /// an `i64` with derivative 0.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([1.0, 3.0, 3.0]).argmax().item(), 1);
+    /// ```
     #[track_caller]
     pub fn argmax(&self) -> Tensor<A, i64, R0> {
         Tensor::wrap(A::arg_reduce(Extreme::Max, self.flatten().into_array(), 0))
     }
 
-    /// The row-major position of the first smallest element, or of the first NaN; 0 where there are no elements.
+    /// The row-major position of the first smallest element, or of the first NaN; 0 where there are no elements. The result is
+    /// an `i64` with derivative 0.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([2.0, 1.0, 1.0]).argmin().item(), 1);
+    /// ```
     #[track_caller]
     pub fn argmin(&self) -> Tensor<A, i64, R0> {
         Tensor::wrap(A::arg_reduce(Extreme::Min, self.flatten().into_array(), 0))
     }
 
     /// The position of the first largest element along an axis, which is removed, or of the first NaN.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [4.0, 3.0]]).argmax_axis(1).to_vec(), [1, 0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn argmax_axis(&self, axis: usize) -> Tensor<A, i64, R::Smaller> {
         self.arg_axis("argmax_axis", Extreme::Max, axis)
     }
 
     /// The position of the first smallest element along an axis, which is removed, or of the first NaN.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [4.0, 3.0]]).argmin_axis(1).to_vec(), [0, 1]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn argmin_axis(&self, axis: usize) -> Tensor<A, i64, R::Smaller> {
         self.arg_axis("argmin_axis", Extreme::Min, axis)
@@ -102,19 +196,43 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
 
 impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     /// The mean of the elements; NaN where there are none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).mean().item(), 2.5);
+    /// ```
     #[track_caller]
     pub fn mean(&self) -> Tensor<A, E, R0> {
         self.sum().divided_by(self.size())
     }
 
-    /// The mean along an axis, which is removed.
+    /// As [`mean`](Tensor::mean), along an axis, which is removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).mean_axis(0).to_vec(), [2.0, 3.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn mean_axis(&self, axis: usize) -> Tensor<A, E, R::Smaller> {
         let count = self.shape().get(axis).copied().unwrap_or(1);
         self.reduce_axes::<R::Smaller>("mean_axis", Reduction::Sum, &[axis]).divided_by(count)
     }
 
-    /// The mean over several distinct axes, which are removed.
+    /// As [`mean`](Tensor::mean), over several distinct axes, which are removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let t: Tensor3<Concrete, f64> = iota(8).cast().reshape((2, 2, 2));
+    /// assert_eq!(t.mean_axes([0, 2]).to_vec(), [2.5, 4.5]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When an axis is not there, or is listed twice; staged, that is recorded instead.
     #[track_caller]
     pub fn mean_axes<X: AxisList>(&self, axes: X) -> Tensor<A, E, <X::Count as Rank>::TakenFrom<R>> {
         let shape = self.shape();
@@ -128,19 +246,42 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
 
     /// The mean squared distance of the elements from their mean; NaN where there are none. The sample estimate is n/(n−1)
     /// times as large.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([1.0, 2.0, 3.0, 6.0]).variance().item(), 3.5);
+    /// ```
     #[track_caller]
     pub fn variance(&self) -> Tensor<A, E, R0> {
         let axes: Axes = (0..self.rank()).collect();
         self.variance_over("variance", &axes)
     }
 
-    /// The mean squared distance from the mean along an axis, which is removed.
+    /// As [`variance`](Tensor::variance), along an axis, which is removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 6.0]]).variance_axis(0).to_vec(), [1.0, 4.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn variance_axis(&self, axis: usize) -> Tensor<A, E, R::Smaller> {
         self.variance_over("variance_axis", &[axis])
     }
 
-    /// The mean squared distance from the mean over several distinct axes, which are removed.
+    /// As [`variance`](Tensor::variance), over several distinct axes, which are removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 6.0]]).variance_axes([0, 1]).item(), 3.5);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When an axis is not there, or is listed twice; staged, that is recorded instead.
     #[track_caller]
     pub fn variance_axes<X: AxisList>(&self, axes: X) -> Tensor<A, E, <X::Count as Rank>::TakenFrom<R>> {
         self.variance_over("variance_axes", axes.axes())
@@ -174,37 +315,83 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
 }
 
 impl<A: Algebra, R: Rank> Tensor<A, bool, R> {
-    /// Whether any element is true.
+    /// Whether any element is true; `false` where there are none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert!(Vector::from([true, false]).any().item());
+    /// ```
     #[track_caller]
     pub fn any(&self) -> Tensor<A, bool, R0> {
         self.reduce_all(Reduction::Max)
     }
 
-    /// Whether all elements are true.
+    /// Whether all elements are true; `true` where there are none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert!(!Vector::from([true, false]).all().item());
+    /// ```
     #[track_caller]
     pub fn all(&self) -> Tensor<A, bool, R0> {
         self.reduce_all(Reduction::Min)
     }
 
-    /// Whether any element over several distinct axes, which are removed, is true.
+    /// As [`any`](Tensor::any), over several distinct axes, which are removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert!(Matrix::from([[true, false], [false, false]]).any_axes([0, 1]).item());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When an axis is not there, or is listed twice; staged, that is recorded instead.
     #[track_caller]
     pub fn any_axes<X: AxisList>(&self, axes: X) -> Tensor<A, bool, <X::Count as Rank>::TakenFrom<R>> {
         self.reduce_axes("any_axes", Reduction::Max, axes.axes())
     }
 
-    /// Whether all elements over several distinct axes, which are removed, are true.
+    /// As [`all`](Tensor::all), over several distinct axes, which are removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert!(!Matrix::from([[true, false], [false, false]]).all_axes([0, 1]).item());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When an axis is not there, or is listed twice; staged, that is recorded instead.
     #[track_caller]
     pub fn all_axes<X: AxisList>(&self, axes: X) -> Tensor<A, bool, <X::Count as Rank>::TakenFrom<R>> {
         self.reduce_axes("all_axes", Reduction::Min, axes.axes())
     }
 
-    /// Whether any element along an axis, which is removed, is true.
+    /// As [`any`](Tensor::any), along an axis, which is removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[true, false], [false, false]]).any_axis(1).to_vec(), [true, false]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn any_axis(&self, axis: usize) -> Tensor<A, bool, R::Smaller> {
         self.reduce_axes("any_axis", Reduction::Max, &[axis])
     }
 
-    /// Whether all elements along an axis, which is removed, are true.
+    /// As [`all`](Tensor::all), along an axis, which is removed.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[true, true], [true, false]]).all_axis(1).to_vec(), [true, false]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn all_axis(&self, axis: usize) -> Tensor<A, bool, R::Smaller> {
         self.reduce_axes("all_axis", Reduction::Min, &[axis])

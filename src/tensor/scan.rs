@@ -116,9 +116,21 @@ containers! {
 /// that it passes on and one slice of every output. The result is the value that the last step passed on, and the outputs along
 /// a new outermost axis. A step owns the value that it is given, so that an eager algebra writes into it in place.
 ///
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([1.0, 2.0, 3.0]);
+/// let (sum, before) = scan(scalar(0.0), &x, 3, |sum: Scalar<_, f64>, x| (&sum + x, sum));
+/// assert_eq!((sum.item(), before.to_vec()), (6.0, vec![0.0, 1.0, 3.0]));
+/// ```
+///
 /// The inputs have `n` slices; the passed value keeps its shapes. The closure may use whatever arrays it captures. An eager
 /// algebra runs the closure for every step; a staged one runs it once and keeps the loop rolled. Staged loops may be nested
 /// [`MAX_NESTING`](crate::term::MAX_NESTING) deep.
+///
+/// # Panics
+///
+/// When an input has another number of slices, a step passes on a value of another structure or shapes, or the outputs of two
+/// steps differ; staged, that is recorded instead.
 #[track_caller]
 pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     carry: C,
@@ -130,6 +142,17 @@ pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
 }
 
 /// As [`scan`], from the last slice to the first: the first step reads and writes the last slice.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([1.0, 2.0, 3.0]);
+/// let (_, after) = scan_reverse(scalar(0.0), &x, 3, |sum: Scalar<_, f64>, x| (&sum + x, sum));
+/// assert_eq!(after.to_vec(), [5.0, 3.0, 0.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`scan`].
 #[track_caller]
 pub fn scan_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     carry: C,

@@ -23,6 +23,12 @@ pub struct Masked<A: Algebra, I> {
 /// Positions with a mask. Where it is false they are outside of any array: reads there are 0, or the fill value of
 /// [`Tensor::gather_or`], and writes there are ignored, both without a derivative.
 ///
+/// ```
+/// # use deltaray::prelude::*;
+/// let (x, positions) = (Vector::from([1.0, 2.0]), Vector::from([0, 1, 1]));
+/// assert_eq!(x.gather(masked(&positions.gt(0), &positions)).to_vec(), [0.0, 2.0, 2.0]);
+/// ```
+///
 /// Mask and positions broadcast together; shapes that do not are reported at the line that reads or writes.
 pub fn masked<A: Algebra, I: IndexArrays<A>>(mask: &Tensor<A, bool, I::Rank>, positions: I) -> Masked<A, I> {
     Masked { mask: mask.array().clone(), positions }
@@ -163,8 +169,18 @@ fn each_with_each<A: Algebra>(op: Binary, updates: A::Array, keys: &A::Array) ->
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// As [`Tensor::gather`], with this value instead of 0 where a position is outside, or masked out, see [`masked`]. There
-    /// is no derivative with respect to this array there, but one with respect to the value.
+    /// As [`Tensor::gather`], with this value instead of 0 where a position is outside, or masked out, see [`masked`]. There is
+    /// no derivative with respect to this array there, but one with respect to the value.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 3.0]);
+    /// assert_eq!(x.gather_or(&Vector::from([2, 0, 7]), -1.0).to_vec(), [3.0, 1.0, -1.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Tensor::gather`], and when the value does not broadcast to the shape of the result.
     #[track_caller]
     pub fn gather_or<I: IndexArrays<A>, F: Operand<A, E, R>>(&self, positions: I, fill: F) -> Updates<A, E, R, I> {
         let shape = self.shape();
@@ -196,9 +212,19 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// This array with `updates[s, r]` written at `[positions[0][s], .., r]`. Where several updates have one position, the last
     /// in row-major order wins. Positions outside are ignored, as are masked ones, see [`masked`].
     ///
-    /// The updates have the shape that [`Tensor::gather`] reads at the positions; others are reported at the caller's line. One
-    /// element is written at positions without axes: `x.scatter_set((&i, &j), &value)`.
-    /// Elements that are written over have derivative 0.
+    /// The updates have the shape that [`Tensor::gather`] reads at the positions. One element is written at positions without
+    /// axes: `x.scatter_set((&i, &j), &value)`. Elements that are written over have derivative 0.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (x, updates) = (Vector::from([1.0, 2.0, 3.0]), Vector::from([10.0, 20.0, 30.0]));
+    /// assert_eq!(x.scatter_set(&Vector::from([2, 0, 2]), &updates).to_vec(), [20.0, 2.0, 30.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the positions do not broadcast together or are more than the axes, or the updates have another shape; staged, that
+    /// is recorded instead.
     #[track_caller]
     pub fn scatter_set<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
         match fitting::<A>(self.array(), positions.arrays(), updates.array()) {
@@ -214,6 +240,16 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// This array with every `updates[s, r]` added at `[positions[0][s], .., r]`.
     ///
     /// Positions and updates are those of [`Tensor::scatter_set`]. Applied to zeros it is [`Tensor::scatter`].
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (x, updates) = (Vector::from([1.0, 2.0, 3.0]), Vector::from([10.0, 20.0, 30.0]));
+    /// assert_eq!(x.scatter_add(&Vector::from([2, 0, 2]), &updates).to_vec(), [21.0, 2.0, 43.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Tensor::scatter_set`].
     #[track_caller]
     pub fn scatter_add<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
         match fitting::<A>(self.array(), positions.arrays(), updates.array()) {
@@ -263,6 +299,16 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// where elements are 0.
     ///
     /// Positions and updates are those of [`Tensor::scatter_set`].
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (x, updates) = (Vector::from([1.0, 2.0, 3.0]), Vector::from([10.0, 20.0, 30.0]));
+    /// assert_eq!(x.scatter_multiply(&Vector::from([2, 0, 2]), &updates).to_vec(), [20.0, 2.0, 900.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Tensor::scatter_set`].
     #[track_caller]
     pub fn scatter_multiply<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
         let product = |updates: &Tensor<A, E, RDyn>, segments: &Segments<A>| updates.segment_product(segments);
@@ -273,6 +319,16 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// equals the derivative goes to this array's element, else to the first update.
     ///
     /// Positions and updates are those of [`Tensor::scatter_set`].
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (x, updates) = (Vector::from([1.0, 2.0, 3.0]), Vector::from([2.0, -1.0, 5.0]));
+    /// assert_eq!(x.scatter_max(&Vector::from([2, 0, 2]), &updates).to_vec(), [1.0, 2.0, 5.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Tensor::scatter_set`].
     #[track_caller]
     pub fn scatter_max<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
         let largest = |updates: &Tensor<A, E, RDyn>, segments: &Segments<A>| updates.segment_max(segments);
@@ -283,6 +339,16 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// equals the derivative goes to this array's element, else to the first update.
     ///
     /// Positions and updates are those of [`Tensor::scatter_set`].
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (x, updates) = (Vector::from([1.0, 2.0, 3.0]), Vector::from([2.0, -1.0, 5.0]));
+    /// assert_eq!(x.scatter_min(&Vector::from([2, 0, 2]), &updates).to_vec(), [-1.0, 2.0, 2.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Tensor::scatter_set`].
     #[track_caller]
     pub fn scatter_min<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
         let smallest = |updates: &Tensor<A, E, RDyn>, segments: &Segments<A>| updates.segment_min(segments);

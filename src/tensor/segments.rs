@@ -4,6 +4,8 @@
 //! result of each segment is written; sums need no order, and are accumulated directly. All steps are operations of the
 //! language, so derivatives of every order are exact.
 
+mod reductions;
+
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::array::{Array, ReportedAt};
@@ -13,7 +15,7 @@ use crate::tensor::apply::{fail, stretch};
 use crate::tensor::associative::{moved, neutral_misfit, slice_types};
 use crate::tensor::combination::{Combination, Operator};
 use crate::tensor::cumulative::{Combine, elementwise, running};
-use crate::tensor::{Family, Float, Number, R1, Rank, Sliced, Stacked, Tensor, Tree, Vector, iota, refuse};
+use crate::tensor::{Family, R1, Sliced, Stacked, Tensor, Tree, Vector, iota, refuse};
 
 /// Which slices of an array, along its outermost axis, belong together: by a key for each slice, or by the offsets at which
 /// segments of neighbouring slices begin. [`Tensor::segment_sum`] and its relatives take these.
@@ -29,6 +31,12 @@ pub struct Segments<A: Algebra> {
 
 impl<A: Algebra> Segments<A> {
     /// Segment k, of `count`, has the slices with key k, in any places; slices with other keys are in none.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let segments = Segments::by_key(&Vector::from([1, 0, 1]), 2);
+    /// assert_eq!(Vector::from([1.0, 2.0, 4.0]).segment_sum(&segments).to_vec(), [2.0, 5.0]);
+    /// ```
     pub fn by_key(keys: &Vector<A, i64>, count: usize) -> Segments<A> {
         Segments { keys: keys.clone(), count, ascending: keys.len() <= 1 }
     }
@@ -38,6 +46,16 @@ impl<A: Algebra> Segments<A> {
     /// on, are in no segment.
     ///
     /// Offsets ascend; where one is less than an earlier one, the two count as if they were exchanged.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let segments = Segments::by_offset(&Vector::from([0, 2, 3]), 3);
+    /// assert_eq!(Vector::from([1.0, 2.0, 4.0]).segment_sum(&segments).to_vec(), [3.0, 4.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When no memory could hold an integer for each of `len` slices; staged, that is recorded instead.
     #[track_caller]
     pub fn by_offset(offsets: &Vector<A, i64>, len: usize) -> Segments<A> {
         let size = Type::new(DType::I64, &[len]).check_size();
@@ -71,17 +89,37 @@ impl<A: Algebra> Segments<A> {
     }
 
     /// The same segments under a forward derivative, see [`Tensor::lift_forward`].
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([2.0, 3.0, 5.0]);
+    /// let segments = Segments::by_key(&Vector::from([0, 1, 0]), 2);
+    /// let (_, tangent) = jvp(|x| x.segment_product(&segments.lift_forward()), &x, &x);
+    /// assert_eq!(tangent.to_vec(), [20.0, 3.0]);
+    /// ```
     #[track_caller]
     pub fn lift_forward(&self) -> Segments<A::Forward> {
         Segments { keys: self.keys.lift_forward(), count: self.count, ascending: self.ascending }
     }
 
     /// The key of each slice; those outside of `0..count` stand for slices in no segment.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let segments = Segments::<Concrete>::by_offset(&Vector::from([0, 2, 3]), 3);
+    /// assert_eq!(segments.keys().to_vec(), [0, 0, 1]);
+    /// ```
     pub fn keys(&self) -> &Vector<A, i64> {
         &self.keys
     }
 
     /// The number of segments.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let segments = Segments::by_offset(&Vector::from([0, 2, 3]), 3);
+    /// assert_eq!(segments.count(), 2);
+    /// ```
     pub fn count(&self) -> usize {
         self.count
     }
@@ -275,7 +313,17 @@ impl<A: Algebra> Sorted<A> {
 /// Combines the slices of each key, in their order, by an associative operator. Position k of the result, among `count`, holds
 /// the combined slices with key k, or the neutral element where there are none. Slices with other keys are left out.
 ///
+/// ```
+/// # use deltaray::prelude::*;
+/// let (x, keys) = (Vector::from([3.0, 1.0, 4.0]), Vector::from([1, 0, 1]));
+/// assert_eq!(reduce_by_index(scalar(1.0), &keys, &x, 3, |a, b| a * b).to_vec(), [1.0, 12.0, 1.0]);
+/// ```
+///
 /// As [`reduce_segments`], by key.
+///
+/// # Panics
+///
+/// As [`reduce_segments`].
 #[track_caller]
 pub fn reduce_by_index<A, X, F>(neutral: X::Slice, keys: &Vector<A, i64>, xs: &X, count: usize, op: F) -> X
 where
@@ -289,6 +337,16 @@ where
 
 /// As [`reduce_by_index`], over slices along this axis of every array. The slices lack the axis; in the result the keys run
 /// along it.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let (a, keys) = (Matrix::from([[3.0, 1.0, 4.0]]), Vector::from([1, 0, 1]));
+/// assert_eq!(reduce_by_index_axis(1, ones(1), &keys, &a, 2, |x, y| x * y), [[1.0, 12.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// As [`reduce_segments_axis`].
 #[track_caller]
 pub fn reduce_by_index_axis<A, X, F>(
     axis: usize,
@@ -308,14 +366,26 @@ where
 }
 
 /// Combines the slices of each segment, in their order, by an associative operator: position k of the result is the combination
-/// of segment k combines to, or the neutral element where it is empty.
+/// of the slices of segment k, or the neutral element where it is empty.
 ///
 /// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
-/// associative, which can not be checked. Slices are sorted by key, where segments are given by keys, then combined in
-/// 2 ⌈log₂ n⌉ levels at most when staged. A sum, seen as by [`reduce`](crate::tensor::reduce), is added up in any order without sorting
-/// when it is staged; eager sums are better written as [`Tensor::segment_sum`].
+/// associative, which can not be checked.
 ///
-/// Arrays with another number of slices than the segments are of are reported at the caller's line.
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([3.0, 1.0, 4.0]);
+/// let segments = Segments::by_offset(&Vector::from([0, 2, 3]), 3);
+/// assert_eq!(reduce_segments(scalar(1.0), &segments, &x, |a, b| a * b).to_vec(), [3.0, 4.0]);
+/// ```
+///
+/// Slices are sorted by key, where segments are given by keys, then combined in 2 ⌈log₂ n⌉ levels at most when staged. A sum,
+/// seen as by [`reduce`](crate::tensor::reduce), is added up in any order without sorting when it is staged; eager sums are
+/// better written as [`Tensor::segment_sum`].
+///
+/// # Panics
+///
+/// When an array has another number of slices than the segments are of, or the neutral element or the operator's result differs
+/// from a slice; staged, that is recorded instead.
 #[track_caller]
 pub fn reduce_segments<A, X, F>(neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
 where
@@ -329,6 +399,17 @@ where
 
 /// As [`reduce_segments`], over slices along this axis of every array. The slices lack the axis; in the result the segments run
 /// along it.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let a = Matrix::from([[3.0, 1.0, 4.0]]);
+/// let segments = Segments::by_offset(&Vector::from([0, 2, 3]), 3);
+/// assert_eq!(reduce_segments_axis(1, ones(1), &segments, &a, |x, y| x * y), [[3.0, 4.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// As [`reduce_segments`], and when an array lacks the axis.
 #[track_caller]
 pub fn reduce_segments_axis<A, X, F>(axis: usize, neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
 where
@@ -373,113 +454,4 @@ where
         }
     };
     X::Family::rebuild::<A, A>(xs, &mut moved::<A>(results, 0, axis).into_iter())
-}
-
-impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
-    #[track_caller]
-    fn segments(&self, name: &str, segments: &Segments<A>, op: Binary) -> Self {
-        let shape = self.shape();
-        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array()), 0) {
-            return fail(name, problem, &shape);
-        }
-        let mut whole = shape.clone();
-        whole[0] = segments.count;
-        let others = A::constant(Array::full(&whole, neutral(op, E::DTYPE)));
-        if shape[0] == 0 {
-            return Tensor::wrap(others);
-        }
-        Tensor::wrap(Sorted::new(segments).combine_by(op.into(), self.array().clone(), others))
-    }
-
-    /// The sum of each segment's slices: position k of the result for segment k, of the slices' shape; 0 where it is empty.
-    ///
-    /// For this and the following methods: an array whose number of slices differs from the segments' is reported at the
-    /// caller's line.
-    #[track_caller]
-    pub fn segment_sum(&self, segments: &Segments<A>) -> Self {
-        match segments.misfit(std::slice::from_ref(self.array()), 0) {
-            None => Tensor::wrap(segments.total(self.array().clone())),
-            Some(problem) => fail("segment_sum", problem, &self.shape()),
-        }
-    }
-
-    /// The product of each segment's slices; 1 where it is empty. The derivative is exact where elements are 0.
-    #[track_caller]
-    pub fn segment_product(&self, segments: &Segments<A>) -> Self {
-        self.segments("segment_product", segments, Binary::Mul)
-    }
-
-    /// The largest elements of each segment's slices; −infinity or the smallest integer where it is empty; NaN wins. The
-    /// derivative goes to the first of equal ones.
-    #[track_caller]
-    pub fn segment_max(&self, segments: &Segments<A>) -> Self {
-        self.segments("segment_max", segments, Binary::Max)
-    }
-
-    /// The smallest elements of each segment's slices; +infinity or the largest integer where it is empty; NaN wins. The
-    /// derivative goes to the first of equal ones.
-    #[track_caller]
-    pub fn segment_min(&self, segments: &Segments<A>) -> Self {
-        self.segments("segment_min", segments, Binary::Min)
-    }
-}
-
-impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
-    /// The mean of each segment's slices; NaN where it is empty.
-    #[track_caller]
-    pub fn segment_mean(&self, segments: &Segments<A>) -> Self {
-        let shape = self.shape();
-        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array()), 0) {
-            return fail("segment_mean", problem, &shape);
-        }
-        let one = Value::from_i64(E::DTYPE, 1);
-        let counts = segments.total(A::constant(Array::full(&[segments.keys.len()], one)));
-        let sums = segments.total(self.array().clone());
-        let counts = along_outer::<A>(counts, &A::shape(&sums));
-        Tensor::wrap(A::binary(Binary::Div, sums, counts))
-    }
-
-    /// The largest elements of each segment, for each of its slices, to keep exponentials small. Nothing is differentiated
-    /// through them, and infinite ones are taken for 0.
-    #[track_caller]
-    fn segment_offsets(&self, segments: &Segments<A>) -> A::Array {
-        let largest = self.segment_max(segments).stop_gradient();
-        let infinite = largest.abs().equal(largest.filled(f64::INFINITY));
-        let zero = A::zeros(&A::type_of(largest.array()));
-        A::select(infinite.into_array(), zero, largest.into_array())
-    }
-
-    /// ln Σ exp(x) of each segment's slices, without overflow; −infinity where it is empty.
-    #[track_caller]
-    pub fn segment_logsumexp(&self, segments: &Segments<A>) -> Self {
-        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array()), 0) {
-            return fail("segment_logsumexp", problem, &self.shape());
-        }
-        let offsets = self.segment_offsets(segments);
-        let shifted = A::binary(Binary::Sub, self.array().clone(), segments.spread(offsets.clone()));
-        let exponentials = Self::wrap(shifted).exp();
-        let sums = Self::wrap(segments.total(exponentials.into_array()));
-        let logarithms = A::binary(Binary::Add, sums.ln().into_array(), offsets);
-        // Through the logarithm of an empty sum a tangent of 0 would be NaN.
-        let filled = along_outer::<A>(segments.filled(), &sums.shape());
-        let nothing = sums.filled(f64::NEG_INFINITY).into_array();
-        Tensor::wrap(A::select(filled, logarithms, nothing))
-    }
-
-    /// exp(x), divided by the sum of those of the same segment, without overflow: an array of this one's shape, 0 for slices
-    /// in no segment.
-    #[track_caller]
-    pub fn segment_softmax(&self, segments: &Segments<A>) -> Self {
-        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array()), 0) {
-            return fail("segment_softmax", problem, &self.shape());
-        }
-        let offsets = segments.spread(self.segment_offsets(segments));
-        let exponentials = Self::wrap(A::binary(Binary::Sub, self.array().clone(), offsets)).exp();
-        let sums = segments.spread(segments.total(exponentials.array().clone()));
-        let inside = segments.keys.ge(0) & segments.keys.lt(segments.count);
-        let quotients = A::binary(Binary::Div, exponentials.into_array(), sums);
-        let inside = along_outer::<A>(inside.into_array(), &self.shape());
-        let nothing = A::zeros(&A::type_of(self.array()));
-        Tensor::wrap(A::select(inside, quotients, nothing))
-    }
 }

@@ -9,8 +9,18 @@ use crate::tensor::{Element, Number, Rank, Tensor};
 use smallvec::SmallVec;
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// The elements at these positions along an axis. There may be more or fewer positions than elements; the other axes of
-    /// both arrays have the same extents. Positions outside read 0.
+    /// The elements at these positions along an axis, in the shape of the positions. There may be more or fewer positions than
+    /// elements; the other axes of both arrays have the same extents. Positions outside read 0.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a = Matrix::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(a.take_along_axis(&Matrix::from([[1], [0]]), 1), [[2.0], [3.0]].into());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis, or the extents along another one differ; staged, that is recorded instead.
     #[track_caller]
     pub fn take_along_axis(&self, positions: &Tensor<A, i64, R>, axis: usize) -> Self {
         let (shape, found) = (self.shape(), positions.shape());
@@ -42,21 +52,47 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// The positions along an axis in the order of their elements, smallest first. Equal elements keep their order, NaN
-    /// comes last.
+    /// The positions along an axis in the order of their elements, smallest first: `i64` in this array's shape. Equal elements
+    /// keep their order, NaN comes last.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([3.0, 1.0, 2.0]).argsort(0).to_vec(), [1, 2, 0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn argsort(&self, axis: usize) -> Tensor<A, i64, R> {
         self.sorting("argsort", Order::Ascending, axis).unwrap_or_else(|placeholder| placeholder)
     }
 
     /// As [`Tensor::argsort`], largest first.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([3.0, 1.0, 2.0]).argsort_descending(0).to_vec(), [0, 2, 1]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn argsort_descending(&self, axis: usize) -> Tensor<A, i64, R> {
         self.sorting("argsort_descending", Order::Descending, axis).unwrap_or_else(|placeholder| placeholder)
     }
 
-    /// The elements along an axis in order, smallest first; NaN comes last. The derivative goes where each element came
-    /// from.
+    /// The elements along an axis in order, smallest first; NaN comes last. The derivative goes where each element came from.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([3.0, 1.0, 2.0]).sort(0).to_vec(), [1.0, 2.0, 3.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn sort(&self, axis: usize) -> Self {
         match self.sorting("sort", Order::Ascending, axis) {
@@ -66,6 +102,15 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     }
 
     /// As [`Tensor::sort`], largest first.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([3.0, 1.0, 2.0]).sort_descending(0).to_vec(), [3.0, 2.0, 1.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn sort_descending(&self, axis: usize) -> Self {
         match self.sorting("sort_descending", Order::Descending, axis) {
@@ -74,8 +119,18 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// The `count` largest elements along an axis, largest first, and their positions. A `count` beyond the extent is reported
-    /// at the caller's line.
+    /// The `count` largest elements along an axis, largest first, and their positions, which are `i64`. Both results have
+    /// extent `count` along the axis.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (largest, positions) = Vector::from([3.0, 1.0, 2.0]).top_k(2, 0);
+    /// assert_eq!((largest.to_vec(), positions.to_vec()), (vec![3.0, 2.0], vec![0, 2]));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis, or `count` is greater than its extent; staged, that is recorded instead.
     #[track_caller]
     pub fn top_k(&self, count: usize, axis: usize) -> (Self, Tensor<A, i64, R>) {
         let shape = self.shape();

@@ -112,6 +112,11 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The array repeated `n` times along a new outermost axis.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([1.0, 2.0]).replicate(2), [[1.0, 2.0], [1.0, 2.0]].into());
+    /// ```
     #[track_caller]
     pub fn replicate(&self, n: usize) -> Tensor<A, E, R::Larger> {
         let shape = self.shape();
@@ -122,6 +127,15 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The array stretched to a shape as broadcasting does: trailing axes are aligned, and an axis of extent 1 repeats.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([1.0, 2.0]).broadcast_to((2, 2)), [[1.0, 2.0], [1.0, 2.0]].into());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the array does not broadcast to the shape; staged, that is recorded instead.
     #[track_caller]
     pub fn broadcast_to<S: IntoShape>(&self, shape: S) -> Tensor<A, E, S::Rank> {
         let (source, result) = (self.shape(), shape.into_shape());
@@ -134,6 +148,12 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The array with its axes in the opposite order.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a = Matrix::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(a.transpose(), [[1.0, 3.0], [2.0, 4.0]].into());
+    /// ```
     #[track_caller]
     pub fn transpose(&self) -> Self {
         let shape = self.shape();
@@ -142,13 +162,28 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// [`Tensor::transpose`], by the name that ndarray gives it.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).t().shape()[..], [3, 2]);
+    /// ```
     #[track_caller]
     pub fn t(&self) -> Self {
         self.transpose()
     }
 
-    /// The array with its axes in another order: axis `j` of the result is axis `permutation[j]` of this array. Inner
-    /// axes that are not listed stay.
+    /// The array with its axes in another order: axis `j` of the result is axis `permutation[j]` of this array. Inner axes that
+    /// are not listed stay.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let a: Tensor3<Concrete, f64> = zeros((2, 3, 4));
+    /// assert_eq!((&a.tr(&[1, 0]).shape()[..], &a.tr(&[2, 0, 1]).shape()[..]), (&[3, 2, 4][..], &[4, 2, 3][..]));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When `permutation` does not list each of the outer axes once; staged, that is recorded instead.
     #[track_caller]
     pub fn tr(&self, permutation: &[usize]) -> Self {
         let shape = self.shape();
@@ -163,6 +198,16 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The same elements, row-major, in another shape of the same size.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x.reshape((2, 2)), [[1.0, 2.0], [3.0, 4.0]].into());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the sizes differ; staged, that is recorded instead.
     #[track_caller]
     pub fn reshape<S: IntoShape>(&self, shape: S) -> Tensor<A, E, S::Rank> {
         let shape = shape.into_shape();
@@ -175,21 +220,50 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         Tensor::wrap(A::reshape(self.array.clone(), &shape))
     }
 
-    /// The elements in one axis, row-major. More than `usize` can count are reported at the caller's line.
+    /// The elements in one axis, row-major.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).flatten().shape()[..], [4]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there are more elements than `usize` can count; staged, that is recorded instead.
     #[track_caller]
     pub fn flatten(&self) -> Tensor<A, E, R1> {
         self.reshape(self.size())
     }
 
-    /// A range of positions along an axis: `x.slice(0, 1..)`. A range that reaches beyond the axis is reported at the caller's
-    /// line.
+    /// A range of positions along an axis: `x.slice(0, 1..)`. The ends are plain numbers; computed ones are those of
+    /// [`Tensor::moving_slice`].
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([1.0, 2.0, 3.0]).slice(0, 1..).to_vec(), [2.0, 3.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis, or the range reaches beyond it or ends before it begins; staged, that is recorded instead.
     #[track_caller]
     pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Self {
         self.sliced("slice", axis, range, 1)
     }
 
     /// Every `step`-th position of a range along an axis. With a negative step the range is walked from its end, as in
-    /// `ndarray`. A range that reaches beyond the axis, or a step of 0, is reported at the caller's line.
+    /// `ndarray`.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([0.0, 1.0, 2.0, 3.0]);
+    /// assert_eq!(x.slice_step(0, .., 2).to_vec(), [0.0, 2.0]);
+    /// assert_eq!(x.slice_step(0, 1.., -2).to_vec(), [3.0, 1.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Tensor::slice`], and when the step is 0.
     #[track_caller]
     pub fn slice_step(&self, axis: usize, range: impl RangeBounds<usize>, step: i64) -> Self {
         self.sliced("slice_step", axis, range, step)
@@ -205,13 +279,31 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The array read backwards along an axis.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([1.0, 2.0, 3.0]).reverse(0).to_vec(), [3.0, 2.0, 1.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis; staged, that is recorded instead.
     #[track_caller]
     pub fn reverse(&self, axis: usize) -> Self {
         self.sliced("reverse", axis, .., -1)
     }
 
-    /// The array with so many zeros before and after it along an axis. Zeros that go further than some 2⁵⁷ positions before the
-    /// array, or 2⁵⁸ after it, are reported at the caller's line.
+    /// The array with so many zeros before and after it along an axis.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Vector::from([1.0, 2.0]).pad(0, 1, 2).to_vec(), [0.0, 1.0, 2.0, 0.0, 0.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis, or zeros go further than some 2⁵⁷ positions before the array, or 2⁵⁸ after it; staged, that
+    /// is recorded instead.
     #[track_caller]
     pub fn pad(&self, axis: usize, before: usize, after: usize) -> Self {
         let shape = self.shape();
@@ -229,13 +321,32 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// This array, then another, along an axis.
+    /// This array, then another, along an axis; the extents along the other axes are equal.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let (a, b) = (Matrix::from([[1.0], [2.0]]), Matrix::from([[3.0], [4.0]]));
+    /// assert_eq!(a.append(1, &b), [[1.0, 3.0], [2.0, 4.0]].into());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis, or extents along another one differ; staged, that is recorded instead.
     #[track_caller]
     pub fn append(&self, axis: usize, other: &Self) -> Self {
         apply("append", Op::Concatenate(axis), [self.array.clone(), other.array.clone()])
     }
 
     /// The elements whose positions along the two outermost axes are equal, along one axis.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0, 2.0], [3.0, 4.0]]).diagonal().to_vec(), [1.0, 4.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer than two axes; staged, that is recorded instead.
     #[track_caller]
     pub fn diagonal(&self) -> Tensor<A, E, R::Smaller> {
         let shape = self.shape();
@@ -246,7 +357,17 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         self.view("diagonal", map)
     }
 
-    /// The array with a new axis of extent 1.
+    /// The array with a new axis of extent 1 at this place among the axes.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0]);
+    /// assert_eq!((&x.insert_axis(0).shape()[..], &x.insert_axis(1).shape()[..]), (&[1, 2][..], &[2, 1][..]));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When `axis` is greater than the number of axes; staged, that is recorded instead.
     #[track_caller]
     pub fn insert_axis(&self, axis: usize) -> Tensor<A, E, R::Larger> {
         let mut shape = self.shape();
@@ -258,6 +379,15 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The array without an axis of extent 1.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// assert_eq!(Matrix::from([[1.0], [2.0]]).remove_axis(1).to_vec(), [1.0, 2.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no such axis, or its extent is not 1; staged, that is recorded instead.
     #[track_caller]
     pub fn remove_axis(&self, axis: usize) -> Tensor<A, E, R::Smaller> {
         let mut shape = self.shape();
@@ -285,12 +415,32 @@ pub(super) fn diagonal_map(shape: &[usize], first: usize, second: usize, extent:
 }
 
 /// Concatenates arrays along an axis: at least one, with equal extents along the other axes.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let (x, y) = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+/// assert_eq!(concatenate(0, &[x, y]).to_vec(), [1.0, 2.0, 3.0]);
+/// ```
+///
+/// # Panics
+///
+/// When there are no arrays, or no such axis, or extents along another one differ; staged, that is recorded instead.
 #[track_caller]
 pub fn concatenate<A: Algebra, E: Element, R: Rank>(axis: usize, parts: &[Tensor<A, E, R>]) -> Tensor<A, E, R> {
     apply("concatenate", Op::Concatenate(axis), parts.iter().map(|part| part.array.clone()))
 }
 
 /// Arrays of one shape along a new outermost axis. Of no arrays the shape is known for scalars only.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let (x, y) = (Vector::from([1.0, 2.0]), Vector::from([3.0, 4.0]));
+/// assert_eq!(stack(&[x, y]), [[1.0, 2.0], [3.0, 4.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// When the shapes differ, or there are no arrays and they would have axes; staged, that is recorded instead.
 #[track_caller]
 pub fn stack<A: Algebra, E: Element, R: Rank>(parts: &[Tensor<A, E, R>]) -> Tensor<A, E, R::Larger> {
     let Some(first) = parts.first() else {

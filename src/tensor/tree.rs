@@ -61,6 +61,12 @@ pub trait Tree<A: Algebra>: Sized + 'static {
     fn outline(&self, outline: &mut Outline);
 
     /// The arrays, in the order of fields and positions.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let tree = (Vector::from([1.0, 2.0]), scalar::<_, f64>(3.0));
+    /// assert_eq!(tree.leaves().len(), 2);
+    /// ```
     fn leaves(&self) -> Vec<A::Array> {
         let mut leaves = Vec::new();
         self.visit(&mut |leaf| leaves.push(leaf.clone()));
@@ -68,6 +74,12 @@ pub trait Tree<A: Algebra>: Sized + 'static {
     }
 
     /// The element types and shapes of the arrays.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let tree = (Vector::from([1.0, 2.0]), scalar::<_, f64>(3.0));
+    /// assert_eq!(tree.types()[0].to_string(), "f64[2]");
+    /// ```
     fn types(&self) -> Vec<Type> {
         let mut types = Vec::new();
         self.visit(&mut |leaf| types.push(A::type_of(leaf)));
@@ -75,6 +87,12 @@ pub trait Tree<A: Algebra>: Sized + 'static {
     }
 
     /// This structure with other arrays of any algebra.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let other = Vector::from([1.0, 2.0]).with_leaves::<Concrete>(vec![Vector::from([3.0]).into_array()]);
+    /// assert_eq!(other.unwrap().to_vec(), [3.0]);
+    /// ```
     ///
     /// # Errors
     ///
@@ -94,6 +112,12 @@ pub trait Tree<A: Algebra>: Sized + 'static {
     }
 
     /// The tree with all arrays as constants of the algebra under a reverse derivative, see [`Tensor::lift`].
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let line = (Vector::from([1.0, 2.0]), scalar::<_, f64>(3.0));
+    /// assert_eq!(grad(|x| x.dot(&line.lift().0), &line.0).to_vec(), [1.0, 2.0]);
+    /// ```
     fn lift(&self) -> <Self::Family as Family>::At<A::Nested> {
         let mut leaves = self.leaves().into_iter().map(|leaf| -> NestedArray<A> { A::lift(leaf) });
         Self::Family::rebuild::<A, A::Nested>(self, &mut leaves)
@@ -108,6 +132,18 @@ pub trait Tree<A: Algebra>: Sized + 'static {
 
 /// As [`Family::rebuild`], for a part of a tree whose family is found from its type, as `#[derive(Tree)]` writes it for a
 /// field.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// use deltaray::tensor::rebuild_field;
+/// let (like, other) = (Vector::from([1.0, 2.0]), Vector::from([3.0]));
+/// let rebuilt = rebuild_field::<Concrete, Concrete, _>(&like, &mut [other.into_array()].into_iter());
+/// assert_eq!(rebuilt.to_vec(), [3.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`Family::rebuild`].
 pub fn rebuild_field<A: Algebra, B: Algebra, T: Tree<A>>(
     like: &T,
     leaves: &mut dyn Iterator<Item = B::Array>,
@@ -116,6 +152,13 @@ pub fn rebuild_field<A: Algebra, B: Algebra, T: Tree<A>>(
 }
 
 /// Another handle on the same arrays; trees need not be `Clone`.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// use deltaray::tensor::duplicate;
+/// let (x, number) = duplicate(&(Vector::from([1.0, 2.0]), scalar::<_, f64>(3.0)));
+/// assert_eq!((x.to_vec(), number.item()), (vec![1.0, 2.0], 3.0));
+/// ```
 pub fn duplicate<A: Algebra, T: Tree<A>>(tree: &T) -> T {
     T::Family::rebuild::<A, A>(tree, &mut tree.leaves().into_iter())
 }
@@ -134,6 +177,13 @@ pub(crate) fn outline_of<A: Algebra, T: Tree<A>>(tree: &T) -> Outline {
 }
 
 /// Checks that two trees of one type have the same lengths and variants, and arrays of equal types.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// use deltaray::tensor::check_same_trees;
+/// let (x, y) = (Vector::from([1.0, 2.0]), Vector::from([1.0]));
+/// assert_eq!(check_same_trees(&x, &y).unwrap_err(), "array 0 is f64[2] and f64[1]");
+/// ```
 ///
 /// # Errors
 ///
@@ -154,7 +204,14 @@ pub(crate) fn check_same_outlines(expected: &Outline, found: &Outline) -> std::r
     }
 }
 
-/// Checks that two trees have equally many arrays of equal types.
+/// Checks that two trees have equally many arrays of equal types, as [`Tree::types`] lists them.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// use deltaray::tensor::check_same_structure;
+/// let (x, y) = (Vector::from([1.0, 2.0]), Vector::from([3.0, 4.0]));
+/// assert!(check_same_structure(&Tree::types(&x), &Tree::types(&y)).is_ok());
+/// ```
 ///
 /// # Errors
 ///

@@ -20,12 +20,22 @@ pub const WHILE_LOOP_BYTES: usize = 1 << 30;
 /// Applies a step to a value as long as a condition holds for it, and returns the first value for which it does not. The step
 /// keeps the shapes.
 ///
+/// ```
+/// # use deltaray::prelude::*;
+/// let power = while_loop(scalar(1.0), |x: &Scalar<Concrete, f64>| x.lt(100.0), |x| x * 2.0);
+/// assert_eq!(power.item(), 128.0);
+/// ```
+///
 /// The closures may use whatever arrays they capture. An eager algebra runs them as often as the loop needs; a staged one runs
 /// them once and keeps the loop, whose number of steps is found when the program runs. In a `build` the loop goes on until it
 /// has ended for every element. Forward and reverse derivatives exist whatever the number of steps. Those of a staged program
 /// keep at most [`WHILE_LOOP_BYTES`] of the steps and recompute the others: see [`Checkpoints::while_loop`] to choose.
 ///
 /// Where the condition always holds, the loop never ends.
+///
+/// # Panics
+///
+/// When the step changes the structure or shapes of the value; staged, that is recorded instead.
 #[track_caller]
 pub fn while_loop<A: Algebra, C: Tree<A>>(
     carry: C,
@@ -89,6 +99,13 @@ fn traced<A: Algebra, C: Tree<A>>(
 
 /// The value of a function at a point. Reverse derivatives keep only the point and the function's captures, and run the
 /// function again.
+///
+/// ```
+/// # use deltaray::prelude::*;
+/// let x = Vector::from([1.0, 2.0]);
+/// let slope = grad(|x| checkpoint(x, |x| x.powi(2) * 3.0).sum(), &x);
+/// assert_eq!(slope.to_vec(), [6.0, 12.0]);
+/// ```
 ///
 /// A program's derivative holds the intermediate values that it needs from the time they are computed; those of `f` are held
 /// only while the derivative of `f` is computed. Values and derivatives are those of `f(x)`. The function may be run several
@@ -197,8 +214,19 @@ impl Checkpoints {
     /// As [`crate::tensor::scan`]. A reverse derivative keeps the values that these checkpoints ask for and recomputes the
     /// others. Forward derivatives keep nothing in any case.
     ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 3.0]);
+    /// let product = |x: &Vector<_, f64>| Checkpoints::Every(2).scan(scalar(1.0), x, 3, |product, x| (product * x, ())).0;
+    /// assert_eq!(grad(product, &x).to_vec(), [6.0, 3.0, 2.0]);
+    /// ```
+    ///
     /// An eager algebra may run the closure again when the derivative is computed, so it must do the same each time, and own
     /// its captures. For [`Checkpoints::Bytes`] an eager algebra makes as many snapshots as fit.
+    ///
+    /// # Panics
+    ///
+    /// As [`crate::tensor::scan`].
     #[track_caller]
     pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
         self,
@@ -211,6 +239,17 @@ impl Checkpoints {
     }
 
     /// As [`Checkpoints::scan`], from the last slice to the first.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 3.0]);
+    /// let (_, after) = Checkpoints::Every(2).scan_reverse(scalar(0.0), &x, 3, |sum: Scalar<_, f64>, x| (&sum + x, sum));
+    /// assert_eq!(after.to_vec(), [5.0, 3.0, 0.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`crate::tensor::scan`].
     #[track_caller]
     pub fn scan_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
         self,
@@ -284,6 +323,16 @@ impl Checkpoints {
 
     /// As [`while_loop`]. A reverse derivative keeps the values that these checkpoints ask for and recomputes the others: see
     /// [`Checkpoints::scan`]. For snapshots an eager algebra counts the steps first, which runs all of them once more.
+    ///
+    /// ```
+    /// # use deltaray::prelude::*;
+    /// let squared = |x: &Scalar<_, f64>| Checkpoints::Snapshots(4).while_loop(x.clone(), |x| x.lt(10.0), |x| &x * &x);
+    /// assert_eq!(grad(squared, &scalar(2.0)).item(), 32.0);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`while_loop`].
     #[track_caller]
     pub fn while_loop<A: Algebra, C: Tree<A>>(
         self,

@@ -159,15 +159,15 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// This array with a value at positions and ranges: `x.with(&i, 0.0)`, `x.with((&i, 1..), &row)`, `x.with((.., 0), &column)`.
+    /// This array with a value at positions and ranges: `x.with(&i, 0.0)`, `x.with((&i, 1..), &row)`,
+    /// `x.with((.., 0), &column)`.
     ///
-    /// The value is an array that broadcasts to the shape that is read there, or a literal; any other is reported at the caller's
-    /// line, as are ranges that go beyond the array. A write at a position outside is ignored. The elements that are written
-    /// over have derivative 0. In a loop write `x = x.with(..)`: an array that nobody else holds is written where it is.
+    /// The value is an array that broadcasts to the shape that is read there, or a literal. A write at a position outside is
+    /// ignored. The elements that are written over have derivative 0. In a loop write `x = x.with(..)`: an array that nobody
+    /// else holds is written where it is.
     ///
     /// ```
-    /// use deltaray::prelude::*;
-    ///
+    /// # use deltaray::prelude::*;
     /// fn shifted<A: Algebra>(x: &Matrix<A, f64>) -> Matrix<A, f64> {
     ///     x.clone().with((.., 1..), x.slice(1, ..2)).with((.., 0), 0.0)
     /// }
@@ -176,6 +176,11 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// let gradient = grad(|x| shifted(x).sum(), &x);
     /// assert_eq!(gradient, [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]].into());
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the value does not broadcast to that shape, a range goes beyond its axis, or there are more positions and ranges
+    /// than axes; staged, that is recorded instead.
     #[track_caller]
     pub fn with<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(mut self, subscript: S, value: V) -> Self {
         self.put("with", Mode::Set, subscript, value);
@@ -188,11 +193,14 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// The function results in a value that [`Tensor::with`] takes.
     ///
     /// ```
-    /// use deltaray::prelude::*;
-    ///
-    /// let x: Vector<Concrete, f64> = Vector::from(vec![1.0, 2.0, 3.0]);
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 3.0]);
     /// assert_eq!(x.with_updated(1.., |rest| rest * 10.0).to_vec(), [1.0, 20.0, 30.0]);
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Tensor::with`].
     #[track_caller]
     pub fn with_updated<S, V>(mut self, subscript: S, update: impl FnOnce(Tensor<A, E, ReadRank<A, R, S>>) -> V) -> Self
     where
@@ -210,11 +218,14 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// Subscript and value are those of [`Tensor::with`].
     ///
     /// ```
-    /// use deltaray::prelude::*;
-    ///
-    /// let x: Vector<Concrete, f64> = Vector::from(vec![1.0, 2.0, 3.0]);
+    /// # use deltaray::prelude::*;
+    /// let x = Vector::from([1.0, 2.0, 3.0]);
     /// assert_eq!(x.with_added(1, 0.5).to_vec(), [1.0, 2.5, 3.0]);
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Tensor::with`].
     #[track_caller]
     pub fn with_added<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(mut self, subscript: S, value: V) -> Self {
         self.put("with_added", Mode::Add, subscript, value);
