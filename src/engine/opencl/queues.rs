@@ -22,65 +22,9 @@
 use super::devices::Device;
 use super::driver::{Context, Event, Queue};
 use super::failure::Outcome;
-use super::memory::Place;
+use super::memory::{Place, Queues};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The queues of a device, but those of programs that are measured.
-pub(super) struct Queues {
-    pub(super) compute: Arc<Queue>,
-    pub(super) uploads: Queue,
-    /// Those that no download is in.
-    downloads: Mutex<Vec<Queue>>,
-    /// Held while a marker is enqueued and kept: of two markers memory keeps the later one.
-    marking: Mutex<()>,
-}
-
-/// What is under way at a stretch of memory.
-#[derive(Default, Debug)]
-pub(super) struct Work {
-    /// What brings the elements; nothing if they are known to be there.
-    pub(super) written: Option<Arc<Event>>,
-    /// Whether that is an upload for which the queue for computing does not wait yet.
-    is_upload: bool,
-    /// The end of the last run that reads or writes it; nothing if none does any more.
-    used: Option<Arc<Event>>,
-}
-
-impl Work {
-    /// The upload that kernels must wait for.
-    pub(super) fn upload(&self) -> Option<&Arc<Event>> {
-        self.written.as_ref().filter(|_| self.is_upload)
-    }
-
-    /// The run that uploads must wait for: one that uses it still, so none that has failed.
-    pub(super) fn run(&self) -> Option<&Arc<Event>> {
-        self.used.as_ref().filter(|run| run.is_complete().is_ok_and(|is_complete| !is_complete))
-    }
-
-    /// From now on an upload is under way, which waits for what was.
-    pub(super) fn set_upload(&mut self, upload: Arc<Event>) {
-        *self = Work { written: Some(upload), is_upload: true, used: None };
-    }
-
-    /// From now on the queue for computing waits for the upload that was under way.
-    pub(super) fn set_awaited(&mut self, upload: &Arc<Event>) {
-        self.is_upload &= self.written.as_ref().is_none_or(|written| !Arc::ptr_eq(written, upload));
-    }
-
-    /// From now on a run is what uses it last, and what writes it too if it is a result.
-    pub(super) fn set_run(&mut self, run: &Arc<Event>, is_result: bool) {
-        self.used = Some(run.clone());
-        if is_result {
-            (self.written, self.is_upload) = (Some(run.clone()), false);
-        }
-    }
-
-    /// From now on the elements are known to be there.
-    pub(super) fn set_arrived(&mut self) {
-        (self.written, self.is_upload) = (None, false);
-    }
-}
 
 impl Queues {
     pub(super) fn new(context: &Context, device: &Device) -> Outcome<Queues> {
