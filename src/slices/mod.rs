@@ -2,8 +2,7 @@
 
 mod programs;
 
-use crate::array::Array;
-use crate::concrete::Concrete;
+use crate::concrete::{Array, Concrete};
 use crate::derivative::Function;
 use crate::engine::cpu::{Cpu, Program, Run};
 use crate::error::{Error, Result};

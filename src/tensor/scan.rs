@@ -3,6 +3,7 @@
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
+use crate::error::Error;
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::structure::stack_columns;
 use crate::tensor::tree::{check_same_structure, check_same_trees};
@@ -194,7 +195,7 @@ impl<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> Untyped<A, C, X, Y> {
     }
 
     pub(super) fn report(&self, problem: String, ty: Type) -> A::Array {
-        A::fail(crate::Error::operands(self.name, problem, self.place), ty)
+        A::fail(Error::operands(self.name, problem, self.place), ty)
     }
 
     /// The inputs, each of which has `n` slices.

@@ -2,37 +2,14 @@
 //!
 //! A step beyond the last does no harm: its carries and kept values lie after those of the last step, where nobody reads them.
 
+use super::code::AHEAD;
 use super::failure::Outcome;
-use super::loops::Running;
 use super::memory::View;
+use super::running::{Ahead, Running, carried};
 use crate::term::Checkpoints;
-use smallvec::SmallVec;
-
-/// So many conditions are asked for at a time at most.
-pub(super) const AHEAD: usize = 16;
-
-/// Steps are run ahead where the arrays that they change in place take no more bytes: these are copied in each of them, since the
-/// state before may be the last one.
-pub(super) const COPIED: usize = 1 << 20;
 
 /// The most bytes for the carries and kept values of steps that run ahead.
 const BYTES: usize = 1 << 24;
-
-/// Steps that were run ahead.
-#[derive(Default)]
-pub(super) struct Ahead {
-    /// The number of the first.
-    first: usize,
-    /// For each of them, and maybe one more, whether there is such a step.
-    holds: Vec<bool>,
-    /// The places of each step's next carries.
-    states: SmallVec<[usize; AHEAD]>,
-    /// Whether their kept values are on the tape, which had memory for this step first in that case.
-    keeps: bool,
-    pub(super) from: usize,
-    /// How many steps were run at a time the last time.
-    count: usize,
-}
 
 impl Ahead {
     /// Forgets the steps.
@@ -115,7 +92,7 @@ impl Running<'_, '_> {
         let space = &mut *self.space;
         let (starts, _) = self.lowered.sweeps.operands(0);
         let turns = &space.sweeps[0].turns;
-        let mut given = super::loops::carried(turns, state, &self.arguments[starts]);
+        let mut given = carried(turns, state, &self.arguments[starts]);
         given.extend_from_slice(&self.arguments[self.lowered.sweeps.captures()..]);
         let holds = View::from(&space.holds).moved(at);
         let own = space.condition.as_mut().expect("a condition has memory");

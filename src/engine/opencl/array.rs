@@ -2,8 +2,7 @@
 
 use super::devices::Device;
 use super::failure::Outcome;
-use super::memory::Place;
-use super::shared::Shared;
+use super::memory::{Place, Shared};
 use super::transfer;
 use crate::array::Array;
 use crate::engine::arguments::Typed;

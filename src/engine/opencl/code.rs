@@ -97,3 +97,30 @@ fn goes_on(step: &Step) -> bool {
     let ends_by_condition = matches!(step, Step::Sweeps(sweeps) if sweeps.condition.is_some());
     ends_by_condition || step.inner().iter().any(|procedure| procedure.steps.iter().any(goes_on))
 }
+
+/// So many conditions are asked for at a time at most.
+pub(super) const AHEAD: usize = 16;
+
+/// Steps are run ahead where the arrays that they change in place take no more bytes: these are copied in each of them, since the
+/// state before may be the last one.
+pub(super) const COPIED: usize = 1 << 20;
+
+/// Everything that is launched, in the order of the source.
+pub(super) fn actions<'c>(code: &'c Code, visit: &mut impl FnMut(&'c Action)) {
+    for inner in &code.steps {
+        if let Inner::Actions(actions) = inner {
+            actions.iter().for_each(&mut *visit);
+        }
+        inside(inner).for_each(|code| self::actions(code, visit));
+    }
+}
+
+/// The code inside of a step.
+pub(super) fn inside(inner: &Inner) -> Box<dyn Iterator<Item = &Code> + '_> {
+    match inner {
+        Inner::Actions(_) => Box::new(std::iter::empty()),
+        Inner::Call { code, .. } | Inner::Loop(code) => Box::new(std::iter::once(code)),
+        Inner::Branch(sides) => Box::new(sides.iter()),
+        Inner::Sweeps(sweeps) => Box::new(sweeps.condition.iter().chain(&sweeps.bodies)),
+    }
+}

@@ -1,18 +1,15 @@
 //! A run of kernels: launches in their order.
 
-use super::code::{Action, Code, Grid, Inner, Operand};
+use super::code::{Action, Code, Grid, Inner, Operand, actions};
 use super::devices::{Device, Limits};
 use super::driver::{Argument, Kernel};
 use super::failure::{Outcome, Problem};
-use super::loops::Running;
-use super::memory::View;
-use super::report::actions;
-use super::shared::Shared;
+use super::memory::{Shared, View};
+use super::running::{Launcher, Running, Views};
 use super::space::{Space, StepSpace};
 use crate::kernel::{Branch, BufferId, Step};
 use crate::source::plan;
 use crate::term::schedule;
-use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -103,17 +100,6 @@ impl Kernels {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// Launches kernels, in one run.
-pub(super) struct Launcher<'a> {
-    pub(super) shared: &'a Shared,
-    /// The number of the first kernel in the source.
-    first: usize,
-    kernels: RefCell<MutexGuard<'a, Vec<Kernel>>>,
-}
-
-/// The places of some arrays.
-pub(super) type Views<'a> = SmallVec<[View<'a>; 8]>;
 
 impl<'a> Launcher<'a> {
     pub(super) fn new(shared: &'a Shared, kernels: &'a Kernels) -> Launcher<'a> {

@@ -1,11 +1,10 @@
 //! Loops, whose steps the host launches in turn.
 
-use super::ahead::Ahead;
 use super::code::{Code, SweepsCode};
 use super::failure::Outcome;
-use super::launch::{Launcher, Views};
 use super::memory::{Place, View};
-use super::space::{Space, SweepSpace, SweepsSpace, Turns};
+use super::running::{Ahead, Launcher, Running, Views, carried};
+use super::space::{Space, SweepSpace, SweepsSpace};
 use crate::kernel::{Loop, Sweeps};
 use crate::term::Steps;
 use crate::term::schedule::Runner;
@@ -54,33 +53,6 @@ impl Launcher<'_> {
             self.run(step, space, given, taken)?;
         }
         Ok(())
-    }
-}
-
-/// A loop with a condition, or one with several sweeps, while it is run.
-pub(super) struct Running<'a, 'k> {
-    pub(super) launcher: &'a Launcher<'k>,
-    /// The code of which the loop is a step.
-    code: &'a Code,
-    pub(super) lowered: &'a Sweeps,
-    pub(super) inside: &'a SweepsCode,
-    pub(super) space: &'a mut SweepsSpace,
-    pub(super) arguments: Views<'a>,
-    results: Views<'a>,
-    /// Which place of each sweep's carries is read next; none before a sweep's first step, which reads them where they come
-    /// from.
-    pub(super) states: Vec<Option<usize>>,
-    pub(super) ahead: Ahead,
-    /// The first step that tapes have memory for.
-    pub(super) from: usize,
-    pub(super) taped: usize,
-}
-
-/// The place of a sweep's carries.
-pub(super) fn carried<'v>(turns: &'v [Turns], state: Option<usize>, starts: &[View<'v>]) -> Views<'v> {
-    match state {
-        Some(place) => turns.iter().map(|turn| turn.view(place)).collect(),
-        None => starts.iter().copied().collect(),
     }
 }
 

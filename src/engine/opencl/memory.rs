@@ -1,14 +1,16 @@
-//! Memory of devices: taken, left, and reused.
+//! Memory of devices: what is taken, what is left, and what is used again; and all else that programs on a device share.
 
-use super::driver::{Event, Memory};
-use super::failure::{Outcome, Problem};
-use super::queues::{Queues, Work};
-use super::shared::{Common, Shared};
+use super::counters::Counters;
+use super::devices::Device;
+use super::driver::{Built, Context, Event, Memory, Queue};
+use super::times::Times;
+use crate::array::Array;
 use crate::shape::DType;
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::ops::Deref;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 /// Elements somewhere in a device's memory.
 #[derive(Clone, Debug)]
@@ -47,8 +49,8 @@ impl View<'_> {
 #[derive(Debug)]
 pub(super) struct Buffer {
     /// There until the buffer is dropped.
-    stretch: Option<Stretch>,
-    pool: Arc<Pool>,
+    pub(super) stretch: Option<Stretch>,
+    pub(super) pool: Arc<Pool>,
 }
 
 impl Buffer {
@@ -80,11 +82,11 @@ impl Drop for Buffer {
 
 /// Memory that counts as taken for as long as it exists.
 #[derive(Debug)]
-struct Stretch {
-    memory: Memory,
-    bytes: u64,
-    work: Mutex<Work>,
-    common: Arc<Common>,
+pub(super) struct Stretch {
+    pub(super) memory: Memory,
+    pub(super) bytes: u64,
+    pub(super) work: Mutex<Work>,
+    pub(super) common: Arc<Common>,
 }
 
 impl Drop for Stretch {
@@ -133,13 +135,13 @@ impl Pool {
     }
 
     /// Takes memory for kernels. All its users are in their queue, so the most recently used is taken.
-    fn take(&self, bytes: u64) -> Option<Stretch> {
+    pub(super) fn take(&self, bytes: u64) -> Option<Stretch> {
         self.idle().take(bytes, VecDeque::pop_back)
     }
 
     /// Takes memory for an upload: the least recently used, if no run uses it any more, or if the device has no more memory to
     /// give.
-    fn take_for_upload(&self, bytes: u64, may_grow: bool) -> Option<Stretch> {
+    pub(super) fn take_for_upload(&self, bytes: u64, may_grow: bool) -> Option<Stretch> {
         self.idle().take(bytes, |stretches| {
             let first = stretches.front()?;
             let is_used = first.work.lock().unwrap_or_else(PoisonError::into_inner).run().is_some();
@@ -147,7 +149,7 @@ impl Pool {
         })
     }
 
-    fn give(&self, stretch: Stretch) {
+    pub(super) fn give(&self, stretch: Stretch) {
         let mut idle = self.idle();
         if !idle.is_closed && idle.bytes + stretch.bytes <= self.most {
             idle.bytes += stretch.bytes;
@@ -156,7 +158,7 @@ impl Pool {
     }
 
     /// Bytes that wait.
-    fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.idle().bytes
     }
 
@@ -182,93 +184,99 @@ pub(super) fn bytes(dtype: DType, count: usize) -> u128 {
     (count as u128 * dtype.bytes() as u128).max(1).next_multiple_of(ALIGNED as u128)
 }
 
-impl Shared {
-    /// Memory that kernels write and read.
-    pub(super) fn memory(&self, dtype: DType, count: usize) -> Outcome<Place> {
-        let needed = self.needed(dtype, count)?;
-        let place = self.place(match self.pool.take(needed) {
-            Some(stretch) => stretch,
-            None => self.stretch(needed)?,
-        });
-        // An array may have left it that is still on its way, or that did not arrive.
-        let has_failed = |upload: &Arc<Event>| upload.is_complete().is_err();
-        if place.memory.work().upload().is_some_and(has_failed) {
-            place.memory.work().set_arrived();
+/// The work under way at a stretch of memory.
+#[derive(Default, Debug)]
+pub(super) struct Work {
+    /// The event of the upload or run that writes the elements; `None` once they are known to be there.
+    pub(super) written: Option<Arc<Event>>,
+    /// Whether that is an upload that the queue for computing does not wait for yet.
+    pub(super) is_upload: bool,
+    /// The end of the last run that reads or writes it; `None` once there is none.
+    pub(super) used: Option<Arc<Event>>,
+}
+
+impl Work {
+    /// The upload that kernels must wait for.
+    pub(super) fn upload(&self) -> Option<&Arc<Event>> {
+        self.written.as_ref().filter(|_| self.is_upload)
+    }
+
+    /// The run that uploads must wait for: one that uses it still, so none that has failed.
+    pub(super) fn run(&self) -> Option<&Arc<Event>> {
+        self.used.as_ref().filter(|run| run.is_complete().is_ok_and(|is_complete| !is_complete))
+    }
+
+    /// Records an upload that is under way, and that waits for all earlier work.
+    pub(super) fn set_upload(&mut self, upload: Arc<Event>) {
+        *self = Work { written: Some(upload), is_upload: true, used: None };
+    }
+
+    /// Records that the queue for computing waits for the upload that was under way.
+    pub(super) fn set_awaited(&mut self, upload: &Arc<Event>) {
+        self.is_upload &= self.written.as_ref().is_none_or(|written| !Arc::ptr_eq(written, upload));
+    }
+
+    /// Records a run as the last user, and as the writer too if it is a result.
+    pub(super) fn set_run(&mut self, run: &Arc<Event>, is_result: bool) {
+        self.used = Some(run.clone());
+        if is_result {
+            (self.written, self.is_upload) = (Some(run.clone()), false);
         }
-        Queues::await_uploads(&self.queue, std::iter::once(&place))?;
-        Ok(place)
     }
 
-    /// Memory for an array that is uploaded.
-    pub(super) fn memory_for_upload(&self, dtype: DType, count: usize) -> Outcome<Place> {
-        let needed = self.needed(dtype, count)?;
-        let (all, taken) = (self.device.memory, self.common.taken.load(Ordering::Relaxed));
-        let is_left = all == 0 || needed <= all.saturating_sub(taken);
-        Ok(self.place(match self.pool.take_for_upload(needed, is_left) {
-            Some(stretch) => stretch,
-            None => self.stretch(needed)?,
-        }))
+    /// From now on the elements are known to be there.
+    pub(super) fn set_arrived(&mut self) {
+        (self.written, self.is_upload) = (None, false);
     }
+}
 
-    fn place(&self, stretch: Stretch) -> Place {
-        Place { memory: Arc::new(Buffer { stretch: Some(stretch), pool: self.pool.clone() }), at: 0 }
+/// The queues of a device, apart from those of measured programs.
+pub(super) struct Queues {
+    pub(super) compute: Arc<Queue>,
+    pub(super) uploads: Queue,
+    /// The queues without a download.
+    pub(super) downloads: Mutex<Vec<Queue>>,
+    /// Held while a marker is enqueued and kept, so that memory keeps the later of two markers.
+    pub(super) marking: Mutex<()>,
+}
+
+/// The state that all programs on one device share: programs read arrays of other programs.
+pub(super) struct Common {
+    pub(super) device: Device,
+    pub(super) context: Context,
+    pub(super) queues: Queues,
+    /// Programs that were built, by their source.
+    pub(super) built: Mutex<Vec<(String, Arc<Built>)>>,
+    /// Arrays on their way to the device, until they have arrived.
+    pub(super) uploads: Mutex<VecDeque<(Arc<Event>, Array)>>,
+    /// Bytes of the device's memory that programs have.
+    pub(super) taken: AtomicU64,
+    pub(super) pools: Mutex<Vec<Weak<Pool>>>,
+    /// A program that is measured has a queue of its own: while it runs nothing else is enqueued.
+    pub(super) turns: RwLock<()>,
+}
+
+impl fmt::Debug for Common {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.device, f)
     }
+}
 
-    /// The bytes that an array takes.
-    fn needed(&self, dtype: DType, count: usize) -> Outcome<u64> {
-        let (needed, largest) = (bytes(dtype, count), self.device.largest);
-        if needed <= u128::from(largest) {
-            return Ok(needed as u64);
-        }
-        Err(Problem::Unsupported(format!(
-            "an array of {count} elements of type {dtype} takes {needed} bytes, and the largest that it has room for takes \
-             {largest}"
-        )))
-    }
+/// A program's share of a device.
+pub(super) struct Shared {
+    pub(super) device: Device,
+    /// The queue for runs of the program.
+    pub(super) queue: Arc<Queue>,
+    pub(super) common: Arc<Common>,
+    /// Memory of the program's arrays that nobody holds any more.
+    pub(super) pool: Arc<Pool>,
+    pub(super) counters: Arc<Counters>,
+    /// The times of launches, where the queue measures them.
+    pub(super) times: Option<Mutex<Times>>,
+}
 
-    /// New memory.
-    fn stretch(&self, bytes: u64) -> Outcome<Stretch> {
-        self.admit(u128::from(bytes))?;
-        let create = || Memory::new(&self.common.context, bytes as usize);
-        let memory = match create() {
-            Err(Problem::Memory(_)) => {
-                self.release()?;
-                create()?
-            }
-            created => created?,
-        };
-        self.counters.allocations.fetch_add(1, Ordering::Relaxed);
-        self.common.taken.fetch_add(bytes, Ordering::Relaxed);
-        Ok(Stretch { memory, bytes, work: Mutex::default(), common: self.common.clone() })
-    }
-
-    /// Checks that so many bytes more than programs have now are there, before they are taken.
-    fn admit(&self, bytes: u128) -> Outcome<()> {
-        let all = self.device.memory;
-        let taken = || self.common.taken.load(Ordering::Relaxed);
-        if all == 0 || bytes + u128::from(taken()) <= u128::from(all) {
-            return Ok(());
-        }
-        self.release()?;
-        let left = all.saturating_sub(taken());
-        if bytes <= u128::from(left) {
-            return Ok(());
-        }
-        let text = format!("{bytes} bytes of memory are needed, but of its {all} no more than {left} are left");
-        Err(Problem::Memory(text))
-    }
-
-    /// Checks that arrays of so many bytes together find memory, before any is taken.
-    pub(super) fn admit_arrays(&self, bytes: u128) -> Outcome<()> {
-        self.admit(bytes.saturating_sub(u128::from(self.pool.bytes())))
-    }
-
-    /// Gives all memory back that no array is in.
-    fn release(&self) -> Outcome<()> {
-        // Drivers keep memory until the commands that use it are done.
-        self.common.queues.finish()?;
-        self.queue.finish()?;
-        self.common.pools().for_each(|pool| pool.clear());
-        Ok(())
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.device, f)
     }
 }

@@ -22,6 +22,7 @@ mod ahead;
 mod array;
 mod cache;
 mod code;
+mod counters;
 mod devices;
 mod driver;
 mod failure;
@@ -34,8 +35,10 @@ mod program;
 mod queues;
 mod records;
 mod report;
+mod running;
 mod shared;
 mod space;
+mod taking;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -43,9 +46,9 @@ mod transfer;
 mod tuning;
 
 pub use array::DeviceArray;
+pub use counters::Transfers;
 pub use devices::{Device, DeviceKind, devices};
 pub use program::Program;
-pub use transfer::Transfers;
 pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;

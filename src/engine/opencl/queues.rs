@@ -23,65 +23,9 @@
 use super::devices::Device;
 use super::driver::{Context, Event, Queue};
 use super::failure::Outcome;
-use super::memory::Place;
+use super::memory::{Place, Queues};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The queues of a device, apart from those of measured programs.
-pub(super) struct Queues {
-    pub(super) compute: Arc<Queue>,
-    pub(super) uploads: Queue,
-    /// The queues without a download.
-    downloads: Mutex<Vec<Queue>>,
-    /// Held while a marker is enqueued and kept, so that memory keeps the later of two markers.
-    marking: Mutex<()>,
-}
-
-/// The work under way at a stretch of memory.
-#[derive(Default, Debug)]
-pub(super) struct Work {
-    /// The event of the upload or run that writes the elements; `None` once they are known to be there.
-    pub(super) written: Option<Arc<Event>>,
-    /// Whether that is an upload that the queue for computing does not wait for yet.
-    is_upload: bool,
-    /// The end of the last run that reads or writes it; `None` once there is none.
-    used: Option<Arc<Event>>,
-}
-
-impl Work {
-    /// The upload that kernels must wait for.
-    pub(super) fn upload(&self) -> Option<&Arc<Event>> {
-        self.written.as_ref().filter(|_| self.is_upload)
-    }
-
-    /// The run that uploads must wait for: one that uses it still, so none that has failed.
-    pub(super) fn run(&self) -> Option<&Arc<Event>> {
-        self.used.as_ref().filter(|run| run.is_complete().is_ok_and(|is_complete| !is_complete))
-    }
-
-    /// Records an upload that is under way, and that waits for all earlier work.
-    pub(super) fn set_upload(&mut self, upload: Arc<Event>) {
-        *self = Work { written: Some(upload), is_upload: true, used: None };
-    }
-
-    /// Records that the queue for computing waits for the upload that was under way.
-    pub(super) fn set_awaited(&mut self, upload: &Arc<Event>) {
-        self.is_upload &= self.written.as_ref().is_none_or(|written| !Arc::ptr_eq(written, upload));
-    }
-
-    /// Records a run as the last user, and as the writer too if it is a result.
-    pub(super) fn set_run(&mut self, run: &Arc<Event>, is_result: bool) {
-        self.used = Some(run.clone());
-        if is_result {
-            (self.written, self.is_upload) = (Some(run.clone()), false);
-        }
-    }
-
-    /// From now on the elements are known to be there.
-    pub(super) fn set_arrived(&mut self) {
-        (self.written, self.is_upload) = (None, false);
-    }
-}
 
 impl Queues {
     pub(super) fn new(context: &Context, device: &Device) -> Outcome<Queues> {

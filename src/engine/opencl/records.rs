@@ -1,8 +1,7 @@
 //! Arrays of one type by their number, in few allocations: tapes, stored states, and the places of carries.
 
 use super::failure::Outcome;
-use super::memory::{Place, View};
-use super::shared::Shared;
+use super::memory::{Place, Shared, View};
 use crate::shape::Type;
 
 /// An allocation has as much room as all before it together, but no less than the first of these numbers of bytes, and no more

@@ -1,7 +1,6 @@
 //! The parts of a program on a device, and where its time goes.
 
-use super::ahead::AHEAD;
-use super::code::{Action, Code, Inner, SweepsCode, first_kernel};
+use super::code::{AHEAD, Action, Code, Inner, SweepsCode, first_kernel, inside};
 use super::launch::Kernels;
 use super::memory::bytes;
 use crate::engine::report::{self, Kernel};
@@ -42,26 +41,6 @@ pub(super) fn memory(code: &Code) -> u128 {
         };
     }
     total
-}
-
-/// The code inside of a step.
-pub(super) fn inside(inner: &Inner) -> Box<dyn Iterator<Item = &Code> + '_> {
-    match inner {
-        Inner::Actions(_) => Box::new(std::iter::empty()),
-        Inner::Call { code, .. } | Inner::Loop(code) => Box::new(std::iter::once(code)),
-        Inner::Branch(sides) => Box::new(sides.iter()),
-        Inner::Sweeps(sweeps) => Box::new(sweeps.condition.iter().chain(&sweeps.bodies)),
-    }
-}
-
-/// Everything that is launched, in the order of the source.
-pub(super) fn actions<'c>(code: &'c Code, visit: &mut impl FnMut(&'c Action)) {
-    for inner in &code.steps {
-        if let Inner::Actions(actions) = inner {
-            actions.iter().for_each(&mut *visit);
-        }
-        inside(inner).for_each(|code| self::actions(code, visit));
-    }
 }
 
 /// Makes the report's kernels: one for each step, named after its launches.

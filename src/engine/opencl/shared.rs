@@ -6,56 +6,11 @@ use super::devices::Device;
 use super::driver::{Built, Context, Event, Queue};
 use super::failure::Outcome;
 use super::kernels::SUBGROUPS;
-use super::memory::Pool;
-use super::queues::Queues;
-use super::times::Times;
-use super::transfer::Counters;
+use super::memory::{Common, Pool, Queues, Shared};
 use crate::array::Array;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-
-/// The state that all programs on one device share: programs read arrays of other programs.
-pub(super) struct Common {
-    device: Device,
-    pub(super) context: Context,
-    pub(super) queues: Queues,
-    /// Programs that were built, by their source.
-    built: Mutex<Vec<(String, Arc<Built>)>>,
-    /// Arrays on their way to the device, until they have arrived.
-    uploads: Mutex<VecDeque<(Arc<Event>, Array)>>,
-    /// Bytes of the device's memory that programs have.
-    pub(super) taken: AtomicU64,
-    pools: Mutex<Vec<Weak<Pool>>>,
-    /// A program that is measured has a queue of its own: while it runs nothing else is enqueued.
-    pub(super) turns: RwLock<()>,
-}
-
-impl fmt::Debug for Common {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.device, f)
-    }
-}
-
-/// A program's share of a device.
-pub(super) struct Shared {
-    pub(super) device: Device,
-    /// The queue for runs of the program.
-    pub(super) queue: Arc<Queue>,
-    pub(super) common: Arc<Common>,
-    /// Memory of the program's arrays that nobody holds any more.
-    pub(super) pool: Arc<Pool>,
-    pub(super) counters: Arc<Counters>,
-    /// The times of launches, where the queue measures them.
-    pub(super) times: Option<Mutex<Times>>,
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.device, f)
-    }
-}
 
 /// The shared state of all devices in use.
 static COMMON: Mutex<Vec<Arc<Common>>> = Mutex::new(Vec::new());

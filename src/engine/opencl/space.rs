@@ -1,11 +1,10 @@
 //! The memory of a run in addition to its arguments and results.
 
-use super::ahead::AHEAD;
+use super::code::AHEAD;
 use super::code::{Code, Inner};
 use super::failure::Outcome;
-use super::memory::{Place, View};
+use super::memory::{Place, Shared, View};
 use super::records::Records;
-use super::shared::Shared;
 use crate::kernel::{BufferId, Step};
 use crate::shape::{DType, Type};
 use std::collections::BTreeMap;

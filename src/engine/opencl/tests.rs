@@ -1,4 +1,4 @@
-use super::ahead::COPIED;
+use super::code::COPIED;
 use super::{Device, DeviceKind, OpenCl, devices};
 use crate::prelude::*;
 use crate::staged::Staged;

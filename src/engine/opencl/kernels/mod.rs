@@ -16,8 +16,7 @@ mod table;
 mod vectors;
 mod windows;
 
-use super::ahead::COPIED;
-use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
+use super::code::{Action, COPIED, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
 use super::tuning::Products;

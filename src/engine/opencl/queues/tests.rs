@@ -5,7 +5,7 @@ use crate::derivative::{CompiledForDevice, OnDevice};
 use crate::engine::opencl::OpenCl;
 use crate::engine::opencl::array::DeviceArray;
 use crate::engine::opencl::driver::living;
-use crate::engine::opencl::shared::Common;
+use crate::engine::opencl::memory::Common;
 use crate::engine::opencl::tests::own_device;
 use crate::prelude::*;
 use crate::tensor::Family;
