@@ -13,7 +13,9 @@
 #[macro_use]
 mod columns;
 mod formula;
+pub(crate) mod helpers;
 mod special;
+mod spelling;
 
 use crate::algebra::Algebra;
 use crate::shape::DType;
@@ -23,6 +25,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
 pub use columns::{BinaryLoop, Row, UnaryLoop};
 pub(crate) use columns::{BinaryRow, UnaryRow};
 pub use formula::Term;
+pub(crate) use spelling::{HelperFunction, Spelling};
 
 /// How the result of an elementwise operation moves with one operand.
 pub enum Partial<A: Algebra> {

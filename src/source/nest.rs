@@ -17,7 +17,7 @@ use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
-use crate::operation::Unary;
+use crate::operation::{HelperFunction, Spelling};
 use crate::shape::{self, DType};
 use crate::term::hash::TermMap;
 use std::collections::{BTreeSet, HashSet};
@@ -26,9 +26,6 @@ use std::collections::{BTreeSet, HashSet};
 const LANES: usize = 8;
 const LONG: usize = 16;
 const FEW: usize = 48;
-
-/// Powers up to this one are written as products.
-pub(crate) const SPELLED_OUT: i32 = 3;
 
 /// Longer expressions get a name.
 const WIDE: usize = 60;
@@ -76,7 +73,7 @@ pub(crate) struct NestWriter<'a> {
     /// Whether sums of floats may be several sums side by side.
     pub(crate) has_vectors: bool,
     /// The helpers that combine with elements which others may combine with at the same time, if they do.
-    pub(crate) atomics: Option<&'static str>,
+    pub(crate) atomics: Option<fn(Reduction, DType) -> &'static HelperFunction>,
     /// A buffer of which one element is at hand wherever it is read or written, and what that is called.
     pub(crate) given: Option<(u32, &'static str)>,
 }
@@ -278,8 +275,12 @@ impl NestWriter<'_> {
     /// steps of an inner loop.
     fn named(&self) -> Vec<bool> {
         let mut named: Vec<bool> = self.uses.iter().map(|&uses| uses > 1).collect();
-        for (user, (value, _)) in self.nest.values.iter().enumerate() {
-            let is_index = matches!(value, Value::Gather { .. } | Value::Unary(Unary::Powi(2..=SPELLED_OUT), _));
+        for (user, (value, dtype)) in self.nest.values.iter().enumerate() {
+            let is_index = match value {
+                Value::Gather { .. } => true,
+                Value::Unary(op, _) => matches!(functions::unary(*op, *dtype), Spelling::Product(_)),
+                _ => false,
+            };
             for id in value.operands() {
                 named[id as usize] |= is_index || self.levels[user] > self.levels[id as usize];
             }
@@ -459,9 +460,9 @@ impl NestWriter<'_> {
         let (element, condition) = self.place(store);
         let line = match self.atomics {
             None => format!("{element} = {};", self.combined(op, dtype, &element, value)),
-            Some(atomics) => {
-                let name = format!("{atomics}_{}", op.name());
-                format!("{};", self.language.helper(&name, dtype, &[&format!("&{element}"), value], self.helpers))
+            Some(atomic) => {
+                let operands = [&format!("&{element}")[..], value];
+                format!("{};", self.language.helper(atomic(op, dtype), dtype, &operands, self.helpers))
             }
         };
         self.guarded(text, condition, &line);

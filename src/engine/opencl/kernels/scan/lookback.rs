@@ -23,6 +23,7 @@ use crate::engine::opencl::kernels::recurrence::{Needed, Sequence};
 use crate::engine::opencl::kernels::{Operands, Scope};
 use crate::kernel::BufferId;
 use crate::shape::{DType, Value};
+use crate::source::helpers::opencl;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
@@ -178,7 +179,7 @@ impl Writer {
 
     /// Has what an item writes to memory, or reads there, stay on its side of this.
     fn fence(&mut self, text: &mut Text) {
-        text.line(format!("{};", self.language.helper("fence", DType::I32, &[], &mut self.helpers)));
+        text.line(format!("{};", self.language.helper(&opencl::FENCE, DType::I32, &[], &mut self.helpers)));
     }
 
     /// Has `starts` in local memory hold what is carried into the tile, whose composition the items of the last row have as
