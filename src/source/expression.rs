@@ -1,6 +1,5 @@
 //! Values of nests, and places in arrays, as expressions.
 
-use super::functions;
 use super::language::{Helper, Language};
 use super::nest::NestWriter;
 use crate::kernel::{Affine, Guards, Value, ValueId};
@@ -52,21 +51,21 @@ pub(crate) fn elementwise(
     match op {
         Elementwise::Unary(op) => {
             let operand = if op.tells_zeros() { &unsigned(operands[0]) } else { operands[0] };
-            spelled(functions::unary(op, dtype), &[operand])
+            spelled(op.spelling(dtype), &[operand])
         }
         Elementwise::Binary(Binary::Xor) if operands[0] == operands[1] => truth(false),
         Elementwise::Binary(op) => {
             let [of_left, of_right] = op.tells_zeros();
             let left = if of_left { &unsigned(operands[0]) } else { operands[0] };
             let right = if of_right { &unsigned(operands[1]) } else { operands[1] };
-            spelled(functions::binary(op, dtype), &[left, right])
+            spelled(op.spelling(dtype), &[left, right])
         }
         // Compilers warn of what is compared with itself, but of floats, which may be NaN.
         Elementwise::Compare(op) if operands[0] == operands[1] && !from.is_float() => {
             truth(matches!(op, Comparison::Equal | Comparison::LessEqual | Comparison::GreaterEqual))
         }
         Elementwise::Compare(op) => {
-            let text = format!("{} {} {}", operands[0], functions::comparison(op), operands[1]);
+            let text = format!("{} {} {}", operands[0], op.operator(), operands[1]);
             Expression { text, is_atom: false }
         }
         Elementwise::Select => {

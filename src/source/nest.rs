@@ -278,7 +278,7 @@ impl NestWriter<'_> {
         for (user, (value, dtype)) in self.nest.values.iter().enumerate() {
             let is_index = match value {
                 Value::Gather { .. } => true,
-                Value::Unary(op, _) => matches!(functions::unary(*op, *dtype), Spelling::Product(_)),
+                Value::Unary(op, _) => matches!(op.spelling(*dtype), Spelling::Product(_)),
                 _ => false,
             };
             for id in value.operands() {

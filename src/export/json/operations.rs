@@ -6,7 +6,7 @@ use super::write::Writer;
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::export::form::Form;
-use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, UNARY_ROWS, Unary};
+use crate::operation::{Binary, COMPARISON_ROWS, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::term::{self, Extension};
 use serde::de::DeserializeOwned;
@@ -233,13 +233,7 @@ impl Part for Unary {
     }
 
     fn read(UnaryRow { name, parameter }: UnaryRow, _: &mut Reader) -> Read<Unary> {
-        let found = match (&name[..], parameter) {
-            ("powi", Some(power)) => i32::try_from(power).ok().map(Unary::Powi),
-            ("polygamma", Some(order)) => u32::try_from(order).ok().map(Unary::Polygamma),
-            (name, None) => UNARY_ROWS.iter().copied().find(|op| op.name() == name),
-            _ => None,
-        };
-        match found {
+        match Unary::named(&name, parameter.map(i128::from)) {
             Some(op) => Ok(op),
             None => problem(format!("there is no operation {name:?} with parameter {parameter:?}")),
         }
@@ -254,8 +248,8 @@ impl Part for Binary {
     }
 
     fn read(written: String, _: &mut Reader) -> Read<Binary> {
-        match BINARY_ROWS.iter().find(|op| op.name() == written) {
-            Some(&op) => Ok(op),
+        match Binary::named(&written) {
+            Some(op) => Ok(op),
             None => problem(format!("there is no operation {written:?}")),
         }
     }

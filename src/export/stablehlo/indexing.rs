@@ -3,7 +3,7 @@
 use super::dialect::Indexing;
 use super::writer::{Handle, Writer};
 use crate::error::Result;
-use crate::operation::Comparison;
+use crate::operation::{Comparison, StableHlo};
 use crate::shape::{Axes, DType, Shape, Type, size};
 
 /// Index arrays as one, with a row of indices for each position.

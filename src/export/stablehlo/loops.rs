@@ -3,7 +3,7 @@
 use super::body::body;
 use super::writer::{Handle, Writer};
 use crate::error::Result;
-use crate::operation::Comparison;
+use crate::operation::{Comparison, StableHlo};
 use crate::shape::Type;
 use crate::term::{Branch, Scan};
 

@@ -5,7 +5,7 @@ use super::writer::{Handle, Writer};
 use super::{body, indexing, loops, sweeps, views};
 use crate::algebra::{Contraction, Extreme, Label, Order};
 use crate::error::Result;
-use crate::operation::Comparison;
+use crate::operation::{Comparison, StableHlo};
 use crate::shape::{Axes, DType, Type, Value};
 use crate::term::Op;
 

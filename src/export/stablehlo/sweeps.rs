@@ -9,7 +9,7 @@ use super::body::body;
 use super::loops::{Pass, cloned, mirrored, stacked, steps};
 use super::writer::{Handle, Writer};
 use crate::error::Result;
-use crate::operation::Comparison;
+use crate::operation::{Comparison, StableHlo};
 use crate::shape::Type;
 use crate::term::{Checkpoints, Steps, Sweeps};
 

@@ -8,7 +8,7 @@ use super::writer::{Handle, Writer};
 use crate::affine::AffineMap;
 use crate::algebra::Reduction;
 use crate::error::Result;
-use crate::operation::Comparison;
+use crate::operation::{Comparison, StableHlo};
 use crate::shape::{Axes, DType, Shape, Type, size, strides};
 
 /// What a result axis reads along a source axis: positions `start + step · j` of the source for `j` from `before` to before

@@ -8,7 +8,6 @@ pub(crate) mod routines;
 #[cfg(test)]
 mod tests;
 
-use super::functions;
 use super::language::Helper;
 use crate::operation::{HelperFunction, Spelling, UNARY_ROWS};
 use crate::shape::DType;
@@ -131,7 +130,7 @@ pub(crate) fn rust_texts(helpers: &BTreeSet<Helper>, with_std: bool) -> Vec<Stri
         // Rows that are functions of a library, and two that are parts of rows.
         let mut words =
             vec![("CBRT".to_string(), library("cbrt", "cbrt")), ("COPYSIGN".into(), library("copysign", "copysign"))];
-        words.extend(UNARY_ROWS.iter().filter_map(|&row| match functions::unary(row, DType::F64) {
+        words.extend(UNARY_ROWS.iter().filter_map(|&row| match row.spelling(DType::F64) {
             Spelling::Library { c, rust } => Some((row.name().to_uppercase(), library(rust, c))),
             _ => None,
         }));
