@@ -137,4 +137,6 @@ comparison_table! {
 }
 
 #[cfg(test)]
+mod page_tests;
+#[cfg(test)]
 mod tests;

@@ -72,21 +72,25 @@ pub(super) fn call_both<T, U>(a: T, b: T, f: impl Fn(T, T) -> U) -> U {
     f(a, b)
 }
 
-/// Whether a column is there: its text is.
-pub(super) const fn is_given(text: &str) -> bool {
-    !text.is_empty()
-}
-
-/// Checks that a row has its meaning for the element types that it takes: floats, integers and truth values.
-pub(super) const fn check(domain: Domain, [float, integer, bool]: [bool; 3]) {
-    let is_complete = match domain {
+/// Whether a row's columns of meanings are there for just the element types that it takes: floats, integers and truth values.
+pub(super) const fn fits(domain: Domain, [float, integer, bool]: [bool; 3]) -> bool {
+    match domain {
         Domain::Float => float && !integer && !bool,
         Domain::Integer => !float && integer && !bool,
         Domain::Number => float && integer && !bool,
         Domain::Bool => !float && !integer && bool,
         Domain::Any => float && integer && bool,
+    }
+}
+
+/// Does not compile where a row lacks the meaning for an element type.
+macro_rules! check_meanings {
+    ($name:ident $domain:ident $($meaning:tt)*) => {
+        const _: () = assert!(
+            columns::fits(Domain::$domain, [$(!matches!(stringify!($meaning).as_bytes(), b"[]")),*]),
+            concat!("the row ", stringify!($name), " has no meaning for an element type of its domain, or one for another"),
+        );
     };
-    assert!(is_complete, "a row has a meaning for each element type of its domain: `float:`, `integer:`, `bool:`");
 }
 
 /// Runs a loop for a column of the table; without one, nothing is compiled for the element type.
@@ -224,11 +228,7 @@ macro_rules! unary_table {
             }
         }
 
-        $(const _: () = columns::check(
-            Domain::$domain,
-            [false $(|| columns::is_given(stringify!($float)))?, false $(|| columns::is_given(stringify!($integer)))?,
-                false $(|| columns::is_given(stringify!($bool)))?],
-        );)*
+        $(check_meanings!($name $domain [$($float)?] [$($integer)?] [$($bool)?]);)*
 
         /// The rows as types.
         pub(crate) mod unary_row {
@@ -405,11 +405,7 @@ macro_rules! binary_table {
             }
         }
 
-        $(const _: () = columns::check(
-            Domain::$domain,
-            [false $(|| columns::is_given(stringify!($float)))?, false $(|| columns::is_given(stringify!($integer)))?,
-                false $(|| columns::is_given(stringify!($bool)))?],
-        );)*
+        $(check_meanings!($name $domain [$($float)?] [$($integer)?] [$($bool)?]);)*
 
         /// The rows as types.
         pub(crate) mod binary_row {
