@@ -23,6 +23,7 @@ pub(super) trait Part: Sized {
     fn read(written: Self::Written, reader: &mut Reader) -> Read<Self>;
 }
 
+/// The document of an operation that has fields.
 macro_rules! object {
     ($name:ident $($field:ident)*) => {
         objects::$name
@@ -30,21 +31,22 @@ macro_rules! object {
 }
 
 /// Operations, in the order in which messages list them. Those of parts are entries of a name in documents, the operation, and
-/// its parts: none, one, or several, which are the fields of an object. Between them stand those that need more than their own
-/// document, with the method of [`Reader`] that reads them.
+/// its parts: none, one, or several, which are the fields of an object. Values and operations with bodies have documents of their
+/// own, and methods of [`Reader`] that read them.
 macro_rules! operations {
-    ($(
-        of_more { $($other:ident($written:ty) $read:ident;)* }
+    (of_values { $($other:ident($written:ty) $read:ident;)* } $(
         of_parts { $($text:literal $name:ident $(($part:ident: $kind:ty))?
             $({ $($field:ident: $field_kind:ty),* })?;)* }
+        of_bodies { $($nested:ident $read_nested:ident;)* }
     )*) => {
         /// An operation of a document.
         #[derive(Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub(super) enum Op {
+            $($other($written),)*
             $(
-                $($other($written),)*
                 $(#[serde(rename = $text)] $name $((<$kind as Part>::Written))? $((object!($name $($field)*)))?,)*
+                $($nested(Box<$nested>),)*
             )*
         }
 
@@ -65,11 +67,12 @@ macro_rules! operations {
             /// The operation of a program, of which the document states the types.
             pub(super) fn read<X: Form>(self, reader: &mut Reader, stated: &[Type]) -> Read<term::Op<X>> {
                 match self {
+                    $(Op::$other(written) => reader.$read(written, stated),)*
                     $(
-                        $(Op::$other(written) => reader.$read(written, stated),)*
                         $(Op::$name $(($part))? $((objects::$name { $($field),* }))? => Ok(term::Op::$name
                             $((<$kind as Part>::read($part, reader).within($text)?))?
                             $(($(<$field_kind as Part>::read($field, reader).within($text)?),*))?),)*
+                        $(Op::$nested(written) => reader.$read_nested(*written),)*
                     )*
                 }
             }
@@ -86,7 +89,6 @@ macro_rules! operations {
                     term::Op::Branch(branch) => Op::Branch(Box::new(writer.branch(branch))),
                     term::Op::Sweeps(sweeps) => Op::Sweeps(Box::new(writer.sweeps(sweeps))),
                     term::Op::Custom(custom) => Op::Custom(Box::new(writer.custom(custom))),
-                    term::Op::Output(position) => Op::Output(*position),
                     term::Op::Extra(extra) => Op::Build(Box::new(writer.build(extra.as_build()))),
                 }
             }
@@ -95,7 +97,7 @@ macro_rules! operations {
 }
 
 operations! {
-    of_more {
+    of_values {
         Full(Value) full;
         Constant(usize) constant;
     }
@@ -118,21 +120,20 @@ operations! {
         "arg_sort" ArgSort { order: Order, axis: usize };
         "contract" Contract(labels: Contraction);
     }
-    of_more {
-        Scan(Box<Scan>) scan;
-        Branch(Box<Branch>) branch;
-        Sweeps(Box<Sweeps>) sweeps;
-        Custom(Box<Custom>) custom;
-        Output(usize) output;
+    of_bodies {
+        Scan scan;
+        Branch branch;
+        Sweeps sweeps;
+        Custom custom;
     }
     of_parts {
+        "output" Output(position: usize);
         "alias" Alias;
         "mark" Mark;
     }
-    of_more {
-        Build(Box<Build>) build;
+    of_bodies {
+        Build build;
     }
-    of_parts {}
 }
 
 /// Parts that are one of a few words.

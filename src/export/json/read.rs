@@ -179,17 +179,13 @@ impl Reader {
         }
     }
 
-    pub(super) fn output<X>(&mut self, position: usize, _: &[Type]) -> Read<Op<X>> {
-        Ok(Op::Output(position))
-    }
-
-    pub(super) fn scan<X: Form>(&mut self, scan: Box<schema::Scan>, _: &[Type]) -> Read<Op<X>> {
-        let schema::Scan { length, reverse, carries, inputs, body } = *scan;
+    pub(super) fn scan<X: Form>(&mut self, scan: schema::Scan) -> Read<Op<X>> {
+        let schema::Scan { length, reverse, carries, inputs, body } = scan;
         let body = Arc::new(self.body(body).within("body").within("scan")?);
         Ok(Op::Scan(Arc::new(Scan { body, carries, inputs, length, reverse })))
     }
 
-    pub(super) fn branch<X: Form>(&mut self, branch: Box<schema::Branch>, _: &[Type]) -> Read<Op<X>> {
+    pub(super) fn branch<X: Form>(&mut self, branch: schema::Branch) -> Read<Op<X>> {
         let then = Arc::new(self.body(branch.then).within("then").within("branch")?);
         let otherwise = Arc::new(self.body(branch.otherwise).within("else").within("branch")?);
         if then.parameters + otherwise.parameters > 0 {
@@ -198,12 +194,12 @@ impl Reader {
         Ok(Op::Branch(Arc::new(Branch { then, otherwise })))
     }
 
-    pub(super) fn sweeps<X: Form>(&mut self, sweeps: Box<schema::Sweeps>, _: &[Type]) -> Read<Op<X>> {
-        Ok(Op::Sweeps(Arc::new(self.loops(*sweeps).within("sweeps")?)))
+    pub(super) fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Op<X>> {
+        Ok(Op::Sweeps(Arc::new(self.loops(sweeps).within("sweeps")?)))
     }
 
-    pub(super) fn custom<X: Form>(&mut self, custom: Box<schema::Custom>, _: &[Type]) -> Read<Op<X>> {
-        let schema::Custom { value, vjp, jvp } = *custom;
+    pub(super) fn custom<X: Form>(&mut self, custom: schema::Custom) -> Read<Op<X>> {
+        let schema::Custom { value, vjp, jvp } = custom;
         let mut read = |body: schema::Body, part: &str| -> Read<Arc<Body<X>>> {
             Ok(Arc::new(self.body(body).within(part).within("custom")?))
         };
@@ -213,7 +209,7 @@ impl Reader {
         Ok(Op::Custom(Arc::new(Custom { value, vjp, jvp })))
     }
 
-    pub(super) fn build<X: Form>(&mut self, build: Box<schema::Build>, _: &[Type]) -> Read<Op<X>> {
+    pub(super) fn build<X: Form>(&mut self, build: schema::Build) -> Read<Op<X>> {
         if !X::HAS_BUILD {
             let text = "a bulk program has no `build`: this one is read as a source program";
             return problem(text).within("build");
