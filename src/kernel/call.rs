@@ -41,19 +41,11 @@ pub(crate) struct Sort {
     pub(crate) inner: usize,
 }
 
+#[cfg(feature = "opencl")]
 impl Sort {
     /// Number of rows.
-    #[cfg(feature = "opencl")]
     pub(crate) fn rows(&self) -> usize {
         self.outer * self.inner
-    }
-
-    /// The name of the helper, in other languages, that sorts a row.
-    pub(crate) fn helper(&self) -> &'static str {
-        match self.order {
-            Order::Ascending => "arg_sort",
-            Order::Descending => "arg_sort_descending",
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! buffers. It is also stored where computing it once and reading it back costs less than computing it at each use.
 
 use crate::affine::AffineMap;
-use crate::operation::{Binary, Contraction, Unary};
+use crate::algebra::Contraction;
 use crate::shape::{Shape, size, steps};
 use crate::term::hash::term_hash;
 use crate::term::{Body, Node, NodeId, Op};
@@ -131,20 +131,8 @@ pub(crate) fn domain(body: &Body, node: &Node) -> Shape {
 /// The cost of an operation per element, in units of a simple operation.
 pub(crate) fn own_cost(op: &Op) -> f64 {
     match op {
-        Op::Unary(op) => match op {
-            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Relu | Unary::Not | Unary::BitNot => 1.0,
-            Unary::Floor | Unary::Ceil | Unary::Round | Unary::StopGradient => 1.0,
-            Unary::Powi(n) => 1.0 + f64::from(n.unsigned_abs().max(1).ilog2()) * 2.0,
-            Unary::Sqrt | Unary::Recip => 4.0,
-            Unary::Lgamma | Unary::Digamma | Unary::Polygamma(_) | Unary::Erf | Unary::Erfc => 60.0,
-            _ => 12.0,
-        },
-        Op::Binary(op) => match op {
-            Binary::Div => 4.0,
-            Binary::Pow | Binary::Atan2 | Binary::Hypot | Binary::LogAddExp | Binary::Xlogy => 30.0,
-            Binary::Quot | Binary::Rem | Binary::FloorDiv | Binary::Modulo => 20.0,
-            _ => 1.0,
-        },
+        Op::Unary(op) => op.element_cost(),
+        Op::Binary(op) => op.element_cost(),
         Op::Gather => 4.0,
         Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark => 0.0,
         _ => 1.0,

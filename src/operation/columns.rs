@@ -1,6 +1,6 @@
 //! The code made from the rows of the operation table: an enumeration, and a function for each column.
 
-use super::{Binary, Unary};
+use super::{Binary, Domain, Unary};
 
 /// A row of the table as a type, for loops that treat some operations specially.
 pub trait Row {
@@ -72,6 +72,27 @@ pub(super) fn call_both<T, U>(a: T, b: T, f: impl Fn(T, T) -> U) -> U {
     f(a, b)
 }
 
+/// Whether a row's columns of meanings are there for just the element types that it takes: floats, integers and truth values.
+pub(super) const fn fits(domain: Domain, [float, integer, bool]: [bool; 3]) -> bool {
+    match domain {
+        Domain::Float => float && !integer && !bool,
+        Domain::Integer => !float && integer && !bool,
+        Domain::Number => float && integer && !bool,
+        Domain::Bool => !float && !integer && bool,
+        Domain::Any => float && integer && bool,
+    }
+}
+
+/// Does not compile where a row lacks the meaning for an element type.
+macro_rules! check_meanings {
+    ($name:ident $domain:ident $($meaning:tt)*) => {
+        const _: () = assert!(
+            columns::fits(Domain::$domain, [$(!matches!(stringify!($meaning).as_bytes(), b"[]")),*]),
+            concat!("the row ", stringify!($name), " has no meaning for an element type of its domain, or one for another"),
+        );
+    };
+}
+
 /// Runs a loop for a column of the table; without one, nothing is compiled for the element type.
 macro_rules! run {
     ($the_loop:ident $row:ty) => {
@@ -86,9 +107,13 @@ macro_rules! run {
 }
 
 macro_rules! unary_table {
-    ($($(#[$doc:meta])* $name:ident $(($parameter:ident : $ptype:ty))? $text:literal $domain:ident
+    ($($(#[$doc:meta])* $name:ident $(($parameter:ident : $ptype:ty))? $text:literal $domain:ident {
         $(float: $float:expr;)? $(integer: $integer:expr;)? $(bool: $bool:expr;)?
-        zero: $zero:expr; finite: $finite:expr; test: $test:expr; partial: |$x:ident, $y:ident| $partial:expr;)*) => {
+        partial: |$x:ident, $y:ident| $partial:expr;
+        zero: $zero:expr; finite: $finite:expr; tells_zeros: $tells_zeros:expr; cost: $cost:expr; test: $test:expr;
+        source: $source:expr $(, of integers $of_integers:expr)?;
+        stablehlo: |$to:ident, $operand:ident| $stablehlo:expr;
+    })*) => {
         /// Elementwise operations of one operand; the result has the operand's type.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Unary { $($(#[$doc])* $name $(($ptype))?,)* }
@@ -124,9 +149,50 @@ macro_rules! unary_table {
                 })* }
             }
 
+            /// Whether IEEE 754 gives it other results for 0.0 and for −0.0 than zeros.
+            pub(crate) fn tells_zeros(self) -> bool {
+                match self { $(Unary::$name $(($parameter))? => $tells_zeros,)* }
+            }
+
+            /// What an element costs, in units of a sum.
+            pub(crate) fn element_cost(self) -> f64 {
+                match self { $(Unary::$name $(($parameter))? => $cost,)* }
+            }
+
             /// The interval that tests draw operands from; the operation is smooth inside.
             pub fn test_interval(self) -> (f64, f64) {
                 match self { $(Unary::$name $(($parameter))? => $test,)* }
+            }
+
+            /// How it is spelled in C and in Rust, for an element type.
+            pub(crate) fn spelling(self, dtype: DType) -> Spelling {
+                match self { $(Unary::$name $(($parameter))? => {
+                    $(if dtype.is_integer() {
+                        return $of_integers;
+                    })?
+                    $source
+                })* }
+            }
+
+            /// Writes it in StableHLO.
+            pub(crate) fn stablehlo<W: StableHlo>(self, writer: &mut W, x: &W::Value) -> W::Value {
+                match self { $(Unary::$name $(($parameter))? => { let ($to, $operand) = (writer, x); $stablehlo })* }
+            }
+
+            /// Whether operations of a name take a parameter.
+            pub(crate) fn takes_parameter(name: &str) -> bool {
+                match name {
+                    $($text => unary_table!(@takes $(($ptype))?),)*
+                    _ => false,
+                }
+            }
+
+            /// The operation of a name, with a parameter where it takes one.
+            pub(crate) fn named(name: &str, parameter: Option<i128>) -> Option<Unary> {
+                match name {
+                    $($text => unary_table!(@named parameter $name $(($ptype))?),)*
+                    _ => None,
+                }
             }
 
             /// How the result `y` moves with the operand `x`.
@@ -162,6 +228,8 @@ macro_rules! unary_table {
             }
         }
 
+        $(check_meanings!($name $domain [$($float)?] [$($integer)?] [$($bool)?]);)*
+
         /// The rows as types.
         pub(crate) mod unary_row {
             $($(#[$doc])* #[allow(dead_code)] pub(crate) struct $name $((pub(crate) $ptype))?;)*
@@ -182,6 +250,14 @@ macro_rules! unary_table {
 
         /// The rows without a parameter, for tests and tools that go through the table.
         pub const UNARY_ROWS: &[Unary] = &unary_table!(@list [] $($name $(($parameter))?,)*);
+    };
+    (@takes) => { false };
+    (@takes ($ptype:ty)) => { true };
+    (@named $given:ident $name:ident) => {
+        $given.is_none().then_some(Unary::$name)
+    };
+    (@named $given:ident $name:ident ($ptype:ty)) => {
+        $given.and_then(|number| <$ptype>::try_from(number).ok()).map(Unary::$name)
     };
     (@rows $t:ident $($name:ident $(($parameter:ident))? { $($f:expr)? })*) => {
         $(unary_table!(@row $t $name $(($parameter))? { $($f)? });)*
@@ -204,11 +280,14 @@ macro_rules! unary_table {
 }
 
 macro_rules! binary_table {
-    ($($(#[$doc:meta])* $name:ident $text:literal $domain:ident
+    ($($(#[$doc:meta])* $name:ident $text:literal $domain:ident {
         $(float: $float:expr;)? $(integer: $integer:expr;)? $(bool: $bool:expr;)?
-        zero: $zero:expr; finite: $finite:expr; test: $test:expr;
         $(common: |$ca:ident, $cb:ident| $common:expr;)?
-        left: |$la:ident, $lb:ident, $ly:ident| $left:expr; right: |$ra:ident, $rb:ident, $ry:ident| $right:expr;)*) => {
+        left: |$la:ident, $lb:ident, $ly:ident| $left:expr; right: |$ra:ident, $rb:ident, $ry:ident| $right:expr;
+        zero: $zero:expr; finite: $finite:expr; tells_zeros: $tells_zeros:expr; cost: $cost:expr; test: $test:expr;
+        source: $source:expr $(, of integers $of_integers:expr)?;
+        stablehlo: |$to:ident, $sa:ident, $sb:ident| $stablehlo:expr;
+    })*) => {
         /// Elementwise operations of two operands of one type; the result has that type too.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Binary { $($(#[$doc])* $name,)* }
@@ -236,6 +315,39 @@ macro_rules! binary_table {
             /// Whether it is finite for finite operands, apart from overflow of sums and products.
             pub fn stays_finite(self) -> bool {
                 match self { $(Binary::$name => $finite,)* }
+            }
+
+            /// Of each operand, whether IEEE 754 gives the operation other results for 0.0 and for −0.0 than zeros.
+            pub(crate) fn tells_zeros(self) -> [bool; 2] {
+                match self { $(Binary::$name => $tells_zeros,)* }
+            }
+
+            /// What an element costs, in units of a sum.
+            pub(crate) fn element_cost(self) -> f64 {
+                match self { $(Binary::$name => $cost,)* }
+            }
+
+            /// How it is spelled in C and in Rust, for an element type.
+            pub(crate) fn spelling(self, dtype: DType) -> Spelling {
+                match self { $(Binary::$name => {
+                    $(if dtype.is_integer() {
+                        return $of_integers;
+                    })?
+                    $source
+                })* }
+            }
+
+            /// Writes it in StableHLO.
+            pub(crate) fn stablehlo<W: StableHlo>(self, writer: &mut W, a: &W::Value, b: &W::Value) -> W::Value {
+                match self { $(Binary::$name => { let ($to, $sa, $sb) = (writer, a, b); $stablehlo })* }
+            }
+
+            /// The operation of a name.
+            pub(crate) fn named(name: &str) -> Option<Binary> {
+                match name {
+                    $($text => Some(Binary::$name),)*
+                    _ => None,
+                }
             }
 
             /// The interval that tests draw operands from; the operation is smooth inside, except where operands are equal.
@@ -293,6 +405,8 @@ macro_rules! binary_table {
             }
         }
 
+        $(check_meanings!($name $domain [$($float)?] [$($integer)?] [$($bool)?]);)*
+
         /// The rows as types.
         pub(crate) mod binary_row {
             $($(#[$doc])* #[allow(dead_code)] pub(crate) struct $name;)*
@@ -322,7 +436,9 @@ macro_rules! binary_table {
 }
 
 macro_rules! comparison_table {
-    ($($(#[$doc:meta])* $name:ident $text:literal $f:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident $text:literal {
+        any: $f:expr; mirrored: $mirrored:ident; source: $source:literal; stablehlo: $stablehlo:literal;
+    })*) => {
         /// Elementwise comparisons of two operands of one type; the result is boolean. A comparison with NaN is false, except
         /// `!=`; `false` is smaller than `true`.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -335,6 +451,21 @@ macro_rules! comparison_table {
             /// The name in printed programs.
             pub fn name(self) -> &'static str {
                 match self { $(Comparison::$name => $text,)* }
+            }
+
+            /// The comparison that holds of (b, a) where this one holds of (a, b).
+            pub fn mirrored(self) -> Comparison {
+                match self { $(Comparison::$name => Comparison::$mirrored,)* }
+            }
+
+            /// The operator in C and in Rust.
+            pub(crate) fn operator(self) -> &'static str {
+                match self { $(Comparison::$name => $source,)* }
+            }
+
+            /// The direction in StableHLO.
+            pub(crate) fn direction(self) -> &'static str {
+                match self { $(Comparison::$name => $stablehlo,)* }
             }
 
             /// Runs a loop with the comparison's meaning on elements of any ordered type.

@@ -1,7 +1,9 @@
 //! C of 1999, and the C of OpenCL.
 
-use super::functions::{Spelling, filled};
+use super::functions::{filled, product};
+use super::helpers::routines;
 use super::language::{Helper, Language, Parameter, Part, scratch_name};
+use crate::operation::{HelperFunction, Spelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
@@ -125,10 +127,10 @@ impl Language for C {
             (from, to) if from == to => operand.to_string(),
             (from, DType::Bool) => format!("{operand} != {}", self.literal(Value::from_i64(from, 0))),
             (from, DType::I32 | DType::I64) if from.is_float() => {
-                let name = format!("{}_from", if to == DType::I32 { "i32" } else { "i64" });
-                self.helper(&name, from, &[operand], helpers)
+                let function = if to == DType::I32 { &routines::I32_FROM } else { &routines::I64_FROM };
+                self.helper(function, from, &[operand], helpers)
             }
-            (DType::I64, DType::I32) => self.helper("narrowed", DType::I64, &[operand], helpers),
+            (DType::I64, DType::I32) => self.helper(&routines::NARROWED, DType::I64, &[operand], helpers),
             _ => format!("({}){operand}", self.dtype(to)),
         }
     }
@@ -145,18 +147,31 @@ impl Language for C {
             Spelling::Special(name) if dtype == DType::F32 => {
                 (format!("(float){name}((double){})", operands[0]), false)
             }
-            Spelling::Library(name, _) | Spelling::Special(name) => {
+            Spelling::Library { c: name, .. } | Spelling::Special(name) => {
                 (format!("{name}{ending}({})", operands.join(", ")), true)
             }
             Spelling::Expression(text) => filled(text, if dtype == DType::F32 { "f" } else { "" }, operands),
-            Spelling::Logical(operator, _) => (format!("{} {operator} {}", operands[0], operands[1]), false),
-            Spelling::Helper(name) => (self.helper(name, dtype, operands, helpers), true),
+            Spelling::Logical { c: operator, .. } => (format!("{} {operator} {}", operands[0], operands[1]), false),
+            Spelling::Product(times) => (product(operands[0], times), false),
+            Spelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
+            Spelling::HelperAnd(function, number) => {
+                (self.helper(function, dtype, &[operands[0], &number.to_string()], helpers), true)
+            }
+            Spelling::HelperOf(number, function) => {
+                (self.helper(function, dtype, &[&number.to_string(), operands[0]], helpers), true)
+            }
         }
     }
 
-    fn helper(&self, name: &str, dtype: DType, operands: &[&str], helpers: &mut BTreeSet<Helper>) -> String {
-        helpers.insert((name.to_string(), dtype));
-        format!("{}_{name}_{}({})", self.prefix, dtype.name(), operands.join(", "))
+    fn helper(
+        &self,
+        function: &'static HelperFunction,
+        dtype: DType,
+        operands: &[&str],
+        helpers: &mut BTreeSet<Helper>,
+    ) -> String {
+        helpers.insert((function, dtype));
+        format!("{}_{}_{}({})", self.prefix, function.name, dtype.name(), operands.join(", "))
     }
 
     fn bind(&self, name: &str, dtype: DType, part: &Part<'_>, writes: bool) -> String {

@@ -1,14 +1,10 @@
 //! Values of nests, and places in arrays, as expressions.
 
-use super::functions::{self, Spelling};
 use super::language::{Helper, Language};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, Spelling};
 use crate::shape::{self, DType};
 use crate::term::recurrence::Elementwise;
 use std::collections::BTreeSet;
-
-/// Powers up to this one are written as products.
-pub(crate) const SPELLED_OUT: i32 = 3;
 
 /// The text of an expression.
 #[derive(Clone)]
@@ -49,39 +45,33 @@ pub(crate) fn elementwise(
         let (text, is_atom) = language.spelled(spelling, dtype, operands, helpers);
         Expression { text, is_atom }
     };
-    match (op, operands) {
-        (Elementwise::Unary(Unary::Powi(n @ 2..=SPELLED_OUT)), &[operand]) => {
-            Expression { text: vec![operand; n as usize].join(" * "), is_atom: false }
+    match op {
+        Elementwise::Unary(op) => {
+            let operand = if op.tells_zeros() { &unsigned(operands[0]) } else { operands[0] };
+            spelled(op.spelling(dtype), &[operand])
         }
-        (Elementwise::Unary(op), &[operand]) => {
-            let operand = if op.tells_zeros() { &unsigned(operand) } else { operand };
-            let spelling = functions::unary(op, dtype);
-            match op {
-                Unary::Powi(n) => spelled(spelling, &[operand, &n.to_string()]),
-                Unary::Polygamma(order @ 1..) => spelled(spelling, &[&order.to_string(), operand]),
-                _ => spelled(spelling, &[operand]),
-            }
-        }
-        (Elementwise::Binary(Binary::Xor), &[left, right]) if left == right => truth(false),
-        (Elementwise::Binary(op), &[left, right]) => {
+        Elementwise::Binary(Binary::Xor) if operands[0] == operands[1] => truth(false),
+        Elementwise::Binary(op) => {
             let [of_left, of_right] = op.tells_zeros();
-            let left = if of_left { &unsigned(left) } else { left };
-            let right = if of_right { &unsigned(right) } else { right };
-            spelled(functions::binary(op, dtype), &[left, right])
+            let left = if of_left { &unsigned(operands[0]) } else { operands[0] };
+            let right = if of_right { &unsigned(operands[1]) } else { operands[1] };
+            spelled(op.spelling(dtype), &[left, right])
         }
-        // Compilers warn of comparisons of a value with itself, except for floats, which may be NaN.
-        (Elementwise::Compare(op), &[left, right]) if left == right && !from.is_float() => {
+        // Compilers warn of what is compared with itself, but of floats, which may be NaN.
+        Elementwise::Compare(op) if operands[0] == operands[1] && !from.is_float() => {
             truth(matches!(op, Comparison::Equal | Comparison::LessEqual | Comparison::GreaterEqual))
         }
-        (Elementwise::Compare(op), &[left, right]) => {
-            Expression { text: format!("{left} {} {right}", functions::comparison(op)), is_atom: false }
+        Elementwise::Compare(op) => {
+            let text = format!("{} {} {}", operands[0], op.operator(), operands[1]);
+            Expression { text, is_atom: false }
         }
-        (Elementwise::Select, &[mask, yes, no]) => Expression { text: language.choice(mask, yes, no), is_atom: false },
-        (Elementwise::Cast(to), &[operand]) => {
-            let text = language.cast(operand, from, to, helpers);
-            Expression { is_atom: text == operand, text }
+        Elementwise::Select => {
+            Expression { text: language.choice(operands[0], operands[1], operands[2]), is_atom: false }
         }
-        _ => unreachable!("an operation has as many operands as it takes"),
+        Elementwise::Cast(to) => {
+            let text = language.cast(operands[0], from, to, helpers);
+            Expression { is_atom: text == operands[0], text }
+        }
     }
 }
 

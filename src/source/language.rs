@@ -1,7 +1,7 @@
 //! The target languages of generated programs: their common parts and their differences.
 
+use crate::operation::{HelperFunction, Spelling};
 use crate::shape::{DType, Value};
-use crate::source::functions::Spelling;
 use std::collections::BTreeSet;
 
 /// A part of an array: from an offset on, `count` elements, or all the rest.
@@ -20,8 +20,8 @@ pub(crate) struct Parameter {
     pub(crate) writes: bool,
 }
 
-/// A helper function for an element type, which stands beside the program: its name and that type.
-pub(crate) type Helper = (String, DType);
+/// A helper function for an element type, which stands beside the program.
+pub(crate) type Helper = (&'static HelperFunction, DType);
 
 /// The syntax of a language with C's expressions and blocks.
 pub(crate) trait Language {
@@ -66,7 +66,13 @@ pub(crate) trait Language {
         helpers: &mut BTreeSet<Helper>,
     ) -> (String, bool);
     /// A call of a helper function of the program's own.
-    fn helper(&self, name: &str, dtype: DType, operands: &[&str], helpers: &mut BTreeSet<Helper>) -> String;
+    fn helper(
+        &self,
+        function: &'static HelperFunction,
+        dtype: DType,
+        operands: &[&str],
+        helpers: &mut BTreeSet<Helper>,
+    ) -> String;
     /// A part of an array under a name.
     fn bind(&self, name: &str, dtype: DType, part: &Part<'_>, writes: bool) -> String;
     /// As [`Language::bind`], for a name that is bound to other parts later.

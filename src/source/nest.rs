@@ -4,7 +4,7 @@
 //! there. A reduction over inner loops accumulates in a variable of its own, and where the innermost loop sums floats, in
 //! several, so that the sums are vectors.
 
-use super::expression::{Expression, SPELLED_OUT};
+use super::expression::Expression;
 use super::functions;
 use super::language::{Helper, Language};
 use super::order::order;
@@ -15,7 +15,7 @@ use super::writer::{Buffers, NestWriter, Rows};
 use crate::array::neutral_value;
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
-use crate::operation::{Reduction, Unary};
+use crate::operation::{Reduction, Spelling};
 use crate::shape::{self, DType};
 use crate::term::hash::TermMap;
 use std::collections::{BTreeSet, HashSet};
@@ -216,8 +216,12 @@ impl NestWriter<'_> {
     /// loop.
     fn named(&self) -> Vec<bool> {
         let mut named: Vec<bool> = self.uses.iter().map(|&uses| uses > 1).collect();
-        for (user, (value, _)) in self.nest.values.iter().enumerate() {
-            let is_index = matches!(value, Value::Gather { .. } | Value::Unary(Unary::Powi(2..=SPELLED_OUT), _));
+        for (user, (value, dtype)) in self.nest.values.iter().enumerate() {
+            let is_index = match value {
+                Value::Gather { .. } => true,
+                Value::Unary(op, _) => matches!(op.spelling(*dtype), Spelling::Product(_)),
+                _ => false,
+            };
             for id in value.operands() {
                 named[id as usize] |= is_index || self.levels[user] > self.levels[id as usize];
             }
@@ -397,9 +401,9 @@ impl NestWriter<'_> {
         let (element, condition) = self.place(store);
         let line = match self.atomics {
             None => format!("{element} = {};", self.combined(op, dtype, &element, value)),
-            Some(atomics) => {
-                let name = format!("{atomics}_{}", op.name());
-                format!("{};", self.language.helper(&name, dtype, &[&format!("&{element}"), value], self.helpers))
+            Some(atomic) => {
+                let operands = [&format!("&{element}")[..], value];
+                format!("{};", self.language.helper(atomic(op, dtype), dtype, &operands, self.helpers))
             }
         };
         self.guarded(text, condition, &line);

@@ -1,7 +1,8 @@
 //! Rust.
 
-use super::functions::{Spelling, filled};
+use super::functions::{filled, product};
 use super::language::{Helper, Language, Parameter, Part, scratch_name};
+use crate::operation::{HelperFunction, Spelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
@@ -113,24 +114,37 @@ impl Language for Rust {
             (format!("libm::{name}{ending}({})", operands.join(", ")), true)
         };
         match spelling {
-            Spelling::Library(_, method) if self.with_std => {
+            Spelling::Library { rust: method, .. } if self.with_std => {
                 (format!("{}.{method}({})", operands[0], operands[1..].join(", ")), true)
             }
-            Spelling::Library(name, _) => library(name),
+            Spelling::Library { c: name, .. } => library(name),
             Spelling::Special(name) if dtype == DType::F32 => {
                 // As the library does, in double precision.
                 (format!("(libm::{name}({} as f64) as f32)", operands[0]), true)
             }
             Spelling::Special(name) => library(name),
             Spelling::Expression(text) => filled(text, "", operands),
-            Spelling::Logical(_, operator) => (format!("{} {operator} {}", operands[0], operands[1]), false),
-            Spelling::Helper(name) => (self.helper(name, dtype, operands, helpers), true),
+            Spelling::Logical { rust: operator, .. } => (format!("{} {operator} {}", operands[0], operands[1]), false),
+            Spelling::Product(times) => (product(operands[0], times), false),
+            Spelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
+            Spelling::HelperAnd(function, number) => {
+                (self.helper(function, dtype, &[operands[0], &number.to_string()], helpers), true)
+            }
+            Spelling::HelperOf(number, function) => {
+                (self.helper(function, dtype, &[&number.to_string(), operands[0]], helpers), true)
+            }
         }
     }
 
-    fn helper(&self, name: &str, dtype: DType, operands: &[&str], helpers: &mut BTreeSet<Helper>) -> String {
-        helpers.insert((name.to_string(), dtype));
-        format!("{name}_{}({})", self.dtype(dtype), operands.join(", "))
+    fn helper(
+        &self,
+        function: &'static HelperFunction,
+        dtype: DType,
+        operands: &[&str],
+        helpers: &mut BTreeSet<Helper>,
+    ) -> String {
+        helpers.insert((function, dtype));
+        format!("{}_{}({})", function.name, self.dtype(dtype), operands.join(", "))
     }
 
     fn bind(&self, name: &str, _: DType, part: &Part<'_>, writes: bool) -> String {

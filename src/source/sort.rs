@@ -1,5 +1,6 @@
 //! Calls that are neither nests nor made of procedures: positions in the order of elements.
 
+use super::helpers::routines;
 use super::procedure::Function;
 use crate::kernel::{Call, Called, Sort};
 use crate::shape::{DType, Value};
@@ -38,7 +39,7 @@ impl Function<'_, '_, '_> {
             inner.to_string(),
         ];
         let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
-        let line = self.writer.language.helper(sort.helper(), dtype, &operands, &mut self.writer.helpers);
+        let line = self.writer.language.helper(routines::sort(sort.order), dtype, &operands, &mut self.writer.helpers);
         self.text.line(format!("{line};"));
         self.text.close();
         self.text.close();

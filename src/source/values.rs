@@ -1,9 +1,9 @@
 //! The values of a nest as expressions.
 
 use super::expression::{Expression, elementwise};
-use super::functions::Spelling;
 use super::writer::NestWriter;
 use crate::kernel::{Affine, Guards, Value, ValueId};
+use crate::operation::Spelling;
 use crate::shape::{self, DType};
 use crate::term::recurrence::Elementwise;
 use smallvec::SmallVec;

@@ -4,6 +4,7 @@ use super::expression::Expression;
 use super::language::{Helper, Language};
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Nest};
+use crate::operation::{HelperFunction, Reduction};
 use crate::shape::DType;
 use crate::term::hash::TermMap;
 use std::collections::{BTreeSet, HashMap};
@@ -51,7 +52,7 @@ pub(crate) struct NestWriter<'a> {
     /// Whether sums of floats may be several sums side by side.
     pub(crate) has_vectors: bool,
     /// The helpers that combine with elements which others may combine with at the same time, if they do.
-    pub(crate) atomics: Option<&'static str>,
+    pub(crate) atomics: Option<fn(Reduction, DType) -> &'static HelperFunction>,
     /// A buffer whose current element has a name wherever it is read or written, and that name.
     pub(crate) given: Option<(u32, &'static str)>,
 }

@@ -2,6 +2,7 @@
 
 mod base64;
 mod element;
+mod operations;
 mod read;
 mod schema;
 mod write;

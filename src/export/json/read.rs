@@ -1,34 +1,33 @@
 //! From the schema to a program. Nothing that a document says is taken for granted.
 
-use super::element;
 use super::schema::{self, Document};
+use super::{element, operations};
 use crate::affine::AffineMap;
 use crate::concrete::Array;
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::export::form::Form;
 use crate::export::limits::Limits;
-use crate::operation::{BINARY_ROWS, COMPARISON_ROWS, Contraction, Extreme, Order, Reduction, UNARY_ROWS, Unary};
-use crate::shape::{DType, Shape, Type};
+use crate::shape::{Shape, Type};
 use crate::term::{Body, Branch, Checkpoints, Custom, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A mismatch, and the path to it from the outside.
-struct Problem {
+pub(super) struct Problem {
     text: String,
     path: String,
 }
 
-type Read<T> = std::result::Result<T, Problem>;
+pub(super) type Read<T> = std::result::Result<T, Problem>;
 
-fn problem<T>(text: impl Into<String>) -> Read<T> {
+pub(super) fn problem<T>(text: impl Into<String>) -> Read<T> {
     Err(Problem { text: text.into(), path: String::new() })
 }
 
 /// A value read in a part of a document: its problems get the part's path.
-trait Within<T> {
+pub(super) trait Within<T> {
     fn within(self, part: &str) -> Read<T>;
 }
 
@@ -67,24 +66,14 @@ pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Progr
     read(&mut reader).map_err(|Problem { text, path }| Error::Schema { problem: text, path })
 }
 
-fn dtype(dtype: schema::DType) -> DType {
-    match dtype {
-        schema::DType::F32 => DType::F32,
-        schema::DType::F64 => DType::F64,
-        schema::DType::I32 => DType::I32,
-        schema::DType::I64 => DType::I64,
-        schema::DType::Bool => DType::Bool,
-    }
-}
-
-struct Reader {
+pub(super) struct Reader {
     limits: Limits,
     constants: Vec<Array>,
 }
 
 impl Reader {
     fn ty(&mut self, ty: &schema::Type) -> std::result::Result<Type, String> {
-        let ty = Type::new(dtype(ty.dtype), &ty.shape);
+        let ty = Type::new(ty.dtype.into(), &ty.shape);
         self.limits.ty(&ty)?;
         Ok(ty)
     }
@@ -139,7 +128,7 @@ impl Reader {
         picked: &mut HashSet<(NodeId, usize)>,
     ) -> Read<Node<X>> {
         let mut operands: SmallVec<[&[Type]; 4]> = SmallVec::new();
-        let is_output = matches!(node.op, schema::Op::Output(_));
+        let is_output = matches!(node.op, operations::Op::Output(_));
         for (at, &operand) in node.operands.iter().enumerate() {
             let part = format!("operands[{at}]");
             let Some(earlier) = nodes.get(operand as usize) else {
@@ -154,13 +143,13 @@ impl Reader {
             }
             operands.push(&earlier.types);
         }
-        if let (schema::Op::Output(position), [operand]) = (&node.op, &node.operands[..])
+        if let (operations::Op::Output(position), [operand]) = (&node.op, &node.operands[..])
             && !picked.insert((*operand, *position))
         {
             return problem(format!("output {position} of node {operand} is picked already")).within("op");
         }
         let stated = self.types(&node.types).within("types")?;
-        let op = self.op(node.op, &stated).within("op")?;
+        let op = node.op.read(self, &stated).within("op")?;
         let types = self.limits.outputs(&op, &operands).within("op")?;
         if types[..] != stated {
             return problem(format!("{stated:?} is stated, but the operation results in {:?}", &types[..]))
@@ -169,120 +158,74 @@ impl Reader {
         Ok(Node { op, args: node.operands.into(), types })
     }
 
-    fn map(&mut self, map: &schema::Map) -> Read<AffineMap> {
+    pub(super) fn map(&mut self, map: &schema::Map) -> Read<AffineMap> {
         let rows: Vec<SmallVec<[i64; 4]>> = map.matrix.iter().map(|row| row[..].into()).collect();
         let read = self.limits.map(&map.source, &map.result, &rows, &map.offset);
         read.or_else(problem)
     }
 
-    fn op<X: Form>(&mut self, op: schema::Op, stated: &[Type]) -> Read<Op<X>> {
-        Ok(match op {
-            schema::Op::Full(value) => {
-                let [ty] = stated else { return problem("a constant is one array").within("full") };
-                let Some(value) = element::from_json(&value, ty.dtype) else {
-                    return problem(format!("{value} is no {}", ty.dtype)).within("full");
-                };
-                Op::Constant(Array::full(&ty.shape, value))
-            }
-            schema::Op::Constant(position) => match self.constants.get(position) {
-                Some(array) => Op::Constant(array.clone()),
-                None => return problem(format!("there is no constant {position}")).within("constant"),
-            },
-            schema::Op::Iota(n) => Op::Iota(n),
-            schema::Op::Unary(op) => Op::Unary(unary(&op).within("unary")?),
-            schema::Op::Binary(name) => match BINARY_ROWS.iter().find(|op| op.name() == name) {
-                Some(&op) => Op::Binary(op),
-                None => return problem(format!("there is no operation {name:?}")).within("binary"),
-            },
-            schema::Op::Compare(name) => match COMPARISON_ROWS.iter().find(|op| op.name() == name) {
-                Some(&op) => Op::Compare(op),
-                None => return problem(format!("there is no comparison {name:?}")).within("compare"),
-            },
-            schema::Op::Select => Op::Select,
-            schema::Op::Cast(to) => Op::Cast(dtype(to)),
-            schema::Op::View(map) => Op::View(self.map(&map).within("view")?),
-            schema::Op::Accumulate(map) => Op::Accumulate(self.map(&map).within("accumulate")?),
-            schema::Op::Reshape(shape) => Op::Reshape(shape.into()),
-            schema::Op::Concatenate(axis) => Op::Concatenate(axis),
-            schema::Op::Gather => Op::Gather,
-            schema::Op::Scatter(extents) => Op::Scatter(extents.into()),
-            schema::Op::ScatterSet => Op::ScatterSet,
-            schema::Op::Reduce(schema::Reduce { kind, axes }) => {
-                let kind = match kind {
-                    schema::Reduction::Sum => Reduction::Sum,
-                    schema::Reduction::Max => Reduction::Max,
-                    schema::Reduction::Min => Reduction::Min,
-                };
-                Op::Reduce(kind, axes.into())
-            }
-            schema::Op::ArgReduce(schema::ArgReduce { kind, axis }) => {
-                let kind = match kind {
-                    schema::Extreme::Max => Extreme::Max,
-                    schema::Extreme::Min => Extreme::Min,
-                };
-                Op::ArgReduce(kind, axis)
-            }
-            schema::Op::ArgSort(schema::ArgSort { order, axis }) => {
-                let order = match order {
-                    schema::Order::Ascending => Order::Ascending,
-                    schema::Order::Descending => Order::Descending,
-                };
-                Op::ArgSort(order, axis)
-            }
-            schema::Op::Contract(schema::Contract { left, right, result }) => {
-                let spec = Contraction { left: left.into(), right: right.into(), result: result.into() };
-                if !spec.is_valid() {
-                    let text = "a label stands in at least two of the three lists, and in each of them once";
-                    return problem(text).within("contract");
-                }
-                Op::Contract(spec)
-            }
-            schema::Op::Scan(scan) => {
-                let schema::Scan { length, reverse, carries, inputs, body } = *scan;
-                let body = Arc::new(self.body(body).within("body").within("scan")?);
-                Op::Scan(Arc::new(Scan { body, carries, inputs, length, reverse }))
-            }
-            schema::Op::Branch(branch) => {
-                let then = Arc::new(self.body(branch.then).within("then").within("branch")?);
-                let otherwise = Arc::new(self.body(branch.otherwise).within("else").within("branch")?);
-                if then.parameters + otherwise.parameters > 0 {
-                    return problem("what the sides take are captures").within("branch");
-                }
-                Op::Branch(Arc::new(Branch { then, otherwise }))
-            }
-            schema::Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(self.sweeps(*sweeps).within("sweeps")?)),
-            schema::Op::Custom(custom) => {
-                let schema::Custom { value, vjp, jvp } = *custom;
-                let mut read = |body: schema::Body, part: &str| -> Read<Arc<Body<X>>> {
-                    Ok(Arc::new(self.body(body).within(part).within("custom")?))
-                };
-                let value = read(value, "value")?;
-                let vjp = vjp.map(|body| read(body, "vjp")).transpose()?;
-                let jvp = jvp.map(|body| read(body, "jvp")).transpose()?;
-                Op::Custom(Arc::new(Custom { value, vjp, jvp }))
-            }
-            schema::Op::Output(position) => Op::Output(position),
-            schema::Op::Alias => Op::Alias,
-            schema::Op::Mark => Op::Mark,
-            schema::Op::Build(build) => {
-                if !X::HAS_BUILD {
-                    let text = "a bulk program has no `build`: this one is read as a source program";
-                    return problem(text).within("build");
-                }
-                let body = Arc::new(self.body(build.body).within("body").within("build")?);
-                let extents: Shape = build.extents.into();
-                if body.parameters != extents.len() {
-                    return problem("the body has a parameter for each extent").within("build");
-                }
-                match X::build(extents, body) {
-                    Some(op) => op,
-                    None => unreachable!("the form has builds"),
-                }
-            }
-        })
+    pub(super) fn full<X>(&mut self, value: serde_json::Value, stated: &[Type]) -> Read<Op<X>> {
+        let [ty] = stated else { return problem("a constant is one array").within("full") };
+        match element::from_json(&value, ty.dtype) {
+            Some(value) => Ok(Op::Constant(Array::full(&ty.shape, value))),
+            None => problem(format!("{value} is no {}", ty.dtype)).within("full"),
+        }
     }
 
-    fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Sweeps<X>> {
+    pub(super) fn constant<X>(&mut self, position: usize, _: &[Type]) -> Read<Op<X>> {
+        match self.constants.get(position) {
+            Some(array) => Ok(Op::Constant(array.clone())),
+            None => problem(format!("there is no constant {position}")).within("constant"),
+        }
+    }
+
+    pub(super) fn scan<X: Form>(&mut self, scan: schema::Scan) -> Read<Op<X>> {
+        let schema::Scan { length, reverse, carries, inputs, body } = scan;
+        let body = Arc::new(self.body(body).within("body").within("scan")?);
+        Ok(Op::Scan(Arc::new(Scan { body, carries, inputs, length, reverse })))
+    }
+
+    pub(super) fn branch<X: Form>(&mut self, branch: schema::Branch) -> Read<Op<X>> {
+        let then = Arc::new(self.body(branch.then).within("then").within("branch")?);
+        let otherwise = Arc::new(self.body(branch.otherwise).within("else").within("branch")?);
+        if then.parameters + otherwise.parameters > 0 {
+            return problem("what the sides take are captures").within("branch");
+        }
+        Ok(Op::Branch(Arc::new(Branch { then, otherwise })))
+    }
+
+    pub(super) fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Op<X>> {
+        Ok(Op::Sweeps(Arc::new(self.loops(sweeps).within("sweeps")?)))
+    }
+
+    pub(super) fn custom<X: Form>(&mut self, custom: schema::Custom) -> Read<Op<X>> {
+        let schema::Custom { value, vjp, jvp } = custom;
+        let mut read = |body: schema::Body, part: &str| -> Read<Arc<Body<X>>> {
+            Ok(Arc::new(self.body(body).within(part).within("custom")?))
+        };
+        let value = read(value, "value")?;
+        let vjp = vjp.map(|body| read(body, "vjp")).transpose()?;
+        let jvp = jvp.map(|body| read(body, "jvp")).transpose()?;
+        Ok(Op::Custom(Arc::new(Custom { value, vjp, jvp })))
+    }
+
+    pub(super) fn build<X: Form>(&mut self, build: schema::Build) -> Read<Op<X>> {
+        if !X::HAS_BUILD {
+            let text = "a bulk program has no `build`: this one is read as a source program";
+            return problem(text).within("build");
+        }
+        let body = Arc::new(self.body(build.body).within("body").within("build")?);
+        let extents: Shape = build.extents.into();
+        if body.parameters != extents.len() {
+            return problem("the body has a parameter for each extent").within("build");
+        }
+        match X::build(extents, body) {
+            Some(op) => Ok(op),
+            None => unreachable!("the form has builds"),
+        }
+    }
+
+    fn loops<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Sweeps<X>> {
         let steps = match sweeps.steps {
             schema::Steps::Count(count) => Steps::Count(count),
             schema::Steps::While(condition) => {
@@ -307,18 +250,5 @@ impl Reader {
             return problem("the condition's parameters are the first sweep's carries").within("steps");
         }
         Ok(Sweeps { steps, sweeps: each, reverse: sweeps.reverse, checkpoints })
-    }
-}
-
-fn unary(op: &schema::Unary) -> Read<Unary> {
-    let found = match (&op.name[..], op.parameter) {
-        ("powi", Some(power)) => i32::try_from(power).ok().map(Unary::Powi),
-        ("polygamma", Some(order)) => u32::try_from(order).ok().map(Unary::Polygamma),
-        (name, None) => UNARY_ROWS.iter().copied().find(|op| op.name() == name),
-        _ => None,
-    };
-    match found {
-        Some(op) => Ok(op),
-        None => problem(format!("there is no operation {:?} with parameter {:?}", op.name, op.parameter)),
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A change of these types that old documents don't fit is a new version. The page on the format describes every field.
 
+use super::operations::{Op, words};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// The identification of every document of the format.
 pub(super) const FORMAT: &str = "deltaray program";
@@ -40,18 +40,8 @@ pub(super) struct Constant {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Type {
-    pub(super) dtype: DType,
+    pub(super) dtype: words::DType,
     pub(super) shape: Vec<usize>,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum DType {
-    F32,
-    F64,
-    I32,
-    I64,
-    Bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,103 +62,12 @@ pub(super) struct Node {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Op {
-    Full(Value),
-    Constant(usize),
-    Iota(usize),
-    Unary(Unary),
-    Binary(String),
-    Compare(String),
-    Select,
-    Cast(DType),
-    View(Map),
-    Accumulate(Map),
-    Reshape(Vec<usize>),
-    Concatenate(usize),
-    Gather,
-    Scatter(Vec<usize>),
-    ScatterSet,
-    Reduce(Reduce),
-    ArgReduce(ArgReduce),
-    ArgSort(ArgSort),
-    Contract(Contract),
-    Scan(Box<Scan>),
-    Branch(Box<Branch>),
-    Sweeps(Box<Sweeps>),
-    Custom(Box<Custom>),
-    Output(usize),
-    Alias,
-    Mark,
-    Build(Box<Build>),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Unary {
-    pub(super) name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) parameter: Option<i64>,
-}
-
-#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Map {
     pub(super) source: Vec<usize>,
     pub(super) result: Vec<usize>,
     pub(super) matrix: Vec<Vec<i64>>,
     pub(super) offset: Vec<i64>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Reduce {
-    pub(super) kind: Reduction,
-    pub(super) axes: Vec<usize>,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Reduction {
-    Sum,
-    Max,
-    Min,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ArgReduce {
-    pub(super) kind: Extreme,
-    pub(super) axis: usize,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Extreme {
-    Max,
-    Min,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ArgSort {
-    pub(super) order: Order,
-    pub(super) axis: usize,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Order {
-    Ascending,
-    Descending,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Contract {
-    pub(super) left: Vec<u8>,
-    pub(super) right: Vec<u8>,
-    pub(super) result: Vec<u8>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! Programs, node by node.
 
 use super::writer::{Handle, Writer};
-use super::{elementwise, indexing, loops, sweeps, views};
+use super::{elementwise, indexing, operations, views};
 use crate::error::Result;
 use crate::kernel::{additions, turned_scatter};
-use crate::operation::{Binary, Contraction, Label, Unary};
+use crate::operation::{Binary, Unary};
 use crate::shape::{Axes, is_sparse};
 use crate::term::distinct::are_distinct;
 use crate::term::interpret::{Positions, permuted_for_parts};
@@ -123,7 +123,7 @@ pub(super) fn body(writer: &mut Writer, body: &Body, arguments: &[Handle]) -> Re
             op => {
                 let operands: Vec<&Handle> = node.args.iter().map(|&arg: &NodeId| &values[arg as usize][0]).collect();
                 let differ = *op == Op::ScatterSet && are_distinct(body, &node.args[2..]);
-                let outputs = operation(writer, op, &operands, differ)?;
+                let outputs = operations::operation(writer, self::body, op, &operands, differ)?;
                 let types = || outputs.iter().map(|output| &output.ty);
                 debug_assert!(types().eq(&node.types), "{op:?}: {:?}", types().collect::<Vec<_>>());
                 outputs
@@ -132,57 +132,4 @@ pub(super) fn body(writer: &mut Writer, body: &Body, arguments: &[Handle]) -> Re
         values.push(outputs);
     }
     Ok(body.results.iter().map(|&result| values[result as usize][0].clone()).collect())
-}
-
-/// The outputs of an operation, of whose positions it is known whether they `differ`.
-fn operation(writer: &mut Writer, op: &Op, operands: &[&Handle], differ: bool) -> Result<Vec<Handle>> {
-    let one = match op {
-        Op::Constant(array) => writer.constant(array),
-        Op::Iota(n) => writer.iota(&[*n], 0),
-        Op::Unary(op) => elementwise::unary(writer, *op, operands[0]),
-        Op::Binary(op) => elementwise::binary(writer, *op, operands[0], operands[1]),
-        Op::Compare(op) => writer.compare(*op, operands[0], operands[1]),
-        Op::Select => writer.select(operands[0], operands[1], operands[2]),
-        Op::Cast(dtype) => elementwise::cast(writer, operands[0], *dtype),
-        Op::View(map) => views::view(writer, operands[0], map)?,
-        Op::Accumulate(map) => views::accumulate(writer, operands[0], map)?,
-        Op::Reshape(shape) => writer.reshape(operands[0], shape),
-        Op::Concatenate(axis) => writer.concatenate(operands, *axis),
-        Op::Gather => indexing::gather(writer, operands[0], &operands[1..]),
-        Op::Scatter(extents) => indexing::scatter(writer, operands[0], &operands[1..], extents)?,
-        Op::ScatterSet => indexing::scatter_set(writer, operands[0], operands[1], &operands[2..], differ)?,
-        Op::Reduce(reduction, axes) => writer.reduce(*reduction, operands[0], axes),
-        Op::ArgReduce(extreme, axis) => indexing::arg_reduce(writer, *extreme, operands[0], *axis)?,
-        Op::ArgSort(order, axis) => indexing::arg_sort(writer, *order, operands[0], *axis)?,
-        Op::Contract(contraction) => contract(writer, contraction, operands[0], operands[1]),
-        Op::Alias | Op::Mark => operands[0].clone(),
-        Op::Scan(scan) => return loops::scan(writer, body, scan, operands),
-        Op::Branch(branch) => return loops::branch(writer, body, branch, operands),
-        Op::Sweeps(all) => return sweeps::sweeps(writer, body, all, operands),
-        Op::Custom(custom) => {
-            let arguments: Vec<Handle> = operands.iter().map(|&operand| operand.clone()).collect();
-            return body(writer, &custom.value, &arguments);
-        }
-        Op::Parameter(_) | Op::Output(_) => unreachable!("parameters come first, and outputs are looked up"),
-        Op::Extra(never) => match *never {},
-    };
-    Ok(vec![one])
-}
-
-/// A sum of products. Labels of both operands are batches if the result has them, and summed otherwise.
-fn contract(writer: &mut Writer, contraction: &Contraction, a: &Handle, b: &Handle) -> Handle {
-    let Contraction { left, right, result } = contraction;
-    let at = |labels: &[Label], label: Label| labels.iter().position(|&other| other == label);
-    let shared = |in_result: bool| {
-        let labels = left.iter().filter(|&&label| result.contains(&label) == in_result);
-        labels.filter_map(|&label| Some((at(left, label)?, at(right, label)?))).unzip::<usize, usize, Axes, Axes>()
-    };
-    let (batch, summed) = (shared(true), shared(false));
-    let dot = writer.dot([a, b], [&batch.0, &batch.1], [&summed.0, &summed.1]);
-    // The labels in the order in which they result.
-    let mut labels: Vec<Label> = batch.0.iter().map(|&axis| left[axis]).collect();
-    labels.extend(left.iter().filter(|&&label| at(right, label).is_none()));
-    labels.extend(right.iter().filter(|&&label| at(left, label).is_none()));
-    let permutation: Axes = result.iter().filter_map(|&label| at(&labels, label)).collect();
-    writer.transpose(&dot, &permutation)
 }

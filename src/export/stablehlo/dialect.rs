@@ -3,7 +3,7 @@
 use super::writer::{Handle, Writer, dense, list, names, tensor, types};
 use crate::concrete::Array;
 use crate::error::Result;
-use crate::operation::{Comparison, Reduction};
+use crate::operation::{Comparison, Reduction, StableHlo};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 
 /// Positions in brackets.
@@ -45,6 +45,60 @@ impl Indexing {
     }
 }
 
+impl StableHlo for Writer {
+    type Value = Handle;
+
+    fn dtype(&self, a: &Handle) -> DType {
+        a.ty.dtype
+    }
+
+    fn elementwise(&mut self, operation: &str, operands: &[&Handle]) -> Handle {
+        let ty = operands[0].ty.clone();
+        let text = format!("stablehlo.{operation} {} : {}", names(operands), tensor(&ty));
+        self.define(ty, &text)
+    }
+
+    fn special(&mut self, operation: &str, operands: &[&Handle]) -> Handle {
+        let ty = operands[0].ty.clone();
+        let text = format!("chlo.{operation} {} : {} -> {}", names(operands), types(operands), tensor(&ty));
+        self.define(ty, &text)
+    }
+
+    fn compare(&mut self, comparison: Comparison, a: &Handle, b: &Handle) -> Handle {
+        let kind = match a.ty.dtype {
+            DType::F32 | DType::F64 => "FLOAT",
+            DType::I32 | DType::I64 => "SIGNED",
+            DType::Bool => "UNSIGNED",
+        };
+        let ty = Type { dtype: DType::Bool, shape: a.ty.shape.clone() };
+        let (operands, result) = (types(&[a, b]), tensor(&ty));
+        let text = format!(
+            "stablehlo.compare {}, {}, {kind} : ({operands}) -> {result}",
+            comparison.direction(),
+            names(&[a, b])
+        );
+        self.define(ty, &text)
+    }
+
+    fn select(&mut self, mask: &Handle, yes: &Handle, no: &Handle) -> Handle {
+        let text = format!("stablehlo.select {} : {}", names(&[mask, yes, no]), types(&[mask, yes]));
+        self.define(yes.ty.clone(), &text)
+    }
+
+    fn number(&mut self, like: &Handle, x: f64) -> Handle {
+        let value = Value::from_f64(like.ty.dtype, x);
+        self.splat(value, &like.ty.shape)
+    }
+
+    fn convert(&mut self, a: &Handle, dtype: DType) -> Handle {
+        if a.ty.dtype == dtype {
+            return a.clone();
+        }
+        let ty = Type { dtype, shape: a.ty.shape.clone() };
+        self.converted("convert", a, "", ty)
+    }
+}
+
 impl Writer {
     /// A constant of one value.
     pub(super) fn splat(&mut self, value: Value, shape: &[usize]) -> Handle {
@@ -59,12 +113,6 @@ impl Writer {
     /// Zeros, or `false`.
     pub(super) fn zeros(&mut self, ty: &Type) -> Handle {
         self.filled(ty.dtype, &ty.shape, 0)
-    }
-
-    /// A number, in each element of an array like another.
-    pub(super) fn number(&mut self, like: &Handle, x: f64) -> Handle {
-        let value = Value::from_f64(like.ty.dtype, x);
-        self.splat(value, &like.ty.shape)
     }
 
     /// A rank-0 `i64`.
@@ -86,60 +134,10 @@ impl Writer {
         self.define(ty, &text)
     }
 
-    /// An elementwise operation, of operands and a result of one type.
-    pub(super) fn elementwise(&mut self, operation: &str, operands: &[&Handle]) -> Handle {
-        let ty = operands[0].ty.clone();
-        let text = format!("stablehlo.{operation} {} : {}", names(operands), tensor(&ty));
-        self.define(ty, &text)
-    }
-
-    /// An elementwise operation of CHLO, the companion dialect with more functions.
-    pub(super) fn special(&mut self, operation: &str, operands: &[&Handle]) -> Handle {
-        let ty = operands[0].ty.clone();
-        let text = format!("chlo.{operation} {} : {} -> {}", names(operands), types(operands), tensor(&ty));
-        self.define(ty, &text)
-    }
-
-    /// An elementwise comparison; with NaN only `NE` holds.
-    pub(super) fn compare(&mut self, comparison: Comparison, a: &Handle, b: &Handle) -> Handle {
-        let direction = match comparison {
-            Comparison::Less => "LT",
-            Comparison::LessEqual => "LE",
-            Comparison::Greater => "GT",
-            Comparison::GreaterEqual => "GE",
-            Comparison::Equal => "EQ",
-            Comparison::NotEqual => "NE",
-        };
-        let kind = match a.ty.dtype {
-            DType::F32 | DType::F64 => "FLOAT",
-            DType::I32 | DType::I64 => "SIGNED",
-            DType::Bool => "UNSIGNED",
-        };
-        let ty = Type { dtype: DType::Bool, shape: a.ty.shape.clone() };
-        let (operands, result) = (types(&[a, b]), tensor(&ty));
-        let text = format!("stablehlo.compare {direction}, {}, {kind} : ({operands}) -> {result}", names(&[a, b]));
-        self.define(ty, &text)
-    }
-
-    /// Where the mask is true the first, else the second.
-    pub(super) fn select(&mut self, mask: &Handle, yes: &Handle, no: &Handle) -> Handle {
-        let text = format!("stablehlo.select {} : {}", names(&[mask, yes, no]), types(&[mask, yes]));
-        self.define(yes.ty.clone(), &text)
-    }
-
     /// Another type with an operation that takes one operand, written with the types of both.
     fn converted(&mut self, operation: &str, a: &Handle, attributes: &str, ty: Type) -> Handle {
         let text = format!("stablehlo.{operation} {}{attributes} : ({}) -> {}", a.name, tensor(&a.ty), tensor(&ty));
         self.define(ty, &text)
-    }
-
-    /// Conversion of the element type; the results for numbers that don't fit are up to the consumer.
-    pub(super) fn convert(&mut self, a: &Handle, dtype: DType) -> Handle {
-        if a.ty.dtype == dtype {
-            return a.clone();
-        }
-        let ty = Type { dtype, shape: a.ty.shape.clone() };
-        self.converted("convert", a, "", ty)
     }
 
     /// Another shape of the same size.

@@ -1,11 +1,10 @@
-//! Reads and adds at computed positions, and positions of extremes and of sorted elements.
+//! Reads, additions and writes at computed positions.
 
 use super::dialect::Indexing;
-use super::elementwise::is_nan;
 use super::writer::{Handle, Writer};
 use crate::error::Result;
-use crate::operation::{Comparison, Extreme, Order};
-use crate::shape::{Axes, DType, Shape, Type, Value, size};
+use crate::operation::{Comparison, StableHlo};
+use crate::shape::{Axes, DType, Shape, Type, size};
 
 /// Index arrays as one, with a row of indices for each position.
 fn rows(writer: &mut Writer, indices: &[&Handle]) -> Handle {
@@ -135,65 +134,4 @@ pub(super) fn scatter_set(
     let indexing = Indexing::outer(places.len(), indices.len(), whole);
     let rows = rows(writer, &indices);
     writer.scatter(target, &rows, updates, &indexing, |_, operands| operands[1].clone())
-}
-
-/// The position of the first extreme along an axis, or of the first NaN; 0 when the axis is empty.
-pub(super) fn arg_reduce(writer: &mut Writer, extreme: Extreme, a: &Handle, axis: usize) -> Result<Handle> {
-    if Writer::is_empty(&a.ty) {
-        let mut ty = Type { dtype: DType::I64, shape: a.ty.shape.clone() };
-        ty.shape.remove(axis);
-        return Ok(writer.zeros(&ty));
-    }
-    let (better, worst) = match extreme {
-        Extreme::Max => (Comparison::Greater, f64::NEG_INFINITY),
-        Extreme::Min => (Comparison::Less, f64::INFINITY),
-    };
-    let worst = match (a.ty.dtype, extreme) {
-        (DType::Bool, Extreme::Max) => Value::Bool(false),
-        (DType::Bool, Extreme::Min) => Value::Bool(true),
-        (dtype, _) => Value::from_f64(dtype, worst),
-    };
-    let positions = writer.iota(&a.ty.shape, axis);
-    let (start, last) = (writer.splat(worst, &[]), writer.filled(DType::I64, &[], i64::MAX));
-    let results = writer.reduce_together(&[a, &positions], &[&start, &last], axis, |writer, operands| {
-        let [x, i, y, j] = operands else { unreachable!("two elements of two arrays") };
-        let (x_nan, y_nan) = (is_nan(writer, x), is_nan(writer, y));
-        // The second wins where it is better or the only NaN, or as good and earlier.
-        let larger = writer.compare(better, y, x);
-        let x_number = writer.elementwise("not", &[&x_nan]);
-        let larger = writer.elementwise("and", &[&larger, &x_number]);
-        let only = writer.elementwise("and", &[&y_nan, &x_number]);
-        let wins = writer.elementwise("or", &[&larger, &only]);
-        let equal = writer.compare(Comparison::Equal, x, y);
-        let neither = writer.elementwise("and", &[&x_nan, &y_nan]);
-        let tie = writer.elementwise("or", &[&equal, &neither]);
-        let earlier = writer.compare(Comparison::Less, j, i);
-        let tie = writer.elementwise("and", &[&tie, &earlier]);
-        let wins = writer.elementwise("or", &[&wins, &tie]);
-        Ok(vec![writer.select(&wins, y, x), writer.select(&wins, j, i)])
-    })?;
-    Ok(results[1].clone())
-}
-
-/// The positions along an axis in the order of their elements, NaN last.
-pub(super) fn arg_sort(writer: &mut Writer, order: Order, a: &Handle, axis: usize) -> Result<Handle> {
-    let positions = writer.iota(&a.ty.shape, axis);
-    if Writer::is_empty(&a.ty) {
-        return Ok(positions);
-    }
-    let before = match order {
-        Order::Ascending => Comparison::Less,
-        Order::Descending => Comparison::Greater,
-    };
-    let results = writer.sort(&[a, &positions], axis, |writer, operands| {
-        let (x, y) = (&operands[0], &operands[1]);
-        let comes_before = writer.compare(before, x, y);
-        if !x.ty.dtype.is_float() {
-            return Ok(vec![comes_before]);
-        }
-        let (x_number, y_nan) = (writer.compare(Comparison::Equal, x, x), is_nan(writer, y));
-        let rest = writer.elementwise("and", &[&x_number, &y_nan]);
-        Ok(vec![writer.elementwise("or", &[&comes_before, &rest])])
-    })?;
-    Ok(results[1].clone())
 }

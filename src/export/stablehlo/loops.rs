@@ -2,7 +2,7 @@
 
 use super::writer::{Handle, Writer};
 use crate::error::Result;
-use crate::operation::Comparison;
+use crate::operation::{Comparison, StableHlo};
 use crate::shape::Type;
 use crate::term::{Body, Branch, Scan};
 

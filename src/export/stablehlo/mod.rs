@@ -5,6 +5,7 @@ mod dialect;
 mod elementwise;
 mod indexing;
 mod loops;
+mod operations;
 mod sweeps;
 mod views;
 mod writer;

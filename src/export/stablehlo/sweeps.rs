@@ -8,7 +8,7 @@
 use super::loops::{Pass, WriteBody, cloned, mirrored, stacked, steps};
 use super::writer::{Handle, Writer};
 use crate::error::Result;
-use crate::operation::Comparison;
+use crate::operation::{Comparison, StableHlo};
 use crate::shape::Type;
 use crate::term::{Checkpoints, Steps, Sweeps};
 

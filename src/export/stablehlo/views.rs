@@ -7,7 +7,7 @@ use super::problem;
 use super::writer::{Handle, Writer};
 use crate::affine::AffineMap;
 use crate::error::Result;
-use crate::operation::{Comparison, Reduction};
+use crate::operation::{Comparison, Reduction, StableHlo};
 use crate::shape::{Axes, DType, Shape, Type, size, strides};
 
 /// The read of a result axis along a source axis: positions `start + step · j` of the source for `j` from `before` to before

@@ -5,8 +5,9 @@ use super::reader::{Form, Read, Reader};
 use super::tokens::{Kind, Problem};
 use super::view::{self, is_view};
 use crate::affine::AffineMap;
-use crate::array::Array;
-use crate::operation::{BINARY_ROWS, Binary, Comparison, Contraction, Label, UNARY_ROWS, Unary};
+use crate::algebra::{Contraction, Label};
+use crate::concrete::Array;
+use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape};
 use crate::structural;
 use crate::term::{NodeId, Op};
@@ -24,13 +25,13 @@ pub(super) enum Term<'t> {
 }
 
 fn unary(word: &str) -> Option<Unary> {
-    UNARY_ROWS.iter().copied().find(|op| *op != Unary::Neg && op.name() == word)
+    Unary::named(word, None).filter(|&op| op != Unary::Neg)
 }
 
 /// The elementwise operation of two operands that is written `name(a, b)`.
 fn binary(word: &str) -> Option<Binary> {
     let is_operator = |op: Binary| matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div);
-    BINARY_ROWS.iter().copied().find(|&op| !is_operator(op) && op.name() == word)
+    Binary::named(word).filter(|&op| !is_operator(op))
 }
 
 impl<'t, X: Form> Reader<'t, X> {
@@ -193,7 +194,7 @@ impl<'t, X: Form> Reader<'t, X> {
             "accumulate" => return self.accumulate(place),
             "contract" => return self.contract(place),
             "concatenate" => return self.concatenate(place),
-            "powi" | "polygamma" => self.unary_of_a_number(word)?,
+            word if Unary::takes_parameter(word) => self.unary_of_a_number(word)?,
             _ => match (structural::read(word, self), unary(word)) {
                 (Some(op), _) => op?,
                 (None, Some(op)) => Op::Unary(op),
@@ -209,11 +210,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let place = self.place();
         let number = self.integer()?;
         self.symbol("]")?;
-        let op = match word {
-            "powi" => i32::try_from(number).ok().map(Unary::Powi),
-            _ => u32::try_from(number).ok().map(Unary::Polygamma),
-        };
-        match op {
+        match Unary::named(word, Some(number)) {
             Some(op) => Ok(Op::Unary(op)),
             None => Err(Problem::new(format!("there is no {word} of {number}"), place)),
         }

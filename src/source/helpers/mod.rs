@@ -1,39 +1,36 @@
 //! Helper functions beside a program: operations whose meaning a language lacks.
 //!
-//! In these texts `T` is the element type, `S` its name in names, `U` the unsigned type of its width, `BITS` that width, `P`
-//! the program's prefix, and `F` the ending of functions of single precision.
+//! [`HelperFunction`] says what stands for types and names in their texts, which are completed here.
 
-mod c;
-mod opencl;
-mod rust;
+#[cfg(feature = "opencl")]
+pub(crate) mod opencl;
+pub(crate) mod routines;
 #[cfg(test)]
 mod tests;
 
 use super::language::Helper;
+use crate::operation::{HelperFunction, Spelling, UNARY_ROWS};
 use crate::shape::DType;
 use std::collections::BTreeSet;
 
-/// The function's text, and other functions that it calls.
-struct Row {
-    text: &'static str,
-    calls: &'static [(&'static str, DType)],
-}
-
-fn row(text: &'static str) -> Row {
-    Row { text, calls: &[] }
+/// The other functions that a helper's text calls, given its text for `f32` where that is another one.
+fn calls((function, dtype): Helper, single: Option<&str>) -> Vec<Helper> {
+    match single {
+        Some(_) if dtype == DType::F32 => vec![(function, DType::F64)],
+        _ => function.calls.iter().map(|&called| (called, dtype)).collect(),
+    }
 }
 
 /// The helpers and those that they call, callees first.
-fn ordered(helpers: &BTreeSet<Helper>, find: fn(&str, DType) -> Row) -> Vec<Helper> {
+fn ordered(helpers: &BTreeSet<Helper>, single: fn(&HelperFunction) -> Option<&str>) -> Vec<Helper> {
     let mut ordered: Vec<Helper> = Vec::new();
-    let mut open: Vec<Helper> = helpers.iter().rev().cloned().collect();
+    let mut open: Vec<Helper> = helpers.iter().rev().copied().collect();
     while let Some(helper) = open.pop() {
         if ordered.contains(&helper) {
             continue;
         }
-        let calls = find(&helper.0, helper.1).calls;
-        let missing: Vec<Helper> = calls.iter().map(|&(name, dtype)| (name.to_string(), dtype)).collect();
-        let missing: Vec<Helper> = missing.into_iter().filter(|helper| !ordered.contains(helper)).collect();
+        let mut missing = calls(helper, single(helper.0));
+        missing.retain(|helper| !ordered.contains(helper));
         if missing.is_empty() {
             ordered.push(helper);
         } else {
@@ -71,7 +68,7 @@ fn sorting(name: &str) -> (&str, &'static str) {
 
 /// The texts of helpers in C, or in OpenCL's.
 pub(crate) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool) -> Vec<String> {
-    let text = |(name, dtype): &Helper| {
+    let text = |(function, dtype): &Helper| {
         let (ty, unsigned, bits) = match dtype {
             DType::F64 => ("double", "double", "64"),
             DType::F32 => ("float", "float", "32"),
@@ -82,16 +79,13 @@ pub(crate) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
         };
         let single = *dtype == DType::F32;
         let ending = if single && !is_opencl { "f" } else { "" };
-        let (name, order) = sorting(name);
+        let (name, order) = sorting(function.name);
+        let text = function.single.c.filter(|_| single).unwrap_or(function.c);
         // Names that have a part of their own to be replaced.
-        let row = if is_opencl { opencl::find(name, *dtype) } else { None };
-        let text = row.unwrap_or_else(|| c::find(name, *dtype)).text;
         let text = text.replace("P_NAME", &format!("P_{name}")).replace("P_", &format!("{prefix}_"));
         let text =
             text.replace("_S(", &format!("_{}(", dtype.name())).replace(".0F", if single { ".0f" } else { ".0" });
-        let text = ["exp", "log1p", "fabs", "log", "sqrt", "cbrt", "copysign"]
-            .iter()
-            .fold(text, |text, function| text.replace(&format!("{function}F("), &format!("{function}{ending}(")));
+        let text = text.replace("F(", &format!("{ending}("));
         let text = replaced(&text, &[("T", ty), ("U", unsigned), ("BITS", bits), ("ORDER", order)]);
         // Comparing an integer with itself is an error to strict compilers.
         let nan = |name: &str| if dtype.is_float() { format!("{name} != {name}") } else { "false".into() };
@@ -117,43 +111,35 @@ pub(crate) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
             ),
         }
     };
-    let find = if is_opencl {
-        |name: &str, dtype| opencl::find(name, dtype).unwrap_or_else(|| c::find(name, dtype))
-    } else {
-        c::find
-    };
-    ordered(helpers, find).iter().map(text).map(|text| text.trim_end().to_string()).collect()
+    let helpers = ordered(helpers, |function| function.single.c);
+    helpers.iter().map(text).map(|text| text.trim_end().to_string()).collect()
 }
 
 /// The texts of helpers in Rust.
 pub(crate) fn rust_texts(helpers: &BTreeSet<Helper>, with_std: bool) -> Vec<String> {
-    let text = |(name, dtype): &Helper| {
+    let text = |(function, dtype): &Helper| {
         let ty = dtype.name();
         let bits = if matches!(dtype, DType::F32 | DType::I32) { "32" } else { "64" };
-        let (name, order) = sorting(name);
-        let ending = if *dtype == DType::F32 { "f" } else { "" };
-        let function = |method: &str, c: &str| match with_std {
+        let single = *dtype == DType::F32;
+        let (name, order) = sorting(function.name);
+        let ending = if single { "f" } else { "" };
+        let library = |method: &str, c: &str| match with_std {
             true => format!("{ty}::{method}"),
             false => format!("libm::{c}{ending}"),
         };
-        let functions = [
-            ("EXP", function("exp", "exp")),
-            ("LN1P", function("ln_1p", "log1p")),
-            ("LN", function("ln", "log")),
-            ("FLOOR", function("floor", "floor")),
-            ("ROUND", function("round", "round")),
-            ("SIN", function("sin", "sin")),
-            ("TAN", function("tan", "tan")),
-            ("SQRT", function("sqrt", "sqrt")),
-            ("CBRT", function("cbrt", "cbrt")),
-            ("ABS", function("abs", "fabs")),
-            ("COPYSIGN", function("copysign", "copysign")),
-        ];
-        let mut words: Vec<(&str, &str)> = functions.iter().map(|(word, text)| (*word, &text[..])).collect();
-        words.extend([("T", ty), ("BITS", bits)]);
-        let text = rust::find(name, *dtype).text.replace("NAME_S", &format!("{name}_S"));
+        // Rows that are functions of a library, and two that are parts of rows.
+        let mut words =
+            vec![("CBRT".to_string(), library("cbrt", "cbrt")), ("COPYSIGN".into(), library("copysign", "copysign"))];
+        words.extend(UNARY_ROWS.iter().filter_map(|&row| match row.spelling(DType::F64) {
+            Spelling::Library { c, rust } => Some((row.name().to_uppercase(), library(rust, c))),
+            _ => None,
+        }));
+        words.extend([("T".into(), ty.into()), ("BITS".into(), bits.into())]);
+        let words: Vec<(&str, &str)> = words.iter().map(|(word, text)| (&word[..], &text[..])).collect();
+        let text = function.single.rust.filter(|_| single).unwrap_or(function.rust);
+        let text = text.replace("NAME_S", &format!("{name}_S"));
         let text = text.replace("_S(", &format!("_{ty}(")).replace(" ORDER ", &format!(" {order} "));
         replaced(&text, &words).trim_end().to_string()
     };
-    ordered(helpers, rust::find).iter().map(text).collect()
+    ordered(helpers, |function| function.single.rust).iter().map(text).collect()
 }

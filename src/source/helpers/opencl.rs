@@ -1,11 +1,15 @@
 //! The texts of helpers for OpenCL C only: updates of elements that other work items change at the same time, and the order of
 //! keys.
 
-use super::{Row, row};
+use crate::algebra::{Order, Reduction};
+use crate::operation::{HelperFunction, helpers};
 use crate::shape::DType;
 
 /// Repeats until no other item came between reading the element and exchanging it, or the element would not change.
 macro_rules! exchanged {
+    (function $prefix:literal, $space:literal, $name:literal, $word:literal, $exchange:literal, $combined:literal) => {
+        HelperFunction::in_c(concat!($prefix, $name), exchanged!($prefix, $space, $name, $word, $exchange, $combined))
+    };
     ($prefix:literal, $space:literal, $name:literal, $word:literal, $exchange:literal, $combined:literal) => {
         concat!(
             "void P_",
@@ -41,42 +45,49 @@ macro_rules! exchanged {
 
 /// For global and local memory, with elements of four and of eight bytes.
 macro_rules! everywhere {
-    ($name:literal, $combined:literal) => {
+    ($name:literal, $combined:literal, $calls:expr) => {
         [
-            exchanged!("atomic_", "__global", $name, "uint", "atomic_cmpxchg", $combined),
-            exchanged!("atomic_", "__global", $name, "ulong", "atom_cmpxchg", $combined),
-            exchanged!("local_atomic_", "__local", $name, "uint", "atomic_cmpxchg", $combined),
-            exchanged!("local_atomic_", "__local", $name, "ulong", "atom_cmpxchg", $combined),
+            exchanged!(function "atomic_", "__global", $name, "uint", "atomic_cmpxchg", $combined).calling($calls),
+            exchanged!(function "atomic_", "__global", $name, "ulong", "atom_cmpxchg", $combined).calling($calls),
+            exchanged!(function "local_atomic_", "__local", $name, "uint", "atomic_cmpxchg", $combined).calling($calls),
+            exchanged!(function "local_atomic_", "__local", $name, "ulong", "atom_cmpxchg", $combined).calling($calls),
         ]
     };
 }
 
-const SUM: [&str; 4] = everywhere!("sum", "found.number + value");
-const MAX: [&str; 4] = everywhere!("max", "P_max_S(found.number, value)");
-const MIN: [&str; 4] = everywhere!("min", "P_min_S(found.number, value)");
+static SUM: [HelperFunction; 4] = everywhere!("sum", "found.number + value", &[]);
+static MAX: [HelperFunction; 4] = everywhere!("max", "P_max_S(found.number, value)", &[&helpers::MAX]);
+static MIN: [HelperFunction; 4] = everywhere!("min", "P_min_S(found.number, value)", &[&helpers::MIN]);
+static MAX_OF_INTEGERS: [HelperFunction; 4] =
+    everywhere!("max", "P_max_S(found.number, value)", &[&helpers::MAX_OF_INTEGERS]);
+static MIN_OF_INTEGERS: [HelperFunction; 4] =
+    everywhere!("min", "P_min_S(found.number, value)", &[&helpers::MIN_OF_INTEGERS]);
 
 /// Sums of integers have functions, and wrap.
 macro_rules! counted {
     ($prefix:literal, $space:literal, $word:literal, $function:literal) => {
-        concat!(
-            "void P_",
-            $prefix,
-            "sum_S(volatile ",
-            $space,
-            " T *at, T value)\n{\n    ",
-            $function,
-            "((volatile ",
-            $space,
-            " ",
-            $word,
-            " *)at, (",
-            $word,
-            ")value);\n}\n"
+        HelperFunction::in_c(
+            concat!($prefix, "sum"),
+            concat!(
+                "void P_",
+                $prefix,
+                "sum_S(volatile ",
+                $space,
+                " T *at, T value)\n{\n    ",
+                $function,
+                "((volatile ",
+                $space,
+                " ",
+                $word,
+                " *)at, (",
+                $word,
+                ")value);\n}\n"
+            ),
         )
     };
 }
 
-const COUNTED: [&str; 4] = [
+static COUNTED: [HelperFunction; 4] = [
     counted!("atomic_", "__global", "uint", "atomic_add"),
     counted!("atomic_", "__global", "ulong", "atom_add"),
     counted!("local_atomic_", "__local", "uint", "atomic_add"),
@@ -86,16 +97,44 @@ const COUNTED: [&str; 4] = [
 /// All that write a truth value write the same.
 macro_rules! truth {
     ($name:literal, $line:literal) => {
-        [
-            concat!("void P_atomic_", $name, "_S(volatile __global T *at, T value)\n{\n    ", $line, "\n}\n"),
-            concat!("void P_local_atomic_", $name, "_S(volatile __local T *at, T value)\n{\n    ", $line, "\n}\n"),
-        ]
+        [truth!($name, "atomic_", "__global", $line), truth!($name, "local_atomic_", "__local", $line)]
+    };
+    ($name:literal, $prefix:literal, $space:literal, $line:literal) => {
+        HelperFunction::in_c(
+            concat!($prefix, $name),
+            concat!("void P_", $prefix, $name, "_S(volatile ", $space, " T *at, T value)\n{\n    ", $line, "\n}\n"),
+        )
     };
 }
 
-const SOME_SUM: [&str; 2] = truth!("sum", "if (value) *at = 1;");
-const SOME_MAX: [&str; 2] = truth!("max", "if (value) *at = 1;");
-const ALL: [&str; 2] = truth!("min", "if (!value) *at = 0;");
+static SOME_SUM: [HelperFunction; 2] = truth!("sum", "if (value) *at = 1;");
+static SOME_MAX: [HelperFunction; 2] = truth!("max", "if (value) *at = 1;");
+static ALL: [HelperFunction; 2] = truth!("min", "if (!value) *at = 0;");
+
+/// What an item does to an element of memory of all, which others may change at the same time.
+pub(crate) fn atomic(op: Reduction, dtype: DType) -> &'static HelperFunction {
+    atomic_in(0, op, dtype)
+}
+
+/// As [`atomic`], to an element of a group's memory.
+pub(crate) fn local_atomic(op: Reduction, dtype: DType) -> &'static HelperFunction {
+    atomic_in(1, op, dtype)
+}
+
+fn atomic_in(memory: usize, op: Reduction, dtype: DType) -> &'static HelperFunction {
+    let at = 2 * memory + usize::from(dtype.bytes() == 8);
+    match (op, dtype) {
+        (Reduction::Sum, DType::Bool) => &SOME_SUM[memory],
+        (Reduction::Max, DType::Bool) => &SOME_MAX[memory],
+        (Reduction::Min, DType::Bool) => &ALL[memory],
+        (Reduction::Sum, DType::I32 | DType::I64) => &COUNTED[at],
+        (Reduction::Max, DType::I32 | DType::I64) => &MAX_OF_INTEGERS[at],
+        (Reduction::Min, DType::I32 | DType::I64) => &MIN_OF_INTEGERS[at],
+        (Reduction::Sum, DType::F32 | DType::F64) => &SUM[at],
+        (Reduction::Max, DType::F32 | DType::F64) => &MAX[at],
+        (Reduction::Min, DType::F32 | DType::F64) => &MIN[at],
+    }
+}
 
 /// The product of the factors of consecutive groups of steps. A product of factors may overflow or underflow its type though no
 /// step's factor does: it is then the largest number, or the smallest of full precision, and stays so as long as no other
@@ -165,19 +204,43 @@ macro_rules! scaled {
     };
 }
 
-/// The summand of some steps, times the factor of the later ones. An infinite factor leaves a summand of zero as it is: the
-/// product of the factors shows whether the carry that it meets there is 0.
-const SCALED_SUMMAND: &str = "\
+const FACTOR: HelperFunction = HelperFunction::in_c("factor", factor!("DBL_MAX", "DBL_MIN"));
+const FACTOR_OF_SINGLES: HelperFunction = HelperFunction::in_c("factor", factor!("FLT_MAX", "FLT_MIN"));
+const SCALED: HelperFunction = HelperFunction::in_c("scaled", scaled!("DBL_MAX", "DBL_MIN"));
+const SCALED_OF_SINGLES: HelperFunction = HelperFunction::in_c("scaled", scaled!("FLT_MAX", "FLT_MIN"));
+const SCALED_SUMMAND: HelperFunction = HelperFunction::in_c("scaled_summand", SUMMAND).calling(&[&SCALED]);
+const SCALED_SUMMAND_OF_SINGLES: HelperFunction =
+    HelperFunction::in_c("scaled_summand", SUMMAND).calling(&[&SCALED_OF_SINGLES]);
+
+const SUMMAND: &str = "\
 T P_scaled_summand_S(T factor, T x)
 {
     return x == 0 && isinf(factor) ? x : P_scaled_S(factor, x);
 }
 ";
 
+/// The factor of some steps and then that of others as one.
+pub(crate) fn factor(dtype: DType) -> &'static HelperFunction {
+    if dtype == DType::F32 { &FACTOR_OF_SINGLES } else { &FACTOR }
+}
+
+/// A number by the factor of some steps.
+pub(crate) fn scaled(dtype: DType) -> &'static HelperFunction {
+    if dtype == DType::F32 { &SCALED_OF_SINGLES } else { &SCALED }
+}
+
+/// The summand of some steps, times the factor of the later ones. An infinite factor leaves a summand of zero as it is: the
+/// product of the factors shows whether the carry that it meets there is 0.
+pub(crate) fn scaled_summand(dtype: DType) -> &'static HelperFunction {
+    if dtype == DType::F32 { &SCALED_SUMMAND_OF_SINGLES } else { &SCALED_SUMMAND }
+}
+
 /// Makes everything that an item wrote before the fence visible to other groups before anything that it writes after, and lets
 /// reads after the fence see nothing older than reads before it. The fence of OpenCL 1.2 promises this to the item's own group
 /// only, so the compiler's fence for the whole device is used where it is known.
-const FENCE: &str = "\
+pub(crate) const FENCE: HelperFunction = HelperFunction::in_c("fence", FENCE_TEXT);
+
+const FENCE_TEXT: &str = "\
 void P_fence_S(void)
 {
 #if defined(__NV_CL_C_VERSION)
@@ -192,44 +255,15 @@ void P_fence_S(void)
 }
 ";
 
-/// Whether a key comes before another one, whatever their positions: NaN comes last.
-const BEFORE: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";
-
-/// The helpers that a helper calls, for an element type.
-macro_rules! calls {
-    ($name:literal, $dtype:expr) => {
-        match $dtype {
-            DType::F32 => &[($name, DType::F32)],
-            DType::F64 => &[($name, DType::F64)],
-            DType::I32 => &[($name, DType::I32)],
-            DType::I64 => &[($name, DType::I64)],
-            DType::Bool => &[],
-        }
-    };
+/// Whether a key comes before another one in this order, whatever their positions: NaN comes last.
+pub(crate) fn is_before(order: Order) -> &'static HelperFunction {
+    match order {
+        Order::Ascending => &BEFORE,
+        Order::Descending => &BEFORE_DESCENDING,
+    }
 }
 
-/// The helper of this name, if it is one of these.
-pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
-    let (is_local, name) = match name.strip_prefix("local_") {
-        Some(name) => (true, name),
-        None => (false, name),
-    };
-    let at = 2 * usize::from(is_local) + usize::from(dtype.bytes() == 8);
-    Some(match (name, dtype) {
-        ("atomic_sum", DType::Bool) => row(SOME_SUM[usize::from(is_local)]),
-        ("atomic_max", DType::Bool) => row(SOME_MAX[usize::from(is_local)]),
-        ("atomic_min", DType::Bool) => row(ALL[usize::from(is_local)]),
-        ("atomic_sum", DType::I32 | DType::I64) => row(COUNTED[at]),
-        ("atomic_sum", _) => row(SUM[at]),
-        ("atomic_max", _) => Row { text: MAX[at], calls: calls!("max", dtype) },
-        ("atomic_min", _) => Row { text: MIN[at], calls: calls!("min", dtype) },
-        ("factor", DType::F32) => row(factor!("FLT_MAX", "FLT_MIN")),
-        ("factor", _) => row(factor!("DBL_MAX", "DBL_MIN")),
-        ("fence", _) => row(FENCE),
-        ("scaled_summand", _) => Row { text: SCALED_SUMMAND, calls: calls!("scaled", dtype) },
-        ("scaled", DType::F32) => row(scaled!("FLT_MAX", "FLT_MIN")),
-        ("scaled", _) => row(scaled!("DBL_MAX", "DBL_MIN")),
-        ("is_before" | "is_before_descending", _) => row(BEFORE),
-        _ => return None,
-    })
-}
+const BEFORE: HelperFunction = HelperFunction::in_c("is_before", BEFORE_TEXT);
+const BEFORE_DESCENDING: HelperFunction = HelperFunction::in_c("is_before_descending", BEFORE_TEXT);
+
+const BEFORE_TEXT: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";

@@ -6,6 +6,7 @@ use crate::engine::opencl::code::{Action, Inner};
 use crate::engine::opencl::failure::{Outcome, Problem};
 use crate::kernel::{Call, Called, Procedure, Sort, lower_unblocked};
 use crate::shape::Value;
+use crate::source::helpers::routines;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
@@ -62,7 +63,7 @@ impl Writer {
         text.line(format!("const long at = item / {inner} * {} + item % {inner};", extent * inner));
         let (keys, order) = (format!("{} + at", operands.names[&array]), format!("{} + at", operands.names[&result]));
         let given = [&keys[..], &order[..], &extent.to_string(), &inner.to_string()];
-        let line = self.language.helper(sort.helper(), scope.dtype(array), &given, &mut self.helpers);
+        let line = self.language.helper(routines::sort(sort.order), scope.dtype(array), &given, &mut self.helpers);
         text.line(format!("{line};"));
         self.kernel("sort", &operands, sort.rows(), text)
     }

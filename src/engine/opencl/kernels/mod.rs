@@ -103,7 +103,7 @@ impl Writer {
         if self.has_subgroups {
             source.line(SUBGROUPS);
         }
-        let is_exchanged = |(name, dtype): &Helper| name.contains("atomic_") && dtype.bytes() == 8;
+        let is_exchanged = |(function, dtype): &Helper| function.name.contains("atomic_") && dtype.bytes() == 8;
         if self.helpers.iter().any(is_exchanged) {
             source.line("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable");
         }

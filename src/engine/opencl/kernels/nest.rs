@@ -12,6 +12,7 @@ use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::Limits;
 use crate::kernel::{BufferId, Mode, Nest, Procedure};
 use crate::shape::{DType, steps};
+use crate::source::helpers::opencl;
 use crate::source::order::{order, parallel_first};
 use crate::source::plan::Plan;
 use crate::source::procedure::touched;
@@ -168,7 +169,7 @@ impl Writer {
         let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: goes_on };
         let mut loops =
             NestWriter::new(&self.language, nest, (order.clone(), parallel, Vec::new()), buffers, &mut self.helpers);
-        loops.atomics = (part.manner == Manner::Atomic).then_some("atomic");
+        loops.atomics = if part.manner == Manner::Atomic { Some(opencl::atomic) } else { None };
         loops.width = width;
         if loops.has_blocks() {
             shares.results = steps(order.iter().map(|&axis| loops.places(axis)));

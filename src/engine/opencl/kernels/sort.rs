@@ -11,6 +11,7 @@ use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Sort};
 use crate::operation::Order;
 use crate::shape::DType;
+use crate::source::helpers::{opencl, routines};
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
@@ -144,11 +145,7 @@ impl Writer {
 
     /// Whether the first of two keys comes before the other, in this order.
     fn is_before(&mut self, order: Order, dtype: DType, first: &str, second: &str) -> String {
-        let name = match order {
-            Order::Ascending => "is_before",
-            Order::Descending => "is_before_descending",
-        };
-        self.language.helper(name, dtype, &[first, second], &mut self.helpers)
+        self.language.helper(opencl::is_before(order), dtype, &[first, second], &mut self.helpers)
     }
 
     /// Runs that are sorted in local memory. Where a row is one run, that is all; else they are written one row after the other.
@@ -234,7 +231,7 @@ impl Writer {
         text.line(format!("for (long at = 0; at < count; at++) {}[run + at] = {from};", name(unsorted)));
         let given = [unsorted, order].map(|id| format!("{} + run", name(id)));
         let given = [&given[0][..], &given[1], "count", "1"];
-        let line = self.language.helper(sort.helper(), scope.dtype(array), &given, &mut self.helpers);
+        let line = self.language.helper(routines::sort(sort.order), scope.dtype(array), &given, &mut self.helpers);
         text.line(format!("{line};"));
         text.open("for (long at = 0; at < count; at++)");
         text.line(format!("const long place = {}[run + at];", name(order)));

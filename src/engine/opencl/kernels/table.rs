@@ -9,6 +9,7 @@ use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Mode};
 use crate::operation::Reduction;
 use crate::shape::steps;
+use crate::source::helpers::opencl;
 use crate::source::language::Language;
 use crate::source::order::order;
 use crate::source::procedure::touched;
@@ -70,7 +71,8 @@ impl Writer {
         let (count_of, dtype_of) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
         let buffers = Buffers { name: &name, count: &count_of, dtype: &dtype_of, continues: goes_on };
         let mut loops = NestWriter::new(&self.language, nest, (order(nest), 0, Vec::new()), buffers, &mut self.helpers);
-        (loops.atomics, loops.has_vectors) = (Some("local_atomic"), false);
+        loops.atomics = Some(opencl::local_atomic);
+        loops.has_vectors = false;
         actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| scope.fill(to, value)));
         let counter = counter(positions);
         let mut text = Text::default();
@@ -96,8 +98,8 @@ impl Writer {
         text.line("barrier(CLK_LOCAL_MEM_FENCE);");
         for (at, &(id, op)) in tables.iter().enumerate() {
             let operands = [&format!("&{}[at]", operands.names[&id])[..], &format!("table{at}[at]")];
-            let name = format!("atomic_{}", op.name());
-            let line = self.language.helper(&name, scope.dtype(id), &operands, &mut self.helpers);
+            let dtype = scope.dtype(id);
+            let line = self.language.helper(opencl::atomic(op, dtype), dtype, &operands, &mut self.helpers);
             text.line(format!("{} {line};", each(id)));
         }
         actions.push(self.group_kernel("table", &operands, Grid { items: groups * group, group }, text));

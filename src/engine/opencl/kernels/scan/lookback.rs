@@ -22,6 +22,7 @@ use crate::engine::opencl::kernels::recurrence::{Needed, Sequence};
 use crate::engine::opencl::kernels::{Operands, Scope};
 use crate::kernel::BufferId;
 use crate::shape::{DType, Value};
+use crate::source::helpers::opencl;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
@@ -177,7 +178,7 @@ impl Writer {
 
     /// Keeps an item's memory accesses on their side of this fence.
     fn fence(&mut self, text: &mut Text) {
-        text.line(format!("{};", self.language.helper("fence", DType::I32, &[], &mut self.helpers)));
+        text.line(format!("{};", self.language.helper(&opencl::FENCE, DType::I32, &[], &mut self.helpers)));
     }
 
     /// Puts the carries into the tile in `starts` in local memory. The items of the last row have the tile's composition as

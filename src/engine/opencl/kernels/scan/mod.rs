@@ -20,9 +20,10 @@ use super::recurrence::{Inputs, Needed, Sequence};
 use super::{Operands, Scope, Writer};
 use crate::engine::opencl::code::Action;
 use crate::kernel::BufferId;
-use crate::operation::Binary;
+use crate::operation::{Binary, HelperFunction};
 use crate::shape::{DType, Value};
 use crate::source::expression::elementwise;
+use crate::source::helpers::opencl;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
@@ -194,13 +195,13 @@ impl Writer {
     /// The combined factor of some steps and of later ones.
     fn factor(&mut self, dtype: DType, a: &str, b: &str) -> String {
         match dtype.is_float() {
-            true => self.language.helper("factor", dtype, &[a, b], &mut self.helpers),
+            true => self.language.helper(opencl::factor(dtype), dtype, &[a, b], &mut self.helpers),
             false => self.spelled(Binary::Mul, dtype, a, b),
         }
     }
 
-    /// A number by the factor of some steps: a carry, `scaled`, or a summand, `scaled_summand`.
-    fn scaled(&mut self, helper: &str, dtype: DType, factor: &str, number: &str) -> String {
+    /// A number by the factor of some steps: a carry, or what others add.
+    fn scaled(&mut self, helper: &'static HelperFunction, dtype: DType, factor: &str, number: &str) -> String {
         match dtype.is_float() {
             true => self.language.helper(helper, dtype, &[factor, number], &mut self.helpers),
             false => self.spelled(Binary::Mul, dtype, factor, number),
@@ -226,7 +227,7 @@ impl Writer {
                 Composition::Affine { .. } => {
                     let (factor, summand) = (later(first), later(first + 1));
                     texts.push(self.factor(dtype, &earlier(first), &factor));
-                    let product = self.scaled("scaled_summand", dtype, &factor, &earlier(first + 1));
+                    let product = self.scaled(opencl::scaled_summand(dtype), dtype, &factor, &earlier(first + 1));
                     texts.push(self.spelled(Binary::Add, dtype, &product, &summand));
                 }
                 Composition::Replaced { .. } => texts.push(later(first)),
@@ -256,13 +257,13 @@ impl Writer {
             let before = carried(carry);
             match composition {
                 Composition::Combined { op: Binary::Mul, .. } => {
-                    texts.push((carry, self.scaled("scaled", dtype, &steps(first), &before)));
+                    texts.push((carry, self.scaled(opencl::scaled(dtype), dtype, &steps(first), &before)));
                 }
                 Composition::Combined { op, .. } => {
                     texts.push((carry, self.spelled(op, dtype, &before, &steps(first))));
                 }
                 Composition::Affine { .. } => {
-                    let product = self.scaled("scaled", dtype, &steps(first), &before);
+                    let product = self.scaled(opencl::scaled(dtype), dtype, &steps(first), &before);
                     texts.push((carry, self.spelled(Binary::Add, dtype, &product, &steps(first + 1))));
                 }
                 Composition::Replaced { .. } => texts.push((carry, steps(first))),
