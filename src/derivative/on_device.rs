@@ -26,6 +26,18 @@ pub struct CompiledForDevice<In: Family, Out: Family> {
 /// A tree of arrays in a device's memory: the result of a program there, or its argument.
 ///
 /// Clones are handles on the same elements, which nothing changes.
+///
+/// ```no_run
+/// use deltaray::opencl::OpenCl;
+/// use deltaray::prelude::*;
+///
+/// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+/// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+/// assert_eq!(x.arrays()[0].ty().to_string(), "f64[2]");
+/// x.wait()?;
+/// assert_eq!(x.download()?.to_vec(), [3.0, 4.0]);
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 pub struct OnDevice<F: Family> {
     arrays: Vec<DeviceArray>,
     like: Arc<F::At<Concrete>>,
@@ -209,10 +221,19 @@ impl Engine for OpenCl {
 impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     /// Runs the program on arrays of the host: uploads them, without waiting for each in turn, and downloads the results.
     ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// assert_eq!(square.call(&Vector::from(vec![3.0, 4.0]))?.to_vec(), [9.0, 16.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// When the arguments have another structure, or an array another element type or shape, than the function was staged
-    /// for, and when the device has no memory.
+    /// When the arguments have another structure, or an array another element type or shape, than the function was staged for,
+    /// and when the device has no memory.
     #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
         let arguments = checked_arguments(arguments, &self.outline, &self.body)?;
@@ -243,6 +264,17 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     }
 
     /// Runs the program on trees on its device, where the result stays.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// let twice = square.call_on_device(&square.call_on_device(&x)?)?;
+    /// assert_eq!(twice.download()?.to_vec(), [81.0, 256.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -302,7 +334,7 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         OnDevice { arrays, like: self.output.clone() }
     }
 
-    /// Writes a tree to the device's memory.
+    /// Writes a tree to the device's memory: an argument of [`CompiledForDevice::call_on_device`], which has an example.
     ///
     /// # Errors
     ///
@@ -319,7 +351,17 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         Ok(OnDevice { arrays, like: Arc::new(like) })
     }
 
-    /// The kernels.
+    /// The kernels, to be counted, read as OpenCL C, or reported on.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// assert_eq!(square.program().kernels(), 1);
+    /// println!("{}", square.program().source());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -328,6 +370,17 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
 impl<In: Family, State: Family, Others: Family> CompiledForDevice<In, (State, Others)> {
     /// As [`CompiledForDevice::update`], for a program with other results in addition to the next state, which stay on the
     /// device too.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let step = stage(|x: &Vector<_, f64>| (x * 0.5, x.sum()), &zeros(2))?.compile(OpenCl::default())?;
+    /// let mut x = step.upload(&Vector::from(vec![4.0, 8.0]))?;
+    /// let sum = step.update_with(&mut x, ())?;
+    /// assert_eq!((x.download()?.to_vec(), sum.download()?.item()), (vec![2.0, 4.0], 12.0));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

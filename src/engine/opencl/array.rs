@@ -16,6 +16,19 @@ use std::sync::Arc;
 ///
 /// Clones are handles on the same elements, which nothing changes. When the last one is dropped, the memory waits for other
 /// arrays of the program that it was made by.
+///
+/// ```no_run
+/// use deltaray::opencl::{OpenCl, Program};
+/// use deltaray::prelude::*;
+///
+/// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+/// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+/// assert_eq!((x.ty().to_string(), x.device()), ("f64[2]".to_string(), square.device()));
+/// let squares = square.run(&[x])?;
+/// squares[0].wait()?;
+/// assert_eq!(squares[0].download()?.to_vec::<f64>(), Some(vec![9.0, 16.0]));
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DeviceArray {
     pub(super) ty: Type,
@@ -75,6 +88,17 @@ impl DeviceArray {
     }
 
     /// The elements of several arrays, as [`DeviceArray::download`]: all transfers are started before the first is waited for.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{DeviceArray, OpenCl};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// let arrays = DeviceArray::download_all(x.arrays())?;
+    /// assert_eq!(arrays[0].to_vec::<f64>(), Some(vec![3.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -140,7 +140,20 @@ impl Written {
 }
 
 impl Program {
-    /// Compiles a program.
+    /// Compiles a bulk program.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = program.upload(&Vector::from(vec![1.0, 1.0]).into_array())?;
+    /// assert_eq!(program.run(&[x])?[0].download()?.to_vec::<f64>(), Some(vec![2.0, 2.0]));
+    /// assert_eq!((program.kernels(), program.transfers().uploads, program.transfers().downloads), (1, 1, 1));
+    /// println!("{}: {} bytes, {} allocations", program.device(), program.memory(), program.allocations());
+    /// println!("{}\n{}", program.report(), program.source());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -154,6 +167,15 @@ impl Program {
 
     /// As [`Program::new`], of a program with names, which stand in comments of the source.
     ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let double = stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?;
+    /// println!("{}", Program::named(&(&double).into(), &OpenCl::default())?.source());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Program::new`].
@@ -164,7 +186,17 @@ impl Program {
     }
 
     /// Compiles programs whose kernels are in one source, which is built once: a build takes most of a program's time to be
-    /// made.
+    /// made. The programs are in the order of the bodies.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let f = stage(|x: &Vector<_, f64>| x.powi(2).sum(), &zeros(2))?;
+    /// let programs = Program::all([f.program(), f.grad()?.program()], &OpenCl::default())?;
+    /// assert_eq!(programs.len(), 2);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
