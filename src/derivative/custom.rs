@@ -110,7 +110,7 @@ pub struct CustomRules<F, V, J>(pub F, pub V, pub J);
 ///
 /// # Panics
 ///
-/// When a cotangent that the rule gives is no tree like the point; in a staged function that is the error of
+/// When the derivative is taken and the rule gives a tree unlike the point; in a staged function that is the error of
 /// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn custom_vjp<A, F, V>(f: &F, vjp: &V, x: &At<F::In, A>) -> At<F::Out, A>
@@ -156,7 +156,8 @@ where
 ///
 /// # Panics
 ///
-/// As [`custom_vjp`].
+/// When the derivative is taken and the rule gives a tree unlike the value; in a staged function that is the error of
+/// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn custom_jvp<A, F, J>(f: &F, jvp: &J, x: &At<F::In, A>) -> At<F::Out, A>
 where
@@ -202,7 +203,7 @@ where
 ///
 /// # Panics
 ///
-/// As [`custom_vjp`].
+/// As [`custom_vjp`] and [`custom_jvp`].
 #[track_caller]
 pub fn custom_rules<A, F, V, J>(f: &F, vjp: &V, jvp: &J, x: &At<F::In, A>) -> At<F::Out, A>
 where

@@ -97,7 +97,8 @@ fn by_columns<A: Algebra, E: Float, R: Rank, S: Rank>(
 ///
 /// # Panics
 ///
-/// When the result has more bytes than any memory; in a staged function that is the error of [`stage`](super::stage) instead.
+/// When the directions or the result have more bytes than any memory; in a staged function that is the error of
+/// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn jacfwd<A, X, E, R, S>(
     f: impl Fn(&Parameter<A, A::Forward, X>) -> Tensor<A::Forward, E, S>,

@@ -154,7 +154,8 @@ impl<F, T, Y, W> Jit<F, T, Y, W> {
     ///
     /// type Measure = JitFn<fn(Vector<Concrete, f64>) -> Scalar<Concrete, f64>>;
     ///
-    /// let measures: [Measure; 2] = [jit(|x: &Vector<_, f64>| x.abs().sum()).boxed(), jit(|x: &Vector<_, f64>| x.max_all()).boxed()];
+    /// let sum = jit(|x: &Vector<_, f64>| x.abs().sum()).boxed();
+    /// let measures: [Measure; 2] = [sum, jit(|x: &Vector<_, f64>| x.max_all()).boxed()];
     /// let x = Vector::from(vec![4.0, -3.0]);
     /// assert_eq!((measures[0].call(&x)?.item(), measures[1].call(&x)?.item()), (7.0, 4.0));
     /// # Ok::<(), deltaray::Error>(())

@@ -18,8 +18,8 @@ use crate::tensor::{Float, Matrix, Rank, Scalar, Tensor, Vector, build};
 ///
 /// # Panics
 ///
-/// When there are not as many labels as rows; in a staged function that is the error of [`stage`](crate::derivative::stage)
-/// instead.
+/// When the numbers of rows and labels do not broadcast together; in a staged function that is the error of
+/// [`stage`](crate::derivative::stage) instead.
 #[track_caller]
 pub fn softmax_cross_entropy<A: Algebra, E: Float>(scores: &Matrix<A, E>, labels: &Vector<A, i64>) -> Scalar<A, E> {
     let _place = ReportedAt::caller();

@@ -224,8 +224,10 @@ macro_rules! windows {
             /// let halved = Window { stride: [2], ..Window::default() };
             /// assert_eq!(max_pool_1d(&x, [2], &halved).to_vec(), [4.0, 3.0]);
             ///
-            /// assert_eq!(max_pool_2d::<Concrete, f64>(&ones((1, 1, 3, 3)), [2, 2], &Window::default()), ones((1, 1, 2, 2)));
-            /// assert_eq!(max_pool_3d::<Concrete, f64>(&ones((1, 1, 2, 2, 3)), [2, 2, 2], &Window::default()), ones((1, 1, 1, 1, 2)));
+            /// let pooled = max_pool_2d::<Concrete, f64>(&ones((1, 1, 3, 3)), [2, 2], &Window::default());
+            /// assert_eq!(pooled, ones((1, 1, 2, 2)));
+            /// let pooled = max_pool_3d::<Concrete, f64>(&ones((1, 1, 2, 2, 3)), [2, 2, 2], &Window::default());
+            /// assert_eq!(pooled, ones((1, 1, 1, 1, 2)));
             /// ```
             ///
             /// # Panics
@@ -253,8 +255,10 @@ macro_rules! windows {
             /// let halved = Window { stride: [2], ..Window::default() };
             /// assert_eq!(mean_pool_1d(&x, [2], &halved).to_vec(), [2.5, 2.5]);
             ///
-            /// assert_eq!(mean_pool_2d::<Concrete, f64>(&ones((1, 1, 3, 3)), [2, 2], &Window::default()), ones((1, 1, 2, 2)));
-            /// assert_eq!(mean_pool_3d::<Concrete, f64>(&ones((1, 1, 2, 2, 3)), [2, 2, 2], &Window::default()), ones((1, 1, 1, 1, 2)));
+            /// let pooled = mean_pool_2d::<Concrete, f64>(&ones((1, 1, 3, 3)), [2, 2], &Window::default());
+            /// assert_eq!(pooled, ones((1, 1, 2, 2)));
+            /// let pooled = mean_pool_3d::<Concrete, f64>(&ones((1, 1, 2, 2, 3)), [2, 2, 2], &Window::default());
+            /// assert_eq!(pooled, ones((1, 1, 1, 1, 2)));
             /// ```
             ///
             /// # Panics

@@ -123,7 +123,7 @@ impl SparsityArray {
     ///
     /// # Panics
     ///
-    /// When there is no such element, of an array some of whose elements depend on columns.
+    /// When the array depends on some column, and has no such element.
     pub fn columns(&self, position: usize) -> &[u32] {
         self.columns.as_ref().map_or(&[], |columns| columns[position].as_slice())
     }
