@@ -26,18 +26,6 @@ pub struct CompiledForDevice<In: Family, Out: Family> {
 /// A tree of arrays in a device's memory: the result of a program there, or its argument.
 ///
 /// Clones are handles on the same elements, which nothing changes.
-///
-/// ```no_run
-/// use deltaray::opencl::OpenCl;
-/// use deltaray::prelude::*;
-///
-/// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
-/// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
-/// assert_eq!(x.arrays()[0].ty().to_string(), "f64[2]");
-/// x.wait()?;
-/// assert_eq!(x.download()?.to_vec(), [3.0, 4.0]);
-/// # Ok::<(), deltaray::Error>(())
-/// ```
 pub struct OnDevice<F: Family> {
     arrays: Vec<DeviceArray>,
     like: Arc<F::At<Concrete>>,
@@ -59,11 +47,32 @@ impl<F: Family> fmt::Debug for OnDevice<F> {
 
 impl<F: Family> OnDevice<F> {
     /// The arrays, in the order of the tree.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// assert_eq!(x.arrays()[0].ty().to_string(), "f64[2]");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn arrays(&self) -> &[DeviceArray] {
         &self.arrays
     }
 
     /// Waits until the tree's arrays are there: until they are uploaded, or until the run is done that results in them.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// let squares = square.call_on_device(&x)?;
+    /// squares.wait()?;
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -78,6 +87,16 @@ impl<F: Family> OnDevice<F> {
 
     /// The tree on the host. Waits for the computation of its arrays, but not for later launches. Transfers of all arrays are
     /// started before the first is waited for.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// assert_eq!(square.call_on_device(&x)?.download()?.to_vec(), [9.0, 16.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -334,7 +353,17 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         OnDevice { arrays, like: self.output.clone() }
     }
 
-    /// Writes a tree to the device's memory: an argument of [`CompiledForDevice::call_on_device`], which has an example.
+    /// Writes a tree to the device's memory: an argument of [`CompiledForDevice::call_on_device`] and the like.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// assert_eq!(x.download()?.to_vec(), [3.0, 4.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

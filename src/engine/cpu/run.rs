@@ -154,7 +154,21 @@ impl Program {
 }
 
 impl<'a> Run<'a> {
-    /// Hands over the next argument: an array of the next parameter's type. [`Program::begin`] has an example.
+    /// Hands over the next argument: an array of the next parameter's type.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// let (x, mut y) = (Vector::from(vec![1.0, 2.0]).into_array(), [0.0; 2]);
+    /// let mut run = program.begin();
+    /// run.argument(&x);
+    /// run.result_slice(&mut y);
+    /// run.finish()?;
+    /// assert_eq!(y, [2.0, 4.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn argument(&mut self, array: &'a Array) {
         self.state.arguments.push(Given::Array(std::ptr::from_ref(array).cast_mut()));
     }
@@ -179,7 +193,21 @@ impl<'a> Run<'a> {
     }
 
     /// Hands over the next result, an array of its type: its elements are overwritten. Where its storage is shared with another
-    /// array, it gets storage of its own. [`Program::begin`] has an example.
+    /// array, it gets storage of its own.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// let mut y = Vector::from(vec![0.0, 0.0]).into_array();
+    /// let mut run = program.begin();
+    /// run.argument_slice(&[1.0, 2.0]);
+    /// run.result(&mut y);
+    /// run.finish()?;
+    /// assert_eq!(y.to_vec::<f64>(), Some(vec![2.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn result(&mut self, array: &'a mut Array) {
         self.state.results.push(Given::Array(array));
     }

@@ -16,19 +16,6 @@ use std::sync::Arc;
 ///
 /// Clones are handles on the same elements, which nothing changes. When the last one is dropped, the memory waits for other
 /// arrays of the program that it was made by.
-///
-/// ```no_run
-/// use deltaray::opencl::{OpenCl, Program};
-/// use deltaray::prelude::*;
-///
-/// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
-/// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
-/// assert_eq!((x.ty().to_string(), x.device()), ("f64[2]".to_string(), square.device()));
-/// let squares = square.run(&[x])?;
-/// squares[0].wait()?;
-/// assert_eq!(squares[0].download()?.to_vec::<f64>(), Some(vec![9.0, 16.0]));
-/// # Ok::<(), deltaray::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct DeviceArray {
     pub(super) ty: Type,
@@ -48,16 +35,47 @@ impl Typed for DeviceArray {
 
 impl DeviceArray {
     /// Element type and shape.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// assert_eq!(x.ty().to_string(), "f64[2]");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn ty(&self) -> &Type {
         &self.ty
     }
 
     /// The device that it is on.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// assert_eq!(x.device(), square.device());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn device(&self) -> &Device {
         &self.shared.device
     }
 
     /// Waits until the elements are there: until they are uploaded, or until the run is done that results in them.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// let squares = square.run(&[x])?;
+    /// squares[0].wait()?;
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -78,6 +96,16 @@ impl DeviceArray {
     }
 
     /// The elements, once they are computed. Later launches are not waited for.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// assert_eq!(square.run(&[x])?[0].download()?.to_vec::<f64>(), Some(vec![9.0, 16.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -349,6 +349,16 @@ impl Program {
 
     /// Starts writing an array to the device's memory. This does not wait for the transfer: later launches do.
     ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// assert_eq!(x.download()?.to_vec::<f64>(), Some(vec![3.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When there is no memory for it, and when an array that was uploaded earlier did not arrive.
@@ -377,6 +387,18 @@ impl Program {
 
     /// Runs the program on arrays of its parameters' types that are on its device, where the results stay. It only waits for
     /// the results of conditions of loops and branches.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// let squares = square.run(&[x])?;
+    /// let fourth_powers = square.run(&squares)?;
+    /// assert_eq!(fourth_powers[0].download()?.to_vec::<f64>(), Some(vec![81.0, 256.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
