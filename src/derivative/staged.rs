@@ -426,8 +426,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         &self.source
     }
 
-    /// The program that the derivatives of this function are taken of: in bulk form, simplified. [`Function::program`] has an
-    /// example.
+    /// The program that derivatives are taken of, in bulk form, simplified: [`Function::program`] has an example.
     pub fn differentiable(&self) -> &Body {
         &self.differentiable
     }
@@ -453,8 +452,8 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         &self.outline
     }
 
-    /// The program as it runs: in bulk form, simplified. It lacks the operations that concern differentiation only: the marks of
-    /// chosen branches, and stopped gradients. To differentiate by hand take [`Function::differentiable`].
+    /// The program as it runs: in bulk form, simplified. It lacks the operations that concern differentiation only: the marks
+    /// of chosen branches, and stopped gradients. To differentiate by hand take [`Function::differentiable`].
     ///
     /// ```
     /// use deltaray::prelude::*;
