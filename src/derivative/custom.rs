@@ -77,7 +77,7 @@ pub struct CustomJvp<F, J>(pub F, pub J);
 pub struct CustomRules<F, V, J>(pub F, pub V, pub J);
 
 /// The value of a function at a point, with a rule for its derivative in reverse mode: see [`CustomVjp`], which says what the
-/// rule takes and gives, and has an example. The point and the value are trees of the function's structure.
+/// rule takes and gives. The point and the value are trees of the function's structure.
 ///
 /// ```
 /// use deltaray::prelude::*;

@@ -309,8 +309,8 @@ where
 }
 
 /// The value of a function at a point, and its tangent along a tangent of the argument, or of the first of several. The tangent
-/// is a tree like that argument; its result is a tree like the value. Integer and boolean arrays have no derivative: in
-/// tangents they are ignored, and are zero in results.
+/// given is a tree like that argument, the one returned a tree like the value. Integer and boolean arrays have no derivative:
+/// in tangents they are ignored, and are zero in results.
 ///
 /// ```
 /// use deltaray::prelude::*;
