@@ -10,13 +10,26 @@ use crate::shape::{DType, Type};
 use crate::tensor::{Args, AxisList, Family, Sliced, Stacked, Tree, move_axis, scan_as};
 use std::panic::Location;
 
-/// A function applied to each slice of a tree of arrays along their outermost axis; the values are stacked.
+/// A function applied to each slice of a tree of arrays along their outermost axis; the values are stacked along a new
+/// outermost axis.
 ///
 /// Staged, it runs on all slices at once; it stays a loop if its intermediates would be much larger than its inputs and
-/// outputs. Every array has as many slices; a mismatch is reported at the caller's line.
+/// outputs.
 ///
 /// Trees are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of such. A [`Batch`](crate::tensor::Batch) has structs for
 /// slices, and structs are stacked to a batch. The closure captures the values that are the same for all slices.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let rows = Matrix::from([[1.0, 2.0], [3.0, 4.0]]);
+/// let norms = vmap(|row: Vector<_, f64>| row.powi(2).sum(), &rows);
+/// assert_eq!(norms.to_vec(), [5.0, 25.0]);
+/// ```
+///
+/// # Panics
+///
+/// When arrays have different numbers of slices; in a staged function that is the error of [`stage`](super::stage) instead.
 #[track_caller]
 pub fn vmap<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(f: impl Fn(X::Slice) -> Y, xs: &X) -> Y::Stack {
     mapped(("vmap", Location::caller()), f, xs)
@@ -36,7 +49,17 @@ fn mapped<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(
 /// As [`vmap`], over any axes: `in_axes` of the arrays of `xs`, `out_axes` of the arrays of the value, in the order of fields
 /// and positions. A list of one axis is for all arrays, any other has an axis for each.
 ///
-/// Axes that are not there, and lists of another length, are reported at the caller's line.
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let matrix = Matrix::from([[1.0, 2.0], [3.0, 4.0]]);
+/// let sums = vmap_axes(|column: Vector<_, f64>| column.sum(), &matrix, [1], [0]);
+/// assert_eq!(sums.to_vec(), [4.0, 6.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`vmap`], when an array lacks its axis, and when a list has another length than one or the number of arrays.
 #[track_caller]
 pub fn vmap_axes<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(
     f: impl Fn(X::Slice) -> Y,
@@ -104,11 +127,23 @@ type Stack<A, T> = <T as Stacked<A>>::Stack;
 /// Takes a stack of cotangents of a function's value, and returns the stack of those of the argument.
 pub type BatchPullback<In, Out> = Box<dyn Fn(&Out) -> In>;
 
-/// The value of a function at a point, and its tangents along a stack of tangents of the argument, or of the first of
-/// several: a tree like it whose arrays have one more axis, the outermost. The function is linearised for all of them at
-/// once when it is staged; eagerly it runs for each, see [`linearize`](super::linearize) for many.
+/// The value of a function at a point, and its tangents along a stack of tangents of the argument, or of the first of several:
+/// a tree like it whose arrays have one more axis, the outermost. The tangents of the value have that axis too. The function is
+/// linearised for all of them at once when it is staged; eagerly it runs for each, see [`linearize`](super::linearize) for
+/// many.
 ///
-/// Tangents of other shapes are reported at the caller's line.
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let (x, directions) = (Vector::from(vec![1.0, 2.0]), Matrix::from([[1.0, 0.0], [0.0, 10.0]]));
+/// let (y, moved) = jvp_batch(|x| x.powi(2), &x, &directions);
+/// assert_eq!(y.to_vec(), [1.0, 4.0]);
+/// assert_eq!(moved, Matrix::from([[2.0, 0.0], [0.0, 40.0]]));
+/// ```
+///
+/// # Panics
+///
+/// When tangents have other shapes; in a staged function that is the error of [`stage`](super::stage) instead.
 #[track_caller]
 pub fn jvp_batch<A, X, O>(
     f: impl Fn(&Parameter<A, A::Forward, X>) -> O,
@@ -132,9 +167,23 @@ where
 }
 
 /// The value of a function at a point, and its pullback there for a whole stack of cotangents: trees like the value whose
-/// arrays have one more axis, the outermost. The function runs once, eagerly too.
+/// arrays have one more axis, the outermost. The cotangents of the argument have that axis too. The function runs once, eagerly
+/// too.
 ///
 /// As [`vjp`](super::vjp); the pullback's cotangents are as many in every array.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let (y, pullback) = vjp_batch(|x| x.powi(2), &Vector::from(vec![1.0, 2.0]));
+/// assert_eq!(y.to_vec(), [1.0, 4.0]);
+/// let cotangents = Matrix::from([[1.0, 0.0], [0.0, 10.0]]);
+/// assert_eq!(pullback(&cotangents), Matrix::from([[2.0, 0.0], [0.0, 40.0]]));
+/// ```
+///
+/// # Panics
+///
+/// The pullback, when cotangents have other shapes; in a staged function that is the error of [`stage`](super::stage) instead.
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub fn vjp_batch<A, X, O>(

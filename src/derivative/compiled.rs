@@ -60,13 +60,21 @@ impl Engine for Cpu {
 }
 
 impl<In: Family, Out: Family> Compiled<In, Out> {
-    /// Runs the program.
+    /// Runs the program, and gives its results in new arrays.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = stage(|(x, y)| x * y, (&zeros(2), &zeros(2)))?.compile(Cpu::default())?;
+    /// let (x, y) = (Vector::from(vec![1.0, 2.0]), Vector::from(vec![3.0, 4.0]));
+    /// assert_eq!(program.call((&x, &y))?.to_vec(), [3.0, 8.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// When the arguments have another structure, or an array another element type or shape, than the function was staged
-    /// for; when memory and results are more than the machine has, before anything is allocated; and when there is no
-    /// memory.
+    /// When the arguments have another structure, or an array another element type or shape, than the function was staged for;
+    /// when memory and results are more than the machine has, before anything is allocated; and when there is no memory.
     #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
         let arguments = checked_arguments(arguments, &self.outline, &self.body)?;
@@ -220,7 +228,15 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
         difference
     }
 
-    /// The kernels.
+    /// The kernels, to be counted, or reported on by [`Program::report`].
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = stage(|x: &Vector<_, f64>| (x * 2.0 + 1.0).sqrt().sum(), &zeros(10))?.compile(Cpu::default())?;
+    /// assert_eq!(program.program().kernels(), 1);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn program(&self) -> &Program {
         &self.program
     }

@@ -77,7 +77,42 @@ pub struct CustomJvp<F, J>(pub F, pub J);
 #[derive(Clone, Copy, Debug)]
 pub struct CustomRules<F, V, J>(pub F, pub V, pub J);
 
-/// The value of [`CustomVjp`] at a point.
+/// The value of a function at a point, with a rule for its derivative in reverse mode: see [`CustomVjp`], which says what the
+/// rule takes and gives. The point and the value are trees of the function's structure.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// /// The identity.
+/// #[derive(Clone)]
+/// struct Same;
+/// impl ArrayFn for Same {
+///     type In = Vector<Concrete, f64>;
+///     type Out = Vector<Concrete, f64>;
+///     fn call<A: Algebra>(&self, x: &Vector<A, f64>) -> Vector<A, f64> {
+///         x.clone()
+///     }
+/// }
+///
+/// /// A cotangent with its elements cut off at −1 and 1.
+/// #[derive(Clone)]
+/// struct Clipped;
+/// impl ArrayFn for Clipped {
+///     type In = (Vector<Concrete, f64>, Vector<Concrete, f64>, Vector<Concrete, f64>);
+///     type Out = Vector<Concrete, f64>;
+///     fn call<A: Algebra>(&self, (_, _, cotangent): &<Self::In as Family>::At<A>) -> Vector<A, f64> {
+///         cotangent.max(-1.0).min(1.0)
+///     }
+/// }
+///
+/// let x = Vector::from(vec![0.25, 8.0]);
+/// assert_eq!(grad(|x| custom_vjp(&Same, &Clipped, x).powi(2).sum(), &x).to_vec(), [0.5, 1.0]);
+/// ```
+///
+/// # Panics
+///
+/// When the derivative is taken and the rule gives a tree unlike the point; in a staged function that is the error of
+/// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn custom_vjp<A, F, V>(f: &F, vjp: &V, x: &At<F::In, A>) -> At<F::Out, A>
 where
@@ -88,7 +123,42 @@ where
     run::<A, F, OfReverse<V>>("custom_vjp", f, OfReverse(vjp.clone()), x)
 }
 
-/// The value of [`CustomJvp`] at a point.
+/// The value of a function at a point, with a rule for its derivative in forward mode: see [`CustomJvp`]. The point and the
+/// value are trees of the function's structure.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// /// The sine.
+/// #[derive(Clone)]
+/// struct Sine;
+/// impl ArrayFn for Sine {
+///     type In = Scalar<Concrete, f64>;
+///     type Out = Scalar<Concrete, f64>;
+///     fn call<A: Algebra>(&self, x: &Scalar<A, f64>) -> Scalar<A, f64> {
+///         x.sin()
+///     }
+/// }
+///
+/// /// From the point, the value there and a tangent of the point to the tangent of the value.
+/// #[derive(Clone)]
+/// struct Cosine;
+/// impl ArrayFn for Cosine {
+///     type In = (Scalar<Concrete, f64>, Scalar<Concrete, f64>, Scalar<Concrete, f64>);
+///     type Out = Scalar<Concrete, f64>;
+///     fn call<A: Algebra>(&self, (x, _, tangent): &<Self::In as Family>::At<A>) -> Scalar<A, f64> {
+///         x.cos() * tangent
+///     }
+/// }
+///
+/// assert_eq!(jvp(|x| custom_jvp(&Sine, &Cosine, x), &scalar(0.0), &scalar(3.0)).1.item(), 3.0);
+/// assert_eq!(grad(|x| custom_jvp(&Sine, &Cosine, x), &scalar(0.0)).item(), 1.0);
+/// ```
+///
+/// # Panics
+///
+/// When the derivative is taken and the rule gives a tree unlike the value; in a staged function that is the error of
+/// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn custom_jvp<A, F, J>(f: &F, jvp: &J, x: &At<F::In, A>) -> At<F::Out, A>
 where
@@ -99,7 +169,42 @@ where
     run::<A, F, OfForward<J>>("custom_jvp", f, OfForward(jvp.clone()), x)
 }
 
-/// The value of [`CustomRules`] at a point.
+/// The value of a function at a point, with a rule for either mode of its derivative: see [`CustomRules`]. The point and the
+/// value are trees of the function's structure.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// /// Three times a number.
+/// #[derive(Clone)]
+/// struct Triple;
+/// impl ArrayFn for Triple {
+///     type In = Scalar<Concrete, f64>;
+///     type Out = Scalar<Concrete, f64>;
+///     fn call<A: Algebra>(&self, x: &Scalar<A, f64>) -> Scalar<A, f64> {
+///         x * 3.0
+///     }
+/// }
+///
+/// /// The rule of either mode, since the derivative is a symmetric matrix.
+/// #[derive(Clone)]
+/// struct Rule;
+/// impl ArrayFn for Rule {
+///     type In = (Scalar<Concrete, f64>, Scalar<Concrete, f64>, Scalar<Concrete, f64>);
+///     type Out = Scalar<Concrete, f64>;
+///     fn call<A: Algebra>(&self, (_, _, direction): &<Self::In as Family>::At<A>) -> Scalar<A, f64> {
+///         direction * 3.0
+///     }
+/// }
+///
+/// let x = scalar(2.0);
+/// assert_eq!(grad(|x| custom_rules(&Triple, &Rule, &Rule, x), &x).item(), 3.0);
+/// assert_eq!(jvp(|x| custom_rules(&Triple, &Rule, &Rule, x), &x, &scalar(1.0)).1.item(), 3.0);
+/// ```
+///
+/// # Panics
+///
+/// As [`custom_vjp`] and [`custom_jvp`].
 #[track_caller]
 pub fn custom_rules<A, F, V, J>(f: &F, vjp: &V, jvp: &J, x: &At<F::In, A>) -> At<F::Out, A>
 where

@@ -99,14 +99,26 @@ fn rebuild_gradient<A: Algebra, B: Algebra, In: Tree<A>>(like: &In, cotangents: 
     In::Family::rebuild::<A, B>(like, &mut cotangents.into_iter())
 }
 
-/// The value of a function at a point, and its pullback there.
+/// The value of a function at a point, and its pullback there: a closure from a cotangent of the value to the cotangent of the
+/// argument.
 ///
 /// The function takes a reference to a tree, for arguments `&x`, or to a tuple of trees, for arguments `(&x, &y)`; in the
-/// second case the pullback gives the cotangent of the first tree. The value is any tree.
+/// second case the pullback gives the cotangent of the first tree. The value is any tree. Cotangents have the structure,
+/// element types and shapes of the value, and of the argument.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let x = Vector::from(vec![1.0, 2.0]);
+/// let (y, pullback) = vjp(|x| x.powi(2), &x);
+/// assert_eq!(y.to_vec(), [1.0, 4.0]);
+/// assert_eq!(pullback(&Vector::from(vec![1.0, 10.0])).to_vec(), [2.0, 40.0]);
+/// ```
 ///
 /// # Panics
 ///
-/// The pullback, when its cotangent has other shapes than the value; staged, that is recorded instead.
+/// The pullback, when its cotangent has other shapes than the value; in a staged function that is the error of
+/// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn vjp<A, X, O>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> O, // `f {}.closure()`; of two arguments `|(x, y)| ..`
@@ -138,7 +150,20 @@ where
 }
 
 /// As [`vjp`], for a function that returns its value and an auxiliary output, which is not differentiated. Gives the value, the
-/// auxiliary output, and the pullback.
+/// auxiliary output, and the pullback from cotangents of the value alone.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let x = Vector::from(vec![1.0, 2.0]);
+/// let (y, sum, pullback) = vjp_aux(|x| (x.powi(2), x.sum()), &x);
+/// assert_eq!((y.to_vec(), sum.item()), (vec![1.0, 4.0], 3.0));
+/// assert_eq!(pullback(&ones(2)).to_vec(), [2.0, 4.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`vjp`].
 #[track_caller]
 pub fn vjp_aux<A, X, O, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (O, U),
@@ -155,8 +180,17 @@ where
     (output, auxiliary, pullback)
 }
 
-/// The value of a scalar function at a point, and its gradient: with respect to the whole of a single argument `&x`, or
-/// the first of a tuple `(&x, &y)`.
+/// The value of a scalar function at a point, and its gradient: with respect to the whole of a single argument `&x`, or the
+/// first of a tuple `(&x, &y)`. The value is a float without axes; the gradient is a tree like the argument, with its element
+/// types and shapes.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let (x, y) = (Vector::from(vec![1.0, 2.0]), Vector::from(vec![3.0, 4.0]));
+/// let (value, slope) = value_and_grad(|(x, y)| (x * y).sum(), (&x, &y));
+/// assert_eq!((value.item(), slope.to_vec()), (11.0, vec![3.0, 4.0]));
+/// ```
 #[track_caller]
 pub fn value_and_grad<A, X, E>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
@@ -171,7 +205,17 @@ where
     (value, gradient)
 }
 
-/// As [`value_and_grad`], for a function that returns its value and an auxiliary output, which is not differentiated.
+/// As [`value_and_grad`], for a function that returns its value and an auxiliary output, any tree, which is not differentiated.
+/// Gives the value and the auxiliary output, then the gradient.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let x = Vector::from(vec![1.0, 2.0]);
+/// let ((value, largest), slope) = value_and_grad_aux(|x| (x.powi(2).sum(), x.max_all()), &x);
+/// assert_eq!((value.item(), largest.item()), (5.0, 2.0));
+/// assert_eq!(slope.to_vec(), [2.0, 4.0]);
+/// ```
 #[track_caller]
 pub fn value_and_grad_aux<A, X, E, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
@@ -211,8 +255,21 @@ where
     ((value, auxiliary), gradient)
 }
 
-/// The gradient of a scalar function at a point: with respect to the whole of a single argument `&x`, or the first of a
-/// tuple `(&x, &y)`. Integer and boolean arrays in it are zeros.
+/// The gradient of a scalar function at a point: with respect to the whole of a single argument `&x`, or the first of a tuple
+/// `(&x, &y)`. The function results in a float without axes; the gradient is a tree like the argument, with its element types
+/// and shapes. Integer and boolean arrays in it are zeros.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let x = Vector::from(vec![1.0, 2.0]);
+/// assert_eq!(grad(|x| x.powi(2).sum(), &x).to_vec(), [2.0, 4.0]);
+///
+/// // By the first of several arguments; the derivative of a derivative.
+/// let y = Vector::from(vec![3.0, 4.0]);
+/// assert_eq!(grad(|(x, y)| (x * y).sum(), (&x, &y)).to_vec(), [3.0, 4.0]);
+/// assert_eq!(grad(|x| grad(|x| x.powi(3), x), &scalar(2.0)).item(), 12.0);
+/// ```
 #[track_caller]
 pub fn grad<A, X, E>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
@@ -226,7 +283,16 @@ where
     value_and_grad::<A, X, E>(f, args).1
 }
 
-/// The gradient as [`grad`], then the auxiliary output, of a function that returns its value and an auxiliary output.
+/// The gradient as [`grad`], then the auxiliary output, of a function that returns its value and an auxiliary output, which is
+/// not differentiated.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let x = Vector::from(vec![1.0, 2.0]);
+/// let (slope, largest) = grad_aux(|x| (x.powi(2).sum(), x.max_all()), &x);
+/// assert_eq!((slope.to_vec(), largest.item()), (vec![2.0, 4.0], 2.0));
+/// ```
 #[track_caller]
 pub fn grad_aux<A, X, E, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
@@ -242,12 +308,22 @@ where
     (gradient, auxiliary)
 }
 
-/// The value of a function at a point, and its tangent along a tangent of the argument, or of the first of several: a
-/// tree like it. Integer and boolean arrays have no derivative: in tangents they are ignored, and are zero in results.
+/// The value of a function at a point, and its tangent along a tangent of the argument, or of the first of several. The tangent
+/// given is a tree like that argument, the one returned a tree like the value. Integer and boolean arrays have no derivative:
+/// in tangents they are ignored, and are zero in results.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let (x, along) = (Vector::from(vec![1.0, 2.0]), Vector::from(vec![1.0, 10.0]));
+/// let (y, moved) = jvp(|x| x.powi(2), &x, &along);
+/// assert_eq!((y.to_vec(), moved.to_vec()), (vec![1.0, 4.0], vec![2.0, 40.0]));
+/// ```
 ///
 /// # Panics
 ///
-/// When the tangent has other shapes than the argument; staged, that is recorded instead.
+/// When the tangent has other shapes than the argument; in a staged function that is the error of [`stage`](super::stage)
+/// instead.
 #[track_caller]
 pub fn jvp<A, X, O>(
     f: impl Fn(&Parameter<A, A::Forward, X>) -> O, // `f {}.closure()`; of two arguments `|(x, y)| ..`
@@ -265,6 +341,18 @@ where
 
 /// As [`jvp`], for a function that returns its value and an auxiliary output, which is not differentiated. Gives the value, its
 /// tangent, and the auxiliary output.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let x = Vector::from(vec![1.0, 2.0]);
+/// let (y, moved, sum) = jvp_aux(|x| (x.powi(2), x.sum()), &x, &ones(2));
+/// assert_eq!((y.to_vec(), moved.to_vec(), sum.item()), (vec![1.0, 4.0], vec![2.0, 4.0], 3.0));
+/// ```
+///
+/// # Panics
+///
+/// As [`jvp`].
 #[track_caller]
 pub fn jvp_aux<A, X, O, U>(
     f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),

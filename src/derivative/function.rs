@@ -7,8 +7,35 @@ use crate::tensor::{Family, Float, Scalar};
 
 /// A function that is polymorphic in the algebra, as a value: closures are not, since they run in one algebra.
 ///
-/// Families are named by their members over [`Concrete`]: `type In = Vector<Concrete, f64>`. Several arguments are a
-/// tuple. Custom rules and the test corpus are made of these.
+/// Families are named by their members over [`Concrete`]: `type In = Vector<Concrete, f64>`. Several arguments are a tuple.
+/// Custom rules and the test corpus are made of these.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// /// The sum of powers.
+/// #[derive(Clone)]
+/// struct Powers {
+///     power: i32,
+/// }
+/// impl ArrayFn for Powers {
+///     type In = Vector<Concrete, f64>;
+///     type Out = Scalar<Concrete, f64>;
+///     fn call<A: Algebra>(&self, x: &Vector<A, f64>) -> Scalar<A, f64> {
+///         x.powi(self.power).sum()
+///     }
+/// }
+///
+/// let (cubes, x) = (Powers { power: 3 }, Vector::from(vec![1.0, 2.0]));
+/// assert_eq!(cubes.call::<Concrete>(&x).item(), 9.0);
+/// assert_eq!(grad(cubes.closure(), &x).to_vec(), [3.0, 12.0]);
+/// assert_eq!(jit(cubes.clone().into_closure()).call(&x)?.item(), 9.0);
+/// // Derivatives, and functions one after the other, are such functions again.
+/// assert_eq!(Grad(&cubes).call::<Concrete>(&x).to_vec(), [3.0, 12.0]);
+/// assert_eq!(ValueAndGrad(&cubes).call::<Concrete>(&x).0.item(), 9.0);
+/// assert_eq!(Compose(Grad(&cubes), &cubes).call::<Concrete>(&x).item(), 27.0 + 1728.0);
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an `ArrayFn`, a function that runs in every algebra",
     label = "`ArrayFn` is not implemented for this",

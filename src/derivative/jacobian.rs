@@ -82,9 +82,23 @@ fn by_columns<A: Algebra, E: Float, R: Rank, S: Rank>(
 }
 
 /// The Jacobian of a function at a point, column by column in forward mode: position `[o.., i..]` is how the value's element
-/// `o..` moves with the argument's element `i..`. Best where the argument has fewer elements than the value.
+/// `o..` moves with the argument's element `i..`. Its shape is the value's, then the argument's. Best where the argument has
+/// fewer elements than the value.
 ///
-/// The argument is a tensor, or the first of several, `(&x, &data)`.
+/// The argument is a tensor of floats, or the first of several, `(&x, &data)`; the value is a tensor of the same element type.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let x = Vector::from(vec![1.0, 2.0]);
+/// let jacobian = jacfwd(|x| x * x.sum(), &x);
+/// assert_eq!(jacobian, Matrix::from([[4.0, 1.0], [2.0, 5.0]]));
+/// ```
+///
+/// # Panics
+///
+/// When the directions or the result have more bytes than any memory; in a staged function that is the error of
+/// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn jacfwd<A, X, E, R, S>(
     f: impl Fn(&Parameter<A, A::Forward, X>) -> Tensor<A::Forward, E, S>,
@@ -111,6 +125,18 @@ where
 
 /// The Jacobian of a function at a point, row by row in reverse mode: as [`jacfwd`]. Best where the value has fewer elements
 /// than the argument.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let (x, y) = (Vector::from(vec![1.0, 2.0]), Vector::from(vec![3.0, 4.0]));
+/// let jacobian = jacrev(|(x, y)| x * (x * y).sum(), (&x, &y));
+/// assert_eq!(jacobian, Matrix::from([[14.0, 4.0], [6.0, 19.0]]));
+/// ```
+///
+/// # Panics
+///
+/// As [`jacfwd`].
 #[track_caller]
 pub fn jacrev<A, X, E, R, S>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> Tensor<A::Nested, E, S>,
@@ -155,15 +181,23 @@ where
     forward::<A, X, Over<A::Forward, A, X::First>, ()>((name, place), inner, args, along).1
 }
 
-/// The second derivative of a scalar function at a point, times a direction: the Hessian is not made. One gradient, moved
-/// along the direction.
+/// The second derivative of a scalar function at a point, times a direction: the Hessian is not made. One gradient, moved along
+/// the direction.
 ///
 /// The derivative is by the whole of a single argument `&x`, any tree, or by the first of a tuple `(&x, &data)`; the direction
 /// is a tree like it, and so is the result. Integer and boolean arrays are ignored in directions, and are zero in results.
 ///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let (x, along) = (Vector::from(vec![1.0, 2.0]), Vector::from(vec![1.0, 10.0]));
+/// assert_eq!(hvp(|x| x.powi(3).sum(), &x, &along).to_vec(), [6.0, 120.0]);
+/// ```
+///
 /// # Panics
 ///
-/// When the direction has other shapes than the argument; staged, that is recorded instead.
+/// When the direction has other shapes than the argument; in a staged function that is the error of [`stage`](super::stage)
+/// instead.
 #[track_caller]
 pub fn hvp<A, X, E>(
     f: impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
@@ -179,10 +213,21 @@ where
 }
 
 /// The matrix of second derivatives of a scalar function at a point: position `[i.., j..]` is that by the elements `i..` and
-/// `j..`. One product with the Hessian for each element, see [`hvp`].
+/// `j..`. Its shape is the argument's, twice. One product with the Hessian for each element, see [`hvp`].
 ///
-/// The argument is a tensor, or the first of several, `(&x, &data)`; the Hessian by a tree of parameters is that by their
-/// vector, see [`ravel`](crate::tensor::ravel).
+/// The argument is a tensor of floats, or the first of several, `(&x, &data)`; the Hessian by a tree of parameters is that by
+/// their vector, see [`ravel`](crate::tensor::ravel).
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let matrix = hessian(|x| x.sum().powi(2) + x.powi(3).sum(), &Vector::from(vec![1.0, 2.0]));
+/// assert_eq!(matrix, Matrix::from([[8.0, 2.0], [2.0, 14.0]]));
+/// ```
+///
+/// # Panics
+///
+/// As [`jacfwd`].
 #[track_caller]
 pub fn hessian<A, X, E, R>(
     f: impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,

@@ -129,7 +129,15 @@ where
 }
 
 impl<F, T, Y, W> Jit<F, T, Y, W> {
-    /// With programs that are compiled in this way from now on.
+    /// The same function, with programs that are compiled in this way from now on.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = jit(|x: &Vector<_, f64>| x.powi(2)).on(Cpu::default().threads(1));
+    /// assert_eq!(square.call(&Vector::from(vec![3.0, 4.0]))?.to_vec(), [9.0, 16.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn on(self, options: Cpu) -> Jit<F, T, Y, W> {
         Jit { options, kept: Mutex::default(), ..self }
     }
@@ -139,6 +147,19 @@ impl<F, T, Y, W> Jit<F, T, Y, W> {
     }
 
     /// The same with its function in a box, so that its type can be named: [`JitFn`](crate::derivative::JitFn).
+    ///
+    /// ```
+    /// use deltaray::derivative::JitFn;
+    /// use deltaray::prelude::*;
+    ///
+    /// type Measure = JitFn<fn(Vector<Concrete, f64>) -> Scalar<Concrete, f64>>;
+    ///
+    /// let sum = jit(|x: &Vector<_, f64>| x.abs().sum()).boxed();
+    /// let measures: [Measure; 2] = [sum, jit(|x: &Vector<_, f64>| x.max_all()).boxed()];
+    /// let x = Vector::from(vec![4.0, -3.0]);
+    /// assert_eq!((measures[0].call(&x)?.item(), measures[1].call(&x)?.item()), (7.0, 4.0));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     #[allow(clippy::type_complexity)]
     pub fn boxed(self) -> Jit<Box<dyn Fn(&T) -> Y + Send + Sync>, T, Y, W>
     where
@@ -148,12 +169,33 @@ impl<F, T, Y, W> Jit<F, T, Y, W> {
         Jit { function: Box::new(function), options, kept, types }
     }
 
-    /// The number of programs that are kept.
+    /// The number of programs that are kept, [`KEPT_PROGRAMS`] at most: one for each combination of argument types.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let sum = jit(|x: &Vector<_, f64>| x.sum());
+    /// for length in [2, 3, 3] {
+    ///     sum.call(&ones(length))?;
+    /// }
+    /// assert_eq!(sum.programs(), 2);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn programs(&self) -> usize {
         self.kept().len()
     }
 
-    /// Forgets all programs.
+    /// Forgets all programs: the next call makes a new one.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let sum = jit(|x: &Vector<_, f64>| x.sum());
+    /// sum.call(&ones(2))?;
+    /// sum.clear();
+    /// assert_eq!(sum.programs(), 0);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn clear(&self) {
         self.kept().clear();
     }
@@ -164,12 +206,31 @@ impl<F, T, Y, W> Jit<F, T, Y, W> {
 }
 
 impl<F, T, Y> Jit<F, T, Y> {
-    /// The gradient with respect to the first argument.
+    /// The gradient with respect to the first argument, a tree like it, as such a function. Calls are errors where the function
+    /// does not result in one float without axes.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let slope = jit(|x: &Vector<_, f64>| x.powi(2).sum()).grad();
+    /// assert_eq!(slope.call(&Vector::from(vec![1.0, 2.0]))?.to_vec(), [2.0, 4.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn grad(self) -> Jit<F, T, Y, Gradient> {
         self.wanting()
     }
 
-    /// The value, and its gradient with respect to the first argument.
+    /// The value, and its gradient with respect to the first argument, as such a function. Calls are errors where the function
+    /// does not result in one float without axes.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let loss = jit(|x: &Vector<_, f64>| x.powi(2).sum()).value_and_grad();
+    /// let (value, slope) = loss.call(&Vector::from(vec![1.0, 2.0]))?;
+    /// assert_eq!((value.item(), slope.to_vec()), (5.0, vec![2.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn value_and_grad(self) -> Jit<F, T, Y, ValueAndGradient> {
         self.wanting()
     }
@@ -181,7 +242,17 @@ where
     Y: Tree<Staged>,
     F: Fn(&T) -> Y,
 {
-    /// Runs the program for arguments of these types, and makes it first if it is not kept.
+    /// Runs the program for arguments of these types, and makes it first if it is not kept. The result is a tree as the
+    /// function gives it, or, for a gradient, one like the first argument.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let product = jit(|(x, y): &(Vector<_, f64>, Vector<_, f64>)| (x * y).sum());
+    /// assert_eq!(product.call((&ones(2), &ones(2)))?.item(), 2.0);
+    /// assert_eq!(product.call((&ones(3), &ones(3)))?.item(), 3.0);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -198,6 +269,16 @@ where
 
     /// As [`Jit::call`], into the arrays of `output`: see [`Compiled::call_into`].
     ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = jit(|x: &Vector<_, f64>| x.powi(2));
+    /// let mut y = zeros(2);
+    /// square.call_into(&Vector::from(vec![3.0, 4.0]), &mut y)?;
+    /// assert_eq!(y.to_vec(), [9.0, 16.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Jit::call`] and [`Compiled::call_into`].
@@ -212,6 +293,18 @@ where
 
     /// The program for arguments of these types, which is made if there is none: to update arrays in place by
     /// [`Compiled::update`], or to look at.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let halve = jit(|x: &Vector<_, f64>| x * 0.5);
+    /// let mut x = Vector::from(vec![4.0, 8.0]);
+    /// let program = halve.compiled(&&x)?;
+    /// program.update(&mut x, ())?;
+    /// program.update(&mut x, ())?;
+    /// assert_eq!(x.to_vec(), [1.0, 2.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -28,14 +28,25 @@ pub type LinearMap<In, Out> = Box<dyn Fn(&In) -> Out>;
 type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
 
 /// The value of a function at a point, and the linear map from tangents of the argument, or of the first of several, to
-/// tangents of the value: the map gives the same as [`jvp`](super::jvp), but the function runs only once.
+/// tangents of the value: the map gives the same as [`jvp`](super::jvp), but the function runs only once. Tangents have the
+/// structure, element types and shapes of the argument, and of the value.
 ///
 /// Works inside of a staged function too; the values at the point that the map needs are computed once there. A function that
 /// was staged has [`Function::linearize`](super::Function::linearize).
 ///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let (y, derivative) = linearize(|x| x.powi(2), &Vector::from(vec![1.0, 2.0]));
+/// assert_eq!(y.to_vec(), [1.0, 4.0]);
+/// assert_eq!(derivative(&Vector::from(vec![1.0, 0.0])).to_vec(), [2.0, 0.0]);
+/// assert_eq!(derivative(&Vector::from(vec![0.0, 1.0])).to_vec(), [0.0, 4.0]);
+/// ```
+///
 /// # Panics
 ///
-/// The map, when its tangent has other shapes than the argument; staged, that is recorded instead.
+/// The map, when its tangent has other shapes than the argument; in a staged function that is the error of
+/// [`stage`](super::stage) instead.
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub fn linearize<A, X, O>(
@@ -107,7 +118,17 @@ pub struct Linearized<Out: Family, First: Family> {
 }
 
 impl<Out: Family, First: Family> Linearized<Out, First> {
-    /// The tangent of the value along a tangent of the first argument. Tangents of integers are ignored, and zero in results.
+    /// The tangent of the value along a tangent of the first argument: trees like these. Tangents of integers are ignored, and
+    /// zero in results.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let x = Vector::from(vec![1.0, 2.0]);
+    /// let (_, derivative) = stage(|x| x.powi(2), &x)?.linearize(&x)?;
+    /// assert_eq!(derivative.call(&Vector::from(vec![1.0, 10.0]))?.to_vec(), [2.0, 40.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -123,7 +144,17 @@ impl<Out: Family, First: Family> Linearized<Out, First> {
         Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
     }
 
-    /// The program of the tangents, then the residuals.
+    /// The program: its parameters are the arrays of the tangents, then the residuals, its results the tangents of the value.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let x = Vector::from(vec![1.0, 2.0]);
+    /// let (_, derivative) = stage(|x| x.powi(2), &x)?.linearize(&x)?;
+    /// // A tangent, and the slope at every element.
+    /// assert_eq!(derivative.program().parameters(), 2);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn program(&self) -> &Body {
         &self.program
     }
@@ -138,6 +169,16 @@ impl<Out: Family, First: Family> fmt::Display for Linearized<Out, First> {
 impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// Runs the program at a point, and linearises it there. Gives the value, and the program from tangents of the first
     /// argument to tangents of the value, which may be called many times and recomputes nothing at the point.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let (x, y) = (Vector::from(vec![1.0, 2.0]), Vector::from(vec![3.0, 4.0]));
+    /// let (value, derivative) = stage(|(x, y)| (x * y).sum(), (&x, &y))?.linearize((&x, &y))?;
+    /// assert_eq!(value.item(), 11.0);
+    /// assert_eq!(derivative.call(&ones(2))?.item(), 7.0);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -48,11 +48,32 @@ impl<F: Family> fmt::Debug for OnDevice<F> {
 
 impl<F: Family> OnDevice<F> {
     /// The arrays, in the order of the tree.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// assert_eq!(x.arrays()[0].ty().to_string(), "f64[2]");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn arrays(&self) -> &[DeviceArray] {
         &self.arrays
     }
 
     /// Waits until the tree's arrays are there: until they are uploaded, or until the run is done that results in them.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// let squares = square.call_on_device(&x)?;
+    /// squares.wait()?;
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -67,6 +88,16 @@ impl<F: Family> OnDevice<F> {
 
     /// The tree on the host. Waits for the computation of its arrays, but not for later launches. Transfers of all arrays are
     /// started before the first is waited for.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// assert_eq!(square.call_on_device(&x)?.download()?.to_vec(), [9.0, 16.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -210,10 +241,19 @@ impl Engine for OpenCl {
 impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     /// Runs the program on arrays of the host: uploads them, without waiting for each in turn, and downloads the results.
     ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// assert_eq!(square.call(&Vector::from(vec![3.0, 4.0]))?.to_vec(), [9.0, 16.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// When the arguments have another structure, or an array another element type or shape, than the function was staged
-    /// for, and when the device has no memory.
+    /// When the arguments have another structure, or an array another element type or shape, than the function was staged for,
+    /// and when the device has no memory.
     #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
         let arguments = checked_arguments(arguments, &self.outline, &self.body)?;
@@ -244,6 +284,17 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     }
 
     /// Runs the program on trees on its device, where the result stays.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// let twice = square.call_on_device(&square.call_on_device(&x)?)?;
+    /// assert_eq!(twice.download()?.to_vec(), [81.0, 256.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -303,7 +354,17 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         OnDevice { arrays, like: self.output.clone() }
     }
 
-    /// Writes a tree to the device's memory.
+    /// Writes a tree to the device's memory: an argument of [`CompiledForDevice::call_on_device`] and the like.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// assert_eq!(x.download()?.to_vec(), [3.0, 4.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -320,7 +381,17 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         Ok(OnDevice { arrays, like: Arc::new(like) })
     }
 
-    /// The kernels.
+    /// The kernels, to be counted, read as OpenCL C, or reported on.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// assert_eq!(square.program().kernels(), 1);
+    /// println!("{}", square.program().source());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -329,6 +400,17 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
 impl<In: Family, State: Family, Others: Family> CompiledForDevice<In, (State, Others)> {
     /// As [`CompiledForDevice::update`], for a program with other results in addition to the next state, which stay on the
     /// device too.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let step = stage(|x: &Vector<_, f64>| (x * 0.5, x.sum()), &zeros(2))?.compile(OpenCl::default())?;
+    /// let mut x = step.upload(&Vector::from(vec![4.0, 8.0]))?;
+    /// let sum = step.update_with(&mut x, ())?;
+    /// assert_eq!((x.download()?.to_vec(), sum.download()?.item()), (vec![2.0, 4.0], 12.0));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -29,7 +29,18 @@ fn trace<X: Extension>(step: &str, body: &Body<X>) {
     }
 }
 
-/// A source program in bulk form, simplified (P 5).
+/// A source program in bulk form, simplified (P 5): arrays that were built element by element are computed by operations on
+/// whole arrays. Parameters and results are the source's.
+///
+/// ```
+/// use deltaray::derivative::program;
+/// use deltaray::prelude::*;
+///
+/// let f = stage(|x: &Vector<_, f64>| build(3, |i| x.at(&i) * 2.0), &zeros(3))?;
+/// assert!(f.source().to_string().contains("build"));
+/// assert_eq!(program::bulk(f.source()), *f.differentiable());
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 ///
 /// # Panics
 ///
@@ -54,7 +65,20 @@ fn countable<X: Extension>(operation: &str, body: &Body<X>) {
 /// How often reads are moved at most; a second time is needed only where a rule makes fewer reads of a node.
 const ROUNDS: usize = 3;
 
-/// A bulk program with simplification rules applied and reads moved to where they cost least.
+/// A bulk program with simplification rules applied and reads moved to where they cost least. Parameters and results stay the
+/// same.
+///
+/// ```
+/// use deltaray::derivative::program;
+/// use deltaray::prelude::*;
+///
+/// let f = stage(|x: &Vector<_, f64>| x.reverse(0).sum(), &zeros(3))?;
+/// let raw = program::value_and_gradient(f.differentiable(), 1)?;
+/// let tidied = program::tidy(&raw);
+/// assert!(tidied.node_count() < raw.node_count());
+/// assert_eq!((tidied.parameters(), tidied.results().len()), (1, 2));
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 ///
 /// # Panics
 ///
@@ -122,15 +146,26 @@ fn check(operation: &str, body: &Body, active: usize, place: &Location<'_>) -> R
     checked.map_err(|problem| Error::operands(operation, problem, place))
 }
 
-/// The program that computes a program's results and, from their cotangents, the cotangents of its first `active`
-/// parameters. Its parameters are the program's, then a cotangent for each result, of its type; those of integer and
-/// boolean results are ignored. Its results are the program's, then the cotangents of the active parameters, zeros for
-/// integers and booleans. It is not simplified yet.
+/// The program that computes a program's results and, from their cotangents, the cotangents of its first `active` parameters.
+/// Its parameters are the program's, then a cotangent for each result, of its type; those of integer and boolean results are
+/// ignored. Its results are the program's, then the cotangents of the active parameters, zeros for integers and booleans. It is
+/// not simplified yet.
+///
+/// ```
+/// use deltaray::derivative::program;
+/// use deltaray::prelude::*;
+///
+/// let f = stage(|(x, y)| x * y, (&zeros(3), &scalar(0.0)))?;
+/// let reverse = program::vjp(f.differentiable(), 1)?;
+/// assert_eq!((reverse.parameters(), reverse.results().len()), (3, 2));
+/// assert_eq!(reverse.parameter_type(2).to_string(), "f64[3]");
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 ///
 /// # Errors
 ///
-/// [`Error::Operands`] when the program has fewer than `active` parameters, parameters or constants that are
-/// [too large](crate::shape::Type::check_size), or more nodes in nested bodies than
+/// [`Error::Operands`] when the program has fewer than `active` parameters, parameters or constants that are [too
+/// large](crate::shape::Type::check_size), or more nodes in nested bodies than
 /// [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES).
 #[track_caller]
 pub fn vjp(body: &Body, active: usize) -> Result<Body> {
@@ -143,8 +178,18 @@ pub fn vjp(body: &Body, active: usize) -> Result<Body> {
     })
 }
 
-/// The program that computes a program's results, the first of which is a float of rank 0, and the gradient of that one
-/// with respect to the first `active` parameters. It is not simplified yet.
+/// The program that computes a program's results, the first of which is a float of rank 0, and the gradient of that one with
+/// respect to the first `active` parameters: an array like each of them. It is not simplified yet.
+///
+/// ```
+/// use deltaray::derivative::program;
+/// use deltaray::prelude::*;
+///
+/// let f = stage(|(x, y)| (x * y).sum(), (&ones::<_, f64, _>(3), &ones(3)))?;
+/// let gradient = program::value_and_gradient(f.differentiable(), 1)?;
+/// assert_eq!(gradient.result_types().map(|ty| ty.to_string()).collect::<Vec<_>>(), ["f64", "f64[3]"]);
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -172,8 +217,19 @@ pub fn value_and_gradient(body: &Body, active: usize) -> Result<Body> {
 }
 
 /// The dual form of a program (P 6, form (6) of P 7.1): the program that computes its results and whatever the Delta of the
-/// first result refers to, and that Delta, printed, as a function of the tangents of the first `active` parameters,
-/// which are called by these names. For looking at; [`value_and_gradient`] does not need it.
+/// first result refers to, and that Delta, printed, as a function of the tangents of the first `active` parameters, which are
+/// called by these names. For looking at; [`value_and_gradient`] does not need it.
+///
+/// ```
+/// use deltaray::derivative::program;
+/// use deltaray::prelude::*;
+///
+/// let f = stage(|x: &Vector<_, f64>| x.powi(2).sum(), &zeros(3))?;
+/// let (primal, delta) = program::dual_form(f.differentiable(), &["dx"])?;
+/// assert_eq!(primal.parameters(), 1);
+/// assert_eq!(delta, "d0 = Share (Scale a0 (Input dx))\nd1 = Share (Sum [0] d0)\n");
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -233,8 +289,18 @@ fn transposed(
 }
 
 /// The program that computes a program's results and their tangents along tangents of its first `active` parameters. Its
-/// parameters are the program's, then the tangents; those of integers are ignored. Its results are the program's, then a
-/// tangent for each, zeros for integers. It is not simplified yet.
+/// parameters are the program's, then the tangents, of their types; those of integers are ignored. Its results are the
+/// program's, then a tangent for each, zeros for integers. It is not simplified yet.
+///
+/// ```
+/// use deltaray::derivative::program;
+/// use deltaray::prelude::*;
+///
+/// let f = stage(|(x, y)| x * y, (&zeros(3), &scalar(0.0)))?;
+/// let forward = program::jvp(f.differentiable(), 1)?;
+/// assert_eq!((forward.parameters(), forward.results().len()), (3, 2));
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -315,6 +381,18 @@ fn part(body: &Body, types: &[Type], inputs: Vec<NodeId>, results: &[NodeId], wa
 ///
 /// The second is the transpose of the program's pullback, which is linear in its cotangents, and transposed at numbers without
 /// a pattern.
+///
+/// ```
+/// use deltaray::derivative::program;
+/// use deltaray::prelude::*;
+///
+/// let f = stage(|x: &Vector<_, f64>| x.sin(), &zeros(3))?;
+/// let (computing, derivative) = program::linearize(f.differentiable(), 1)?;
+/// // The sine, and the cosine as the one residual.
+/// assert_eq!((computing.parameters(), computing.results().len()), (1, 2));
+/// assert_eq!((derivative.parameters(), derivative.results().len()), (2, 1));
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 ///
 /// # Errors
 ///

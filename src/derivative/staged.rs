@@ -70,13 +70,21 @@ fn zeros(types: &[Type]) -> Vec<array::Array> {
 /// The function runs once, on variables, and must be pure in the arrays that it is given. It takes the value that `like` refers
 /// to, or a tuple of values where `like` is a tuple of references.
 ///
-/// Plain Rust values are static arguments: a closure captures them, `stage(|x| layers(x, depth), &x)`, or they are fields of
-/// a tree that are marked `#[tree(skip)]`. The program is for these values; another one is staged for others.
+/// Plain Rust values are static arguments: a closure captures them, `stage(|x| layers(x, depth), &x)`, or they are fields of a
+/// tree that are marked `#[tree(skip)]`. The program is for these values; another one is staged for others.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let square = stage(|x| x.powi(2), &zeros(2))?;
+/// assert_eq!(square.call(&Vector::from(vec![3.0, 4.0]))?.to_vec(), [9.0, 16.0]);
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 ///
 /// # Errors
 ///
-/// The first operation whose operands do not fit, with the place in the function, or a value that was used outside of
-/// its `build`, loop or staged function; that includes values of a function that is being staged around this one.
+/// The first operation whose operands do not fit, with the place in the function, or a value that was used outside of its
+/// `build`, loop or staged function; that includes values of a function that is being staged around this one.
 #[track_caller]
 pub fn stage<X, F, Y>(f: F, like: X) -> Result<Function<X::Family, Y::Family, <X::First as Tree<Concrete>>::Family>>
 where
@@ -181,10 +189,19 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// threads as the processor offers. [`Function::compile`] takes other options, and its calls can write into arrays that are
     /// there.
     ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let product = stage(|(x, y)| x * y, (&zeros(2), &scalar(0.0)))?;
+    /// assert_eq!(product.call((&ones(2), &scalar(3.0)))?.to_vec(), [3.0, 3.0]);
+    /// assert_eq!(product.interpret((&ones(2), &scalar(3.0)))?.to_vec(), [3.0, 3.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// When the arguments have another structure, or an array another element type or shape, than the function was staged
-    /// for; when memory and results are more than the machine has; and when there is no memory. A failure to compile is not
+    /// When the arguments have another structure, or an array another element type or shape, than the function was staged for;
+    /// when memory and results are more than the machine has; and when there is no memory. A failure to compile is not
     /// remembered.
     #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
@@ -194,7 +211,8 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     }
 
     /// Runs the program one operation after the other, on plain arrays, without compiling it: the reference that kernels are
-    /// tested against, and quick for a program of large operations that runs once.
+    /// tested against, and quick for a program of large operations that runs once. It is called as in the example of
+    /// [`Function::call`].
     ///
     /// # Errors
     ///
@@ -253,7 +271,16 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         }
     }
 
-    /// The function that results in the value and its gradient with respect to the first argument.
+    /// The function that results in the value and its gradient with respect to the first argument, a tree like it.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let x = Vector::from(vec![1.0, 2.0]);
+    /// let (value, slope) = stage(|x| x.powi(2).sum(), &x)?.value_and_grad()?.call(&x)?;
+    /// assert_eq!((value.item(), slope.to_vec()), (5.0, vec![2.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -264,8 +291,18 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         self.value_and_grad_with_auxiliary()
     }
 
-    /// As [`Function::value_and_grad`], of a function whose first result is the value and whose others are auxiliary:
-    /// they are returned, and have no part in the gradient.
+    /// As [`Function::value_and_grad`], of a function whose first result is the value and whose others are auxiliary: they are
+    /// returned, and have no part in the gradient.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let x = Vector::from(vec![1.0, 2.0]);
+    /// let gradient = stage(|x| (x.powi(2).sum(), x.max_all()), &x)?.value_and_grad_with_auxiliary()?;
+    /// let ((value, largest), slope) = gradient.call(&x)?;
+    /// assert_eq!((value.item(), largest.item(), slope.to_vec()), (5.0, 2.0, vec![2.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -287,7 +324,15 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         ))
     }
 
-    /// The function that results in the gradient with respect to the first argument.
+    /// The function that results in the gradient with respect to the first argument, a tree like it.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let second = stage(|x| x.powi(3), &scalar(0.0))?.grad()?.grad()?;
+    /// assert_eq!(second.call(&scalar(2.0))?.item(), 12.0);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -300,8 +345,17 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         Ok(self.derived::<In, First, First>(program, self.active, trees, self.signature.gradient(self.active)))
     }
 
-    /// The function that takes the argument and a cotangent of the result, and results in the value and the cotangent of
-    /// the first argument. Cotangents of integer results are ignored.
+    /// The function that takes the argument and a cotangent of the result, a tree like it, and results in the value and the
+    /// cotangent of the first argument. Cotangents of integer results are ignored.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let (x, cotangent) = (Vector::from(vec![1.0, 2.0]), Vector::from(vec![1.0, 10.0]));
+    /// let (y, dx) = stage(|x| x.powi(2), &x)?.vjp()?.call((&x, &cotangent))?;
+    /// assert_eq!((y.to_vec(), dx.to_vec()), (vec![1.0, 4.0], vec![2.0, 40.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -321,8 +375,17 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         ))
     }
 
-    /// The function that takes the argument and a tangent of the first argument, and results in the value and its tangent.
-    /// Tangents of integer arrays are ignored.
+    /// The function that takes the argument and a tangent of the first argument, a tree like that, and results in the value and
+    /// its tangent. Tangents of integer arrays are ignored.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let (x, along) = (Vector::from(vec![1.0, 2.0]), Vector::from(vec![1.0, 10.0]));
+    /// let (y, moved) = stage(|x| x.powi(2), &x)?.jvp()?.call((&x, &along))?;
+    /// assert_eq!((y.to_vec(), moved.to_vec()), (vec![1.0, 4.0], vec![2.0, 40.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -344,6 +407,14 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
 
     /// The function as kernels, for an engine with its options. It is called in the same way, and not differentiated any more.
     ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x| x.powi(2), &zeros(2))?.compile(Cpu::default().threads(1))?;
+    /// assert_eq!(square.call(&Vector::from(vec![3.0, 4.0]))?.to_vec(), [9.0, 16.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When its memory and results are more than the machine has, or there is no memory for its constants.
@@ -353,12 +424,12 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         engine.compile::<In, Out>(self.signature.named(program), copy::<Out>(&self.output), outline_of(&self.input))
     }
 
-    /// The program as it was staged, with `build`.
+    /// The program as it was staged, with `build`: [`Function::program`] has an example.
     pub fn source(&self) -> &Body<Build> {
         &self.source
     }
 
-    /// The program that the derivatives of this function are taken of: in bulk form, simplified.
+    /// The program that derivatives are taken of, in bulk form, simplified: [`Function::program`] has an example.
     pub fn differentiable(&self) -> &Body {
         &self.differentiable
     }
@@ -384,10 +455,18 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         &self.outline
     }
 
-    /// The program as it runs: in bulk form, simplified.
+    /// The program as it runs: in bulk form, simplified. It lacks the operations that concern differentiation only: the marks
+    /// of chosen branches, and stopped gradients. To differentiate by hand take [`Function::differentiable`].
     ///
-    /// It lacks the operations that concern differentiation only: the marks of chosen branches (masked cotangents), and stopped
-    /// gradients. To differentiate by hand take [`Function::differentiable`].
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let f = stage(|x: &Vector<_, f64>| build(2, |i| x.at(&i).powi(2).stop_gradient()), &zeros(2))?;
+    /// let text = [f.source().to_string(), f.differentiable().to_string(), f.program().to_string()];
+    /// let found = text.map(|text| (text.contains("build"), text.contains("stop_gradient")));
+    /// assert_eq!(found, [(true, true), (false, true), (false, false)]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn program(&self) -> &Body {
         self.program.get_or_init(|| match self.differentiable.has_marks() {
             true => Arc::new(program::tidy(&self.differentiable.without_marks())),

@@ -25,7 +25,16 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Operations for each byte.
+    /// Operations for each byte; 0 of a kernel that moves none.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = stage(|x: &Vector<_, f64>| x * 2.0, &zeros(1000))?.compile(Cpu::default())?;
+    /// let kernel = &program.program().report().kernels[0];
+    /// assert_eq!(kernel.intensity(), kernel.operations / kernel.bytes);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn intensity(&self) -> f64 {
         if self.bytes > 0.0 { self.operations / self.bytes } else { 0.0 }
     }

@@ -22,7 +22,19 @@ fn along<A: Algebra, E: Float, R: Rank>(
     Tensor::wrap(f(x.clone().into_dyn()).into_array())
 }
 
-/// exp(x) / Σ exp(x) along an axis: positive numbers that add up to 1.
+/// exp(x) / Σ exp(x) along an axis: positive numbers that add up to 1. The result has the shape of the array.
+///
+/// ```
+/// use deltaray::functions::softmax;
+/// use deltaray::prelude::*;
+///
+/// let x = Matrix::from([[0.0, 0.0], [5.0, 5.0]]);
+/// assert_eq!(softmax(&x, 1), Matrix::from([[0.5, 0.5], [0.5, 0.5]]));
+/// ```
+///
+/// # Panics
+///
+/// When there is no such axis; in a staged function that is the error of [`stage`](crate::derivative::stage) instead.
 #[track_caller]
 pub fn softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) -> Tensor<A, E, R> {
     along("softmax", x, axis, |x| {
@@ -31,8 +43,19 @@ pub fn softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) 
     })
 }
 
-/// The logarithm of [`softmax`], finite where that is so small that it is 0. Results next to 0, of a softmax next to 1, have the
-/// absolute error of numbers next to 1.
+/// The logarithm of [`softmax`], finite where that is so small that it is 0. Results next to 0, of a softmax next to 1, have
+/// the absolute error of numbers next to 1.
+///
+/// ```
+/// use deltaray::functions::log_softmax;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(log_softmax(&Vector::from(vec![0.0, -1000.0]), 0).to_vec(), [0.0, -1000.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`softmax`].
 #[track_caller]
 pub fn log_softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) -> Tensor<A, E, R> {
     along("log_softmax", x, axis, |x| {
@@ -42,7 +65,18 @@ pub fn log_softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usi
     })
 }
 
-/// The array less its mean along an axis, divided by √(variance + epsilon).
+/// The array less its mean along an axis, divided by √(variance + epsilon). The result has the shape of the array.
+///
+/// ```
+/// use deltaray::functions::standardise;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(standardise(&Vector::from(vec![1.0, 5.0]), 0, 0.0).to_vec(), [-1.0, 1.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`softmax`].
 #[track_caller]
 pub fn standardise<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize, epsilon: f64) -> Tensor<A, E, R> {
     standardised("standardise", x, axis, epsilon)
@@ -65,7 +99,20 @@ fn standardised<A: Algebra, E: Float, R: Rank>(
 }
 
 /// Layer normalisation (Ba, Kiros and Hinton, 2016): [`standardise`]d along an axis, then scaled and shifted by arrays that
-/// broadcast.
+/// broadcast to its shape.
+///
+/// ```
+/// use deltaray::functions::layer_norm;
+/// use deltaray::prelude::*;
+///
+/// let (x, scale, shift) = (Matrix::from([[1.0, 5.0], [9.0, 3.0]]), Vector::from(vec![2.0, 3.0]), ones(2));
+/// assert_eq!(layer_norm(&x, 1, &scale, &shift, 0.0), Matrix::from([[-1.0, 4.0], [3.0, -2.0]]));
+/// ```
+///
+/// # Panics
+///
+/// When there is no such axis, or the shapes do not broadcast together; in a staged function that is the error of
+/// [`stage`](crate::derivative::stage) instead.
 #[track_caller]
 pub fn layer_norm<A, E, R, S>(
     x: &Tensor<A, E, R>,

@@ -180,8 +180,28 @@ macro_rules! windows {
             #[doc = concat!("The convolution (cross-correlation) of samples with kernels, over ", $axes, ".")]
             ///
             /// The samples' axes are sample, channel, and the window's axes; the kernels' are output, channel of its group, and
-            /// the window's axes. The channels and the outputs are split into `groups` groups, which don't see each other.
-            /// Shapes and windows that don't fit are reported at the caller's line.
+            /// the window's axes; the result's are sample, output, and the positions of the window. The channels and the
+            /// outputs are split into `groups` groups, which don't see each other.
+            ///
+            /// ```
+            /// use deltaray::functions::{Window, convolution_1d, convolution_2d, convolution_3d};
+            /// use deltaray::prelude::*;
+            ///
+            /// let x = Tensor3::from_elements((1, 1, 4), vec![1.0, 2.0, 4.0, 8.0]);
+            /// let kernel = Tensor3::from_elements((1, 1, 2), vec![1.0, 10.0]);
+            /// let sums = convolution_1d(&x, &kernel, &Window::default(), 1);
+            /// assert_eq!((sums.shape().to_vec(), sums.to_vec()), (vec![1, 1, 3], vec![21.0, 42.0, 84.0]));
+            ///
+            /// let sums = convolution_2d(&ones((1, 1, 3, 3)), &ones((1, 1, 2, 2)), &Window::default(), 1);
+            /// assert_eq!(sums, full((1, 1, 2, 2), 4.0));
+            /// let sums = convolution_3d(&ones((1, 1, 2, 3, 3)), &ones((4, 1, 2, 2, 2)), &Window::default(), 1);
+            /// assert_eq!(sums, full((1, 4, 1, 2, 2), 8.0));
+            /// ```
+            ///
+            /// # Panics
+            ///
+            /// When shapes, groups and windows don't fit each other; in a staged function that is the error of
+            /// [`stage`](crate::derivative::stage) instead.
             #[track_caller]
             pub fn $conv<A: Algebra, E: Number>(
                 x: &$tensor<A, E>,
@@ -194,8 +214,27 @@ macro_rules! windows {
 
             #[doc = concat!("The largest element of each window of these extents, over ", $axes, " behind sample and channel.")]
             ///
-            /// The derivative goes to the first of equal ones. Zeros of the padding are not among them: of a window outside
-            /// it is −infinity.
+            /// The result's axes are sample, channel, and the positions of the window. The derivative goes to the first of equal
+            /// ones. Zeros of the padding are not among them: of a window outside it is −infinity.
+            ///
+            /// ```
+            /// use deltaray::functions::{Window, max_pool_1d, max_pool_2d, max_pool_3d};
+            /// use deltaray::prelude::*;
+            ///
+            /// let x = Tensor3::from_elements((1, 1, 4), vec![1.0, 4.0, 2.0, 3.0]);
+            /// let halved = Window { stride: [2], ..Window::default() };
+            /// assert_eq!(max_pool_1d(&x, [2], &halved).to_vec(), [4.0, 3.0]);
+            ///
+            /// let pooled = max_pool_2d::<Concrete, f64>(&ones((1, 1, 3, 3)), [2, 2], &Window::default());
+            /// assert_eq!(pooled, ones((1, 1, 2, 2)));
+            /// let pooled = max_pool_3d::<Concrete, f64>(&ones((1, 1, 2, 2, 3)), [2, 2, 2], &Window::default());
+            /// assert_eq!(pooled, ones((1, 1, 1, 1, 2)));
+            /// ```
+            ///
+            /// # Panics
+            ///
+            /// When windows don't fit the array; in a staged function that is the error of
+            /// [`stage`](crate::derivative::stage) instead.
             #[track_caller]
             pub fn $max<A: Algebra, E: Float>(
                 x: &$tensor<A, E>,
@@ -207,7 +246,26 @@ macro_rules! windows {
 
             #[doc = concat!("The mean of each window of these extents, over ", $axes, " behind sample and channel.")]
             ///
-            /// Zeros of the padding count.
+            /// The result's axes are sample, channel, and the positions of the window. Zeros of the padding count.
+            ///
+            /// ```
+            /// use deltaray::functions::{Window, mean_pool_1d, mean_pool_2d, mean_pool_3d};
+            /// use deltaray::prelude::*;
+            ///
+            /// let x = Tensor3::from_elements((1, 1, 4), vec![1.0, 4.0, 2.0, 3.0]);
+            /// let halved = Window { stride: [2], ..Window::default() };
+            /// assert_eq!(mean_pool_1d(&x, [2], &halved).to_vec(), [2.5, 2.5]);
+            ///
+            /// let pooled = mean_pool_2d::<Concrete, f64>(&ones((1, 1, 3, 3)), [2, 2], &Window::default());
+            /// assert_eq!(pooled, ones((1, 1, 2, 2)));
+            /// let pooled = mean_pool_3d::<Concrete, f64>(&ones((1, 1, 2, 2, 3)), [2, 2, 2], &Window::default());
+            /// assert_eq!(pooled, ones((1, 1, 1, 1, 2)));
+            /// ```
+            ///
+            /// # Panics
+            ///
+            /// When windows don't fit the array; in a staged function that is the error of
+            /// [`stage`](crate::derivative::stage) instead.
             #[track_caller]
             pub fn $mean<A: Algebra, E: Float>(
                 x: &$tensor<A, E>,

@@ -5,7 +5,7 @@
 //! buffers. It is also stored where computing it once and reading it back costs less than computing it at each use.
 
 use crate::affine::AffineMap;
-use crate::algebra::Contraction;
+use crate::operation::Contraction;
 use crate::shape::{Shape, size, steps};
 use crate::term::hash::term_hash;
 use crate::term::{Body, Node, NodeId, Op};

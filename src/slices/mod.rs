@@ -23,37 +23,41 @@ use std::sync::Arc;
 /// and the like. Programs read and write the slices in place: **a call allocates nothing** once the program has run with as
 /// many concurrent calls, apart from the exceptions that [`Compiled`](crate::derivative::Compiled) lists.
 ///
-/// It is called by `&self`, from any thread. Clones share the programs, and each has its own data.
-///
-/// An error about a slice of the wrong length names both lengths. Elements that are NaN are no error.
+/// It is called by `&self`, from any thread. Clones share the programs, and each has its own data. An error about a slice of
+/// the wrong length names both lengths. Elements that are NaN are no error.
 ///
 /// ```
 /// use deltaray::prelude::*;
 ///
-/// #[derive(Tree)]
-/// struct Line<A: Algebra> {
-///     slope: Scalar<A, f64>,
-///     offset: Scalar<A, f64>,
-/// }
+/// let cubes = stage(|x: &Vector<_, f64>| x.powi(3).sum(), &zeros(2))?.over_slices::<f64>()?.on(Cpu::default().threads(1));
+/// let cubes = cubes.with_gradient()?.with_hvp()?.with_sparse_hessian()?;
+/// assert_eq!((cubes.value(&[1.0, 2.0])?, cubes.sparse_hessian_pattern()?.column_indices()), (9.0, &[0, 1][..]));
+/// let (mut gradient, mut product, mut entries) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+/// assert_eq!(cubes.value_and_grad(&[1.0, 2.0], &mut gradient)?, 9.0);
+/// cubes.hvp(&[1.0, 2.0], &[1.0, 10.0], &mut product)?;
+/// cubes.sparse_hessian(&[1.0, 2.0], &mut entries)?;
+/// assert_eq!((gradient, product, entries), ([3.0, 12.0], [6.0, 120.0], [6.0, 12.0]));
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 ///
-/// #[differentiable]
-/// fn loss(line: Line, x: Vector<f64>, y: Vector<f64>) -> Scalar<f64> {
-///     (line.slope * x + line.offset - y).powi(2).sum()
-/// }
+/// The errors of a line, whose slope and offset are two arrays of a tree, at points that are data:
 ///
-/// # fn main() -> deltaray::Result<()> {
-/// let line = Line { slope: scalar(0.0), offset: scalar(0.0) };
-/// let (x, y) = (Vector::from(vec![0.0, 1.0]), Vector::from(vec![1.0, 3.0]));
-/// let loss = stage(|(line, x, y)| loss(line, x, y), (&line, &x, &y))?.over_slices_with::<f64, _>((&x, &y))?;
+/// ```
+/// use deltaray::prelude::*;
 ///
-/// let mut gradient = [0.0; 2];
-/// assert_eq!(loss.value_and_grad(&[1.0, 1.0], &mut gradient)?, 1.0);
-/// assert_eq!(gradient, [-2.0, -2.0]);
-/// let mut product = [0.0; 2];
-/// loss.hvp(&[1.0, 1.0], &[1.0, 0.0], &mut product)?;
-/// assert_eq!(product, [2.0, 2.0]);
-/// # Ok(())
-/// # }
+/// let (line, x, y) = ((scalar(0.0), scalar(0.0)), Vector::from(vec![0.0, 1.0]), Vector::from(vec![1.0, 3.0]));
+/// let errors = stage(|(line, x, y)| &line.0 * x + &line.1 - y, (&line, &x, &y))?;
+/// let mut errors = errors.over_slices_with::<f64, _>((&x, &y))?.with_products()?.with_sparse_jacobian()?;
+/// assert_eq!((errors.len(), errors.is_empty(), errors.sparse_jacobian_pattern()?.shape()), (2, false, (2, 2)));
+/// let (mut values, mut pushed, mut pulled, mut entries) = ([0.0; 2], [0.0; 2], [0.0; 2], [0.0; 4]);
+/// errors.jvp(&[1.0, 1.0], &[1.0, 0.0], &mut pushed)?;
+/// errors.vjp(&[1.0, 1.0], &[1.0, 2.0], &mut pulled)?;
+/// errors.sparse_jacobian(&[1.0, 1.0], &mut entries)?;
+/// assert_eq!((pushed, pulled, entries), ([0.0, 1.0], [2.0, 3.0], [0.0, 1.0, 1.0, 1.0]));
+/// errors.set_data((&x, &Vector::from(vec![0.0, 0.0])))?;
+/// errors.residuals(&[1.0, 1.0], &mut values)?;
+/// assert_eq!((values, errors.result_len()), ([1.0, 2.0], 2));
+/// # Ok::<(), deltaray::Error>(())
 /// ```
 pub struct SliceFunction<E: Float> {
     programs: Arc<Programs>,
@@ -73,15 +77,12 @@ pub trait OnlyArgument<First: Family> {}
 impl<First: Family> OnlyArgument<First> for First {}
 
 impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
-    /// The function over slices: of one tree. See [`SliceFunction`]; with further arguments
-    /// [`Function::over_slices_with`].
+    /// The function over slices: of one tree. See [`SliceFunction`].
     ///
     /// # Errors
     ///
-    /// When an array of the argument or of the result has another element type than `E`.
-    ///
-    /// A function of several arguments does not compile here: those after the first are data, see
-    /// [`Function::over_slices_with`].
+    /// When an array of the argument or of the result has another element type than `E`. A function of several arguments does
+    /// not compile here: those after the first are data, for [`Function::over_slices_with`].
     #[track_caller]
     pub fn over_slices<E: Float>(&self) -> Result<SliceFunction<E>>
     where
@@ -198,7 +199,7 @@ fn parts_mut<'s, 't, E: Float>(
 }
 
 impl<E: Float> SliceFunction<E> {
-    /// With programs that are compiled in this way: none are there yet.
+    /// The same function, with programs that are compiled in this way: none are there yet.
     pub fn on(self, options: Cpu) -> SliceFunction<E> {
         let Programs { body, active, outline, fixed, .. } = &*self.programs;
         let programs = Programs::new(body.clone(), *active, outline.clone(), fixed.clone(), options);
@@ -215,7 +216,7 @@ impl<E: Float> SliceFunction<E> {
         self.len() == 0
     }
 
-    /// The number of elements of the function's results: 1 of a loss.
+    /// The number of elements of the function's results, 1 of a loss: the length of `residuals`.
     pub fn result_len(&self) -> usize {
         self.programs.size_of_results()
     }
@@ -243,12 +244,11 @@ impl<E: Float> SliceFunction<E> {
         Ok(())
     }
 
-    /// The value at a point.
+    /// The value at a point, a slice of [`SliceFunction::len`] elements.
     ///
     /// # Errors
     ///
-    /// When the point has another length than [`SliceFunction::len`], the function results in anything but one number, and when
-    /// there is no memory.
+    /// When the point has another length, the function results in anything but one number, or there is no memory.
     #[track_caller]
     pub fn value(&self, point: &[E]) -> Result<E> {
         self.check("value", point, [])?;
@@ -260,7 +260,7 @@ impl<E: Float> SliceFunction<E> {
         Ok(value[0])
     }
 
-    /// The value at a point, and the gradient there.
+    /// The value at a point, and the gradient there, which is written: a slice as long as the point.
     ///
     /// # Errors
     ///
@@ -277,7 +277,7 @@ impl<E: Float> SliceFunction<E> {
         Ok(value[0])
     }
 
-    /// The product of the Hessian at a point with a vector.
+    /// The product of the Hessian at a point with a vector: both are as long as the point.
     ///
     /// # Errors
     ///
@@ -293,11 +293,11 @@ impl<E: Float> SliceFunction<E> {
         run.finish()
     }
 
-    /// The function's results at a point, in their order: residuals, constraints.
+    /// The function's [`SliceFunction::result_len`] results at a point, in their order: residuals, constraints.
     ///
     /// # Errors
     ///
-    /// When a slice has another length than [`SliceFunction::len`] or [`SliceFunction::result_len`], and when there is no memory.
+    /// When a slice has another length than [`SliceFunction::len`] or [`SliceFunction::result_len`], or there is no memory.
     #[track_caller]
     pub fn residuals(&self, point: &[E], residuals: &mut [E]) -> Result<()> {
         self.check("residuals", point, [("residuals", residuals.len(), self.result_len())])?;
@@ -306,7 +306,7 @@ impl<E: Float> SliceFunction<E> {
         run.finish()
     }
 
-    /// The product of the Jacobian of the results at a point with a tangent of the point.
+    /// The product of the Jacobian at a point with a tangent of the point: as many elements as the results.
     ///
     /// # Errors
     ///
@@ -321,7 +321,7 @@ impl<E: Float> SliceFunction<E> {
         run.finish()
     }
 
-    /// The product of the transposed Jacobian of the results at a point with a cotangent of the results.
+    /// The product of the transposed Jacobian at a point with a cotangent of the results: as many elements as the point.
     ///
     /// # Errors
     ///
@@ -347,8 +347,7 @@ impl<E: Float> SliceFunction<E> {
         Ok(&self.programs.jacobian::<E>()?.pattern)
     }
 
-    /// The entries of the Jacobian of the results at a point, in the order of [`SliceFunction::sparse_jacobian_pattern`]: row
-    /// by row, and within a row by column.
+    /// The entries of the Jacobian at a point, in the order of [`SliceFunction::sparse_jacobian_pattern`]: row by row.
     ///
     /// # Errors
     ///
@@ -358,8 +357,7 @@ impl<E: Float> SliceFunction<E> {
         self.entries("sparse_jacobian", self.programs.jacobian::<E>()?, point, entries)
     }
 
-    /// Where the Hessian may have entries other than zero: as [`SliceFunction::sparse_jacobian_pattern`]. All of the symmetric
-    /// matrix is there.
+    /// The pattern of the whole symmetric Hessian, as [`SliceFunction::sparse_jacobian_pattern`] of the Jacobian.
     ///
     /// # Errors
     ///
@@ -422,7 +420,7 @@ impl<E: Float> SliceFunction<E> {
 
 /// Programs made at once, and not at the first call that needs them.
 impl<E: Float> SliceFunction<E> {
-    /// Makes the programs of [`SliceFunction::value`] and [`SliceFunction::value_and_grad`].
+    /// Makes the programs of [`SliceFunction::value`] and [`SliceFunction::value_and_grad`] now, and gives the function back.
     ///
     /// # Errors
     ///

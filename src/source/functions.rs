@@ -1,6 +1,6 @@
 //! Spellings of operations, with their operands.
 
-use crate::algebra::Reduction;
+use crate::operation::Reduction;
 use crate::operation::Spelling;
 use crate::shape::DType;
 

@@ -20,6 +20,18 @@ use std::rc::Rc;
 pub struct Sparsity;
 
 /// An array of [`Sparsity`].
+///
+/// ```
+/// use deltaray::prelude::*;
+/// use deltaray::sparse::{Sparsity, SparsityArray};
+/// use deltaray::term::interpret::interpret;
+///
+/// let f = stage(|x: &Vector<_, f64>| x.slice(0, 1..) * x.slice(0, ..2), &zeros(3))?;
+/// let input = SparsityArray::input(f.program().parameter_type(0).clone(), 0).expect("few columns");
+/// let results: Vec<SparsityArray> = interpret::<Sparsity>(f.program(), vec![input]);
+/// assert_eq!((results[0].columns(0), results[0].columns(1)), (&[0, 1][..], &[1, 2][..]));
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SparsityArray {
     pub(super) ty: Type,
@@ -36,8 +48,17 @@ pub struct SparsityArray {
 pub(super) type Sets = Option<Rc<Vec<Columns>>>;
 
 impl SparsityArray {
-    /// The input itself: element `p`, row-major, is column `first + p`. `None` where that is beyond the number of columns
-    /// that there may be, 2³²; integers and booleans depend on nothing.
+    /// The input itself: element `p`, row-major, is column `first + p`. `None` where that is beyond the number of columns that
+    /// there may be, 2³²; integers and booleans depend on nothing.
+    ///
+    /// ```
+    /// use deltaray::shape::{DType, Type};
+    /// use deltaray::sparse::SparsityArray;
+    ///
+    /// let input = SparsityArray::input(Type::new(DType::F64, &[3]), 10).expect("few columns");
+    /// assert_eq!((input.columns(0), input.columns(2)), (&[10][..], &[12][..]));
+    /// assert!(SparsityArray::input(Type::new(DType::F64, &[3]), u32::MAX).is_none());
+    /// ```
     pub fn input(ty: Type, first: u32) -> Option<SparsityArray> {
         if !ty.dtype.is_float() {
             return Some(SparsityArray::unknown(ty));
@@ -49,12 +70,28 @@ impl SparsityArray {
         Some(SparsityArray::dependent(ty, columns))
     }
 
-    /// An array whose elements are not known and depend on no column.
+    /// An array of this element type and shape whose elements are not known and depend on no column.
+    ///
+    /// ```
+    /// use deltaray::shape::{DType, Type};
+    /// use deltaray::sparse::SparsityArray;
+    ///
+    /// let array = SparsityArray::unknown(Type::new(DType::I64, &[3]));
+    /// assert!(array.elements().is_none() && array.columns(0).is_empty());
+    /// ```
     pub fn unknown(ty: Type) -> SparsityArray {
         SparsityArray::dependent(ty, None)
     }
 
-    /// A known array.
+    /// An array whose elements are known, and depend on no column.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    /// use deltaray::sparse::SparsityArray;
+    ///
+    /// let array = SparsityArray::known(Vector::from(vec![2_i64, 0]).into_array());
+    /// assert_eq!(array.elements().and_then(|elements| elements.to_vec::<i64>()), Some(vec![2, 0]));
+    /// ```
     pub fn known(array: Array) -> SparsityArray {
         SparsityArray { ty: array.ty(), columns: None, known: Some(array), identity: None, chosen: None }
     }
@@ -68,16 +105,44 @@ impl SparsityArray {
     }
 
     /// The columns that the element at a row-major position may depend on, ascending.
+    ///
+    /// ```
+    /// use deltaray::shape::{DType, Type};
+    /// use deltaray::sparse::SparsityArray;
+    ///
+    /// let input = SparsityArray::input(Type::new(DType::F64, &[2, 2]), 0).expect("few columns");
+    /// assert_eq!(input.columns(3), [3]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the array depends on some column, and has no such element.
     pub fn columns(&self, position: usize) -> &[u32] {
         self.columns.as_ref().map_or(&[], |columns| columns[position].as_slice())
     }
 
     /// The elements, where they are known.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    /// use deltaray::sparse::SparsityArray;
+    ///
+    /// let array = SparsityArray::known(Vector::from(vec![0.5]).into_array());
+    /// assert_eq!(array.elements().map(|elements| elements.size()), Some(1));
+    /// assert!(SparsityArray::unknown(array.ty().clone()).elements().is_none());
+    /// ```
     pub fn elements(&self) -> Option<&Array> {
         self.known.as_ref()
     }
 
     /// Element type and shape.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    /// use deltaray::sparse::SparsityArray;
+    ///
+    /// assert_eq!(SparsityArray::known(Matrix::from([[0.0; 3]; 2]).into_array()).ty().to_string(), "f64[2, 3]");
+    /// ```
     pub fn ty(&self) -> &Type {
         &self.ty
     }

@@ -24,13 +24,29 @@ impl Colouring {
 
     /// Colours for columns: no row has entries in two columns of one colour.
     ///
-    /// The sum of the columns of one colour, which is the product with their sum of unit vectors, holds each of their
-    /// entries alone.
+    /// The sum of the columns of one colour, which is the product with their sum of unit vectors, holds each of their entries
+    /// alone.
+    ///
+    /// ```
+    /// use deltaray::sparse::{Colouring, Pattern};
+    ///
+    /// let pattern = Pattern::from_rows(4, [vec![0, 1], vec![1, 2], vec![2, 3]])?;
+    /// assert_eq!(Colouring::of_columns(&pattern).colours(), [0, 1, 0, 1]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn of_columns(pattern: &Pattern) -> Colouring {
         Colouring::of_rows(&pattern.transpose())
     }
 
     /// Colours for rows: no column has entries in two rows of one colour.
+    ///
+    /// ```
+    /// use deltaray::sparse::{Colouring, Pattern};
+    ///
+    /// let pattern = Pattern::from_rows(4, [vec![0, 1], vec![1, 2], vec![2, 3]])?;
+    /// assert_eq!(Colouring::of_rows(&pattern).colours(), [0, 1, 0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn of_rows(pattern: &Pattern) -> Colouring {
         let least = most_in_a_column(pattern).max(usize::from(pattern.rows() > 0));
         let natural = Colouring::new(apart(pattern, 0..pattern.rows()));
@@ -64,6 +80,15 @@ impl Colouring {
     ///
     /// An entry that the pattern has on only one side of the diagonal counts on both.
     ///
+    /// ```
+    /// use deltaray::sparse::{Colouring, Pattern};
+    ///
+    /// // A diagonal, and a full first row and column.
+    /// let arrowhead = Pattern::from_rows(4, [vec![0, 1, 2, 3], vec![0, 1], vec![0, 2], vec![0, 3]])?;
+    /// assert_eq!(Colouring::star(&arrowhead)?.colours(), [0, 1, 1, 1]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When the pattern is not square.
@@ -84,12 +109,28 @@ impl Colouring {
         Ok(fewest(largest_first, || Colouring::new(stars(graph, smallest_last(graph)))))
     }
 
-    /// The colour of every row or column.
+    /// The colour of every row or column, from 0.
+    ///
+    /// ```
+    /// use deltaray::sparse::{Colouring, Pattern};
+    ///
+    /// let diagonal = Pattern::from_rows(3, [[0], [1], [2]])?;
+    /// assert_eq!(Colouring::of_rows(&diagonal).colours(), [0, 0, 0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn colours(&self) -> &[usize] {
         &self.colours
     }
 
     /// Number of colours.
+    ///
+    /// ```
+    /// use deltaray::sparse::{Colouring, Pattern};
+    ///
+    /// let pattern = Pattern::from_rows(4, [vec![0, 1], vec![1, 2], vec![2, 3]])?;
+    /// assert_eq!(Colouring::of_columns(&pattern).count(), 2);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn count(&self) -> usize {
         self.count
     }

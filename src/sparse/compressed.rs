@@ -52,6 +52,22 @@ pub(super) struct Request<'a> {
 }
 
 /// A matrix of derivatives, compressed for one pattern.
+///
+/// ```
+/// use deltaray::prelude::*;
+/// use deltaray::sparse::{Compressed, Compression, SparsityArray};
+///
+/// let gradient = stage(|x: &Vector<_, f64>| x.powi(3).sum(), &zeros(3))?.grad()?;
+/// let unknown = || vec![SparsityArray::unknown(gradient.program().parameter_type(0).clone())];
+/// let hessian = Compressed::hessian::<f64>(gradient.differentiable(), 1, unknown())?;
+/// assert_eq!((hessian.compression(), hessian.seeds(), hessian.nonzeros()), (Compression::Star, 1, 3));
+/// assert_eq!((hessian.pattern().row(2), hessian.colouring().colours()), (&[2][..], &[0, 0, 0][..]));
+/// assert!(hessian.program().is_some() && hessian.entries().is_some());
+/// let jacobian = Compressed::jacobian::<f64>(gradient.differentiable(), 1, unknown(), Some(Compression::Rows))?;
+/// let point = Vector::from(vec![1.0, 2.0, 3.0]).into_array();
+/// assert_eq!(hessian.evaluate::<f64>(vec![point.clone()])?, jacobian.evaluate(vec![point])?);
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 pub struct Compressed {
     pattern: Arc<Pattern>,
     compression: Compression,

@@ -46,6 +46,16 @@ pub struct Csr<E: Float> {
 impl<E: Float> Csr<E> {
     /// The matrix with these values at the entries of a pattern, in their order.
     ///
+    /// ```
+    /// use deltaray::prelude::*;
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// let pattern = Pattern::from_rows(3, [vec![0, 2], vec![2]])?;
+    /// let matrix = Csr::new(pattern.into(), Vector::from(vec![1.0, 0.5, 3.0]))?;
+    /// assert_eq!(matrix.to_dense(), Matrix::from([[1.0, 0.0, 0.5], [0.0, 0.0, 3.0]]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When there are not as many values as entries.
@@ -57,8 +67,16 @@ impl<E: Float> Csr<E> {
         Ok(Csr { pattern, values })
     }
 
-    /// The matrix of numbers of rows and columns with these values at rows and columns, in any order; several at one place
-    /// are added.
+    /// The matrix of numbers of rows and columns with these values at rows and columns, in any order; several at one place are
+    /// added.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 2), [(1, 0, 2.0), (0, 1, 1.0), (1, 0, 0.5)])?;
+    /// assert_eq!(matrix.to_dense(), Matrix::from([[0.0, 1.0], [2.5, 0.0]]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -95,41 +113,105 @@ impl<E: Float> Csr<E> {
     }
 
     /// Numbers of rows and columns.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 3), [(0, 0, 1.0), (0, 2, 0.5), (1, 2, 3.0)])?;
+    /// assert_eq!(matrix.shape(), (2, 3));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn shape(&self) -> (usize, usize) {
         self.pattern.shape()
     }
 
     /// Number of rows.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 3), [(0, 0, 1.0), (0, 2, 0.5), (1, 2, 3.0)])?;
+    /// assert_eq!(matrix.rows(), 2);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn rows(&self) -> usize {
         self.pattern.rows()
     }
 
     /// Number of columns.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 3), [(0, 0, 1.0), (0, 2, 0.5), (1, 2, 3.0)])?;
+    /// assert_eq!(matrix.columns(), 3);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn columns(&self) -> usize {
         self.pattern.columns()
     }
 
     /// Where entries are.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 3), [(0, 0, 1.0), (0, 2, 0.5), (1, 2, 3.0)])?;
+    /// assert_eq!(matrix.pattern().to_string(), "x.x\n..x\n");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// Where the rows begin among the entries, and where the last one ends.
+    /// Where the rows begin among the entries, and where the last one ends: one number more than there are rows.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 3), [(0, 0, 1.0), (0, 2, 0.5), (1, 2, 3.0)])?;
+    /// assert_eq!(matrix.row_offsets(), [0, 2, 3]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn row_offsets(&self) -> &[usize] {
         self.pattern.row_offsets()
     }
 
     /// The column of every entry, row by row, ascending in each.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 3), [(0, 0, 1.0), (0, 2, 0.5), (1, 2, 3.0)])?;
+    /// assert_eq!(matrix.column_indices(), [0, 2, 2]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn column_indices(&self) -> &[usize] {
         self.pattern.column_indices()
     }
 
     /// The value of every entry, row by row; some may be 0.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 3), [(0, 0, 1.0), (0, 2, 0.5), (1, 2, 3.0)])?;
+    /// assert_eq!(matrix.values().to_vec(), [1.0, 0.5, 3.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn values(&self) -> &Vector<Concrete, E> {
         &self.values
     }
 
     /// Number of entries, those included whose value is 0.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 3), [(0, 0, 1.0), (0, 2, 0.5), (1, 2, 3.0)])?;
+    /// assert_eq!(matrix.nonzeros(), 3);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn nonzeros(&self) -> usize {
         self.pattern.nonzeros()
     }
@@ -174,6 +256,14 @@ impl<E: Float> Csr<E> {
     }
 
     /// The matrix with all its zeros; for small ones.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let matrix = Csr::from_triplets((2, 3), [(0, 0, 1.0), (0, 2, 0.5), (1, 2, 3.0)])?;
+    /// assert_eq!(matrix.to_dense(), Matrix::from([[1.0, 0.0, 0.5], [0.0, 0.0, 3.0]]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Panics
     ///

@@ -13,7 +13,17 @@ use std::ops::Deref;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed<T>(pub T);
 
-/// Marks arguments as fixed: see [`Fixed`].
+/// Marks an argument as one whose values shape sparsity patterns: see [`Fixed`]. The tree stays as it is.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let (x, positions) = (Vector::from(vec![1.0, 4.0, 9.0]), fixed(Vector::from(vec![2, 0])));
+/// let roots = |(x, positions): &(Vector<_, f64>, Fixed<Vector<_, i64>>)| x.gather(&**positions).sqrt();
+/// let jacobian = stage(roots, (&x, &positions))?.sparse_jacobian()?;
+/// assert_eq!(jacobian.call((&x, &positions))?.pattern().to_string(), "..x\nx..\n");
+/// # Ok::<(), deltaray::Error>(())
+/// ```
 pub fn fixed<T>(tree: T) -> Fixed<T> {
     Fixed(tree)
 }

@@ -168,8 +168,19 @@ macro_rules! sparse {
                 Self::checked(Derivative::new::<E>($hessian, body, active, outline))
             }
 
-            /// The same with a pattern that is known already, and is not looked for then. An entry that it lacks is
-            /// wrongly part of others.
+            /// The same with a pattern that is known already, and is not looked for then. An entry that it lacks is wrongly
+            /// part of others.
+            ///
+            /// ```
+            /// use deltaray::prelude::*;
+            /// use deltaray::sparse::Pattern;
+            ///
+            /// let x = Vector::from(vec![1.0, 2.0]);
+            /// let f = stage(|x: &Vector<_, f64>| x.powi(3).sum(), &x)?;
+            /// let diagonal = Pattern::from_rows(2, [[0], [1]])?;
+            /// assert_eq!(f.sparse_hessian()?.with_pattern(diagonal)?.call(&x)?.values().to_vec(), [6.0, 12.0]);
+            /// # Ok::<(), deltaray::Error>(())
+            /// ```
             ///
             /// # Errors
             ///
@@ -193,12 +204,22 @@ macro_rules! sparse {
                 }
             }
 
-            /// The matrix at a point.
+            /// The matrix at a point: the arguments are those of the function.
+            ///
+            /// ```
+            /// use deltaray::prelude::*;
+            ///
+            /// let (x, y) = (Vector::from(vec![1.0, 2.0]), Vector::from(vec![3.0, 4.0]));
+            /// let f = stage(|(x, y): &(Vector<_, f64>, Vector<_, f64>)| (x * x * y).sum(), (&x, &y))?;
+            /// assert_eq!(f.sparse_jacobian()?.call((&x, &y))?.values().to_vec(), [6.0, 16.0]);
+            /// assert_eq!(f.sparse_hessian()?.call((&x, &y))?.values().to_vec(), [6.0, 8.0]);
+            /// # Ok::<(), deltaray::Error>(())
+            /// ```
             ///
             /// # Errors
             ///
-            /// When the arguments differ from those that the function was staged for, when there are more than 2³²
-            /// columns, or when there is no memory.
+            /// When the arguments differ from those that the function was staged for, when there are more than 2³² columns, or
+            /// when there is no memory.
             #[track_caller]
             pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Csr<E>> {
                 let place = Location::caller();
@@ -206,8 +227,17 @@ macro_rules! sparse {
                 self.derivative.compressed::<E>(&arguments, place)?.evaluated(&arguments)
             }
 
-            /// How the matrix is compressed for the fixed arguments among these, found as at a call, and kept for the
-            /// next one.
+            /// How the matrix is compressed for the fixed arguments among these, found as at a call, and kept for the next one.
+            ///
+            /// ```
+            /// use deltaray::prelude::*;
+            ///
+            /// let x = Vector::from(vec![1.0, 2.0, 3.0]);
+            /// let f = stage(|x: &Vector<_, f64>| x.powi(3).sum(), &x)?;
+            /// assert_eq!(f.sparse_jacobian()?.compressed(&x)?.seeds(), 1);
+            /// assert_eq!(f.sparse_hessian()?.compressed(&x)?.seeds(), 1);
+            /// # Ok::<(), deltaray::Error>(())
+            /// ```
             ///
             /// # Errors
             ///
@@ -243,6 +273,16 @@ sparse! {
 impl<In: Family, E: Float> SparseJacobian<In, E> {
     /// The same with this compression, however many seeds it takes; without one the compression with the fewest seeds is taken.
     ///
+    /// ```
+    /// use deltaray::prelude::*;
+    /// use deltaray::sparse::Compression;
+    ///
+    /// let x = Vector::from(vec![1.0, 2.0, 3.0]);
+    /// let squares = stage(|x: &Vector<_, f64>| x.powi(2), &x)?.sparse_jacobian()?.with_compression(Compression::Rows)?;
+    /// assert_eq!(squares.compressed(&x)?.compression(), Compression::Rows);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// For [`Compression::Star`], and for [`Compression::Reads`] with a given pattern.
@@ -254,7 +294,17 @@ impl<In: Family, E: Float> SparseJacobian<In, E> {
 }
 
 impl<In: Family, Out: FloatTree, First: Family> Function<In, Out, First> {
-    /// The Jacobian with respect to the first argument, in compressed sparse rows: see [`SparseJacobian`].
+    /// The Jacobian with respect to the first argument, in compressed sparse rows: see [`SparseJacobian`]. Nothing is computed
+    /// yet.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let x = Vector::from(vec![1.0, 2.0, 3.0]);
+    /// let jacobian = stage(|x: &Vector<_, f64>| x.slice(0, 1..) * x.slice(0, ..2), &x)?.sparse_jacobian()?;
+    /// assert_eq!(jacobian.call(&x)?.to_string(), "2 1 .\n. 3 2\n");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -266,7 +316,17 @@ impl<In: Family, Out: FloatTree, First: Family> Function<In, Out, First> {
 }
 
 impl<In: Family, E: Float, First: Family> Function<In, Scalar<Concrete, E>, First> {
-    /// The Hessian with respect to the first argument, in compressed sparse rows: see [`SparseHessian`].
+    /// The Hessian with respect to the first argument, in compressed sparse rows: see [`SparseHessian`]. Nothing is computed
+    /// yet.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let x = Vector::from(vec![1.0, 2.0, 3.0]);
+    /// let hessian = stage(|x: &Vector<_, f64>| x.powi(3).sum(), &x)?.sparse_hessian()?;
+    /// assert_eq!(hessian.call(&x)?.to_string(), "6  .  .\n. 12  .\n.  . 18\n");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

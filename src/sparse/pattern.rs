@@ -22,6 +22,14 @@ impl Pattern {
     /// A pattern of `columns` columns in the form of compressed sparse rows: row `i` has the entries
     /// `row_offsets[i]..row_offsets[i + 1]` of `column_indices`.
     ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// let pattern = Pattern::new(3, vec![0, 2, 3], vec![0, 2, 1])?;
+    /// assert_eq!(pattern.to_string(), "x.x\n.x.\n");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When the offsets do not ascend from 0 to the number of entries, or when the columns of a row do not ascend strictly
@@ -46,7 +54,15 @@ impl Pattern {
         Ok(Pattern { columns, row_offsets, column_indices })
     }
 
-    /// A pattern of `columns` columns from the columns of each row, in any order.
+    /// A pattern of `columns` columns from the columns of each row, in any order; a column that is given twice counts once.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// let pattern = Pattern::from_rows(3, [vec![2, 0], vec![1]])?;
+    /// assert_eq!(pattern.to_string(), "x.x\n.x.\n");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -67,31 +83,73 @@ impl Pattern {
     }
 
     /// Numbers of rows and columns.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// assert_eq!(Pattern::from_rows(3, [vec![2, 0], vec![1]])?.shape(), (2, 3));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn shape(&self) -> (usize, usize) {
         (self.rows(), self.columns)
     }
 
     /// Number of rows.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// assert_eq!(Pattern::from_rows(3, [vec![2, 0], vec![1]])?.rows(), 2);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn rows(&self) -> usize {
         self.row_offsets.len() - 1
     }
 
     /// Number of columns.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// assert_eq!(Pattern::from_rows(3, [vec![2, 0], vec![1]])?.columns(), 3);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Where the rows begin among the entries, and where the last one ends.
+    /// Where the rows begin among the entries, and where the last one ends: one number more than there are rows.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// assert_eq!(Pattern::from_rows(3, [vec![2, 0], vec![1]])?.row_offsets(), [0, 2, 3]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn row_offsets(&self) -> &[usize] {
         &self.row_offsets
     }
 
     /// The column of every entry, row by row, ascending in each.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// assert_eq!(Pattern::from_rows(3, [vec![2, 0], vec![1]])?.column_indices(), [0, 2, 1]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn column_indices(&self) -> &[usize] {
         &self.column_indices
     }
 
     /// The columns of the entries of a row, ascending.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// assert_eq!(Pattern::from_rows(3, [vec![2, 0], vec![1]])?.row(0), [0, 2]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Panics
     ///
@@ -101,16 +159,39 @@ impl Pattern {
     }
 
     /// Number of entries.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// assert_eq!(Pattern::from_rows(3, [vec![2, 0], vec![1]])?.nonzeros(), 3);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn nonzeros(&self) -> usize {
         self.column_indices.len()
     }
 
     /// Whether there is an entry at a row and column; none is outside.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// let pattern = Pattern::from_rows(3, [vec![2, 0], vec![1]])?;
+    /// assert_eq!((pattern.contains(0, 2), pattern.contains(1, 2), pattern.contains(7, 0)), (true, false, false));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn contains(&self, row: usize, column: usize) -> bool {
         row < self.rows() && self.row(row).binary_search(&column).is_ok()
     }
 
-    /// Rows as columns.
+    /// The pattern with rows as columns.
+    ///
+    /// ```
+    /// use deltaray::sparse::Pattern;
+    ///
+    /// let pattern = Pattern::from_rows(3, [vec![2, 0], vec![1]])?;
+    /// assert_eq!(pattern.transpose().to_string(), "x.\n.x\nx.\n");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn transpose(&self) -> Pattern {
         self.transposed().0
     }

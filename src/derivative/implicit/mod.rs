@@ -88,8 +88,6 @@ pub struct GradFirst<L>(pub L);
 /// the exact fixed point, and as far from them as the iteration is; where it did not converge the result is NaN, see
 /// [`Convergence`]. The iteration must be a contraction around the fixed point, or [`Implicit::linear`] another method than iteration.
 ///
-/// A value of another shape than `x` is reported at the caller's line.
-///
 /// ```
 /// use deltaray::prelude::*;
 ///
@@ -111,6 +109,11 @@ pub struct GradFirst<L>(pub L);
 /// // From dx = −sin(x) (dx + x da) at a = 1.
 /// assert!((slope + x.item() * x.item().sin() / (1.0 + x.item().sin())).abs() < 1e-12);
 /// ```
+///
+/// # Panics
+///
+/// When `x` has arrays of other types than floats, or `f` gives a value of another structure or shape than `x`; in a staged
+/// function that is the error of [`stage`](super::stage) instead.
 #[track_caller]
 pub fn fixed_point<A, F, X, P>(f: &F, start: &At<X, A>, parameters: &At<P, A>, options: &Implicit) -> At<X, A>
 where
@@ -132,8 +135,6 @@ where
 /// solver is not differentiated, and nothing of its steps is kept. The derivatives are those of the exact root, and as
 /// inaccurate as the solver's result; the solver may be [`Newton`].
 ///
-/// If the equation or the solver gives values of other shapes than `x`, that is reported at the caller's line.
-///
 /// ```
 /// use deltaray::prelude::*;
 ///
@@ -152,6 +153,11 @@ where
 /// let slope = grad(|a| root(&Square, &newton, &scalar(1.0), a, &Implicit::default()), &scalar(4.0));
 /// assert!((slope.item() - 0.25).abs() < 1e-12);
 /// ```
+///
+/// # Panics
+///
+/// When `x` has arrays of other types than floats, or the equation or the solver gives a value of another structure or shape
+/// than `x`; in a staged function that is the error of [`stage`](super::stage) instead.
 #[track_caller]
 pub fn root<A, G, S, X, P>(g: &G, solver: &S, start: &At<X, A>, parameters: &At<P, A>, options: &Implicit) -> At<X, A>
 where
@@ -214,6 +220,11 @@ where
 /// // From (2 + exp x) dx = 2 da at x = 0.
 /// assert!((slope.item() - 2.0 / 3.0).abs() < 1e-12);
 /// ```
+///
+/// # Panics
+///
+/// When `x` has arrays of other types than floats, or the solver gives a value of another structure or shape than `x`; in a
+/// staged function that is the error of [`stage`](super::stage) instead.
 #[track_caller]
 pub fn minimum<A, L, S, X, P, E>(
     loss: &L,

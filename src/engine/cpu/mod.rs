@@ -68,17 +68,40 @@ pub struct Cpu {
 impl Cpu {
     /// With so many threads at most; 0 stands for as many as the machine offers. A program has no more than four for each of
     /// these, however many are asked for, and fewer where the system can't start them. Results don't depend on their number.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(Cpu::default().threads(1))?;
+    /// assert_eq!(square.call(&Vector::from(vec![3.0, 4.0]))?.to_vec(), [9.0, 16.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn threads(self, threads: usize) -> Cpu {
         Cpu { threads: (threads > 0).then_some(threads), ..self }
     }
 
-    /// Whether the time of every kernel is measured, which costs some tens of nanoseconds each. [`Program::report`] states
-    /// it.
+    /// Whether the time of every kernel is measured, which costs some tens of nanoseconds each. [`Program::report`] states it.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(Cpu::default().profile(true))?;
+    /// square.call(&ones(2))?;
+    /// assert!(square.program().report().kernels[0].seconds.is_some());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn profile(self, profile: bool) -> Cpu {
         Cpu { profile, ..self }
     }
 
     /// Whether the time of every kernel is measured.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// assert!(!Cpu::default().profiles());
+    /// assert!(Cpu::default().profile(true).profiles());
+    /// ```
     pub fn profiles(&self) -> bool {
         self.profile
     }
@@ -150,7 +173,18 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a program.
+    /// Compiles a bulk program.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let double = stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?;
+    /// let program = Program::new(double.program(), &Cpu::default())?;
+    /// let results = program.run(&[Vector::from(vec![1.0, 1.0]).into_array()])?;
+    /// assert_eq!(results[0].to_vec::<f64>(), Some(vec![2.0, 2.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -208,11 +242,30 @@ impl Program {
     }
 
     /// Number of kernels; kernels of loops and of both sides of conditionals count once.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// assert_eq!(program.kernels(), 1);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn kernels(&self) -> usize {
         self.procedure.kernels()
     }
 
     /// The kernels, what they compute and move, and the time that they took where it was measured.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// let report = program.report();
+    /// assert_eq!((report.kernels.len(), report.kernels[0].operations, report.interface), (1, 4.0, 32));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn report(&self) -> Report {
         let profile = self.profile.as_ref().map(|profile| profile.lock().unwrap_or_else(PoisonError::into_inner));
         let mut position = 0;
@@ -230,11 +283,30 @@ impl Program {
 
     /// Bytes of memory that a run takes in addition to its arguments and results, and to the values that loops keep of their
     /// steps.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// assert_eq!(program.memory(), program.report().memory);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn memory(&self) -> usize {
         self.machine.total_memory(self.threads.count())
     }
 
-    /// Runs the program on arguments of its parameters' types.
+    /// Runs the program on arguments of its parameters' types, and gives its results in new arrays.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// let results = program.run(&[Vector::from(vec![1.0, 2.0]).into_array()])?;
+    /// assert_eq!(results[0].to_vec::<f64>(), Some(vec![2.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

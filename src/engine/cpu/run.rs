@@ -130,7 +130,21 @@ pub struct Run<'a> {
 }
 
 impl Program {
-    /// A run whose arguments and results must now be handed over.
+    /// A run whose arguments and results must now be handed over, in the order of the program's.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// let [x, mut y] = [1.0, 0.0].map(|element| Vector::from(vec![element; 2]).into_array());
+    /// let mut run = program.begin();
+    /// run.argument(&x);
+    /// run.result(&mut y);
+    /// run.finish()?;
+    /// assert_eq!(y.to_vec::<f64>(), Some(vec![2.0, 2.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn begin(&self) -> Run<'_> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut state = idle.unwrap_or_default();
@@ -141,28 +155,84 @@ impl Program {
 }
 
 impl<'a> Run<'a> {
-    /// Hands over the next argument.
+    /// Hands over the next argument: an array of the next parameter's type.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// let (x, mut y) = (Vector::from(vec![1.0, 2.0]).into_array(), [0.0; 2]);
+    /// let mut run = program.begin();
+    /// run.argument(&x);
+    /// run.result_slice(&mut y);
+    /// run.finish()?;
+    /// assert_eq!(y, [2.0, 4.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn argument(&mut self, array: &'a Array) {
         self.state.arguments.push(Given::Array(std::ptr::from_ref(array).cast_mut()));
     }
 
-    /// Hands over the elements of the next argument, row-major.
+    /// Hands over the elements of the next argument, row-major: as many as the next parameter has.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// let mut y = [0.0; 2];
+    /// let mut run = program.begin();
+    /// run.argument_slice(&[1.0, 2.0]);
+    /// run.result_slice(&mut y);
+    /// run.finish()?;
+    /// assert_eq!(y, [2.0, 4.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn argument_slice<E: Scalar>(&mut self, elements: &'a [E]) {
         self.state.arguments.push(Given::Slice(elements.as_ptr().cast_mut().cast(), E::DTYPE, elements.len()));
     }
 
-    /// Hands over the next result: its elements are overwritten. Where its storage is shared with another array, it gets
-    /// storage of its own.
+    /// Hands over the next result, an array of its type: its elements are overwritten. Where its storage is shared with another
+    /// array, it gets storage of its own.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// let mut y = Vector::from(vec![0.0, 0.0]).into_array();
+    /// let mut run = program.begin();
+    /// run.argument_slice(&[1.0, 2.0]);
+    /// run.result(&mut y);
+    /// run.finish()?;
+    /// assert_eq!(y.to_vec::<f64>(), Some(vec![2.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn result(&mut self, array: &'a mut Array) {
         self.state.results.push(Given::Array(array));
     }
 
-    /// Hands over where the elements of the next result are written, row-major.
+    /// Hands over where the elements of the next result are written, row-major: as many as it has. [`Run::argument_slice`] has
+    /// an example.
     pub fn result_slice<E: Scalar>(&mut self, elements: &'a mut [E]) {
         self.state.results.push(Given::Slice(elements.as_mut_ptr().cast(), E::DTYPE, elements.len()));
     }
 
     /// Hands over an array that is the next argument as well as the next result; all such come before others.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// let mut x = Vector::from(vec![1.0, 2.0]).into_array();
+    /// let mut run = program.begin();
+    /// run.update(&mut x);
+    /// run.finish()?;
+    /// assert_eq!(x.to_vec::<f64>(), Some(vec![2.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Panics
     ///
@@ -177,6 +247,16 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the program into the results.
+    ///
+    /// ```
+    /// use deltaray::engine::cpu::Program;
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &Cpu::default())?;
+    /// // No argument and no result was handed over.
+    /// assert!(program.begin().finish().is_err());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

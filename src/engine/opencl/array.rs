@@ -34,16 +34,47 @@ impl Typed for DeviceArray {
 
 impl DeviceArray {
     /// Element type and shape.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// assert_eq!(x.ty().to_string(), "f64[2]");
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn ty(&self) -> &Type {
         &self.ty
     }
 
     /// The device that it is on.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// assert_eq!(x.device(), square.device());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn device(&self) -> &Device {
         &self.shared.device
     }
 
     /// Waits until the elements are there: until they are uploaded, or until the run is done that results in them.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// let squares = square.run(&[x])?;
+    /// squares[0].wait()?;
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -65,6 +96,16 @@ impl DeviceArray {
 
     /// The elements, once they are computed. Later launches are not waited for.
     ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// assert_eq!(square.run(&[x])?[0].download()?.to_vec::<f64>(), Some(vec![9.0, 16.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When the driver does not bring them, or the host has no memory for them.
@@ -74,6 +115,17 @@ impl DeviceArray {
     }
 
     /// The elements of several arrays, as [`DeviceArray::download`]: all transfers are started before the first is waited for.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{DeviceArray, OpenCl};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]))?;
+    /// let arrays = DeviceArray::download_all(x.arrays())?;
+    /// assert_eq!(arrays[0].to_vec::<f64>(), Some(vec![3.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -167,6 +167,13 @@ impl fmt::Display for Device {
 ///
 /// Drivers are asked once in a process: a device that is gone since then is an error where it is used.
 ///
+/// ```no_run
+/// for device in deltaray::opencl::devices()? {
+///     println!("{device}, a {}: {} MiB, f64: {}", device.kind, device.memory >> 20, device.has_doubles);
+/// }
+/// # Ok::<(), deltaray::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// When a driver does not describe its devices.

@@ -92,23 +92,63 @@ pub struct OpenCl {
 }
 
 impl OpenCl {
-    /// The first device whose name, or its platform's, has these letters in it, capital or not.
+    /// The first device whose name, or its platform's, has these letters in it, capital or not. There need be none: compiling
+    /// is an error then.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::named("radeon"))?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn named(name: impl Into<String>) -> OpenCl {
         OpenCl { choice: Choice::Named(name.into()), ..OpenCl::default() }
     }
 
-    /// The first device of a kind.
+    /// The first device of a kind. There need be none: compiling is an error then.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{DeviceKind, OpenCl};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::of_kind(DeviceKind::Gpu))?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn of_kind(kind: DeviceKind) -> OpenCl {
         OpenCl { choice: Choice::Kind(kind), ..OpenCl::default() }
     }
 
     /// This device.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, devices};
+    ///
+    /// for device in devices()? {
+    ///     assert_eq!(OpenCl::on(&device).device()?, device);
+    /// }
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn on(device: &Device) -> OpenCl {
         OpenCl { choice: Choice::This(Box::new(device.as_written())), ..OpenCl::default() }
     }
 
-    /// Has all matrix products of floats computed by this kernel, instead of one that goes by their sizes. Compiling is an error
-    /// where the device has not the local memory or the work items for it.
+    /// Has all matrix products of floats computed by this kernel, instead of one that goes by their sizes. Compiling is an
+    /// error where the device has not the local memory or the work items for it.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, ProductKernel};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().with_product_kernel(ProductKernel::Elements))?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn with_product_kernel(mut self, kernel: ProductKernel) -> OpenCl {
         self.products.kernel = Some(kernel);
         self
@@ -116,6 +156,16 @@ impl OpenCl {
 
     /// Has the summed axis of matrix products of floats taken in so many parts, or as many as it is long enough for, which are
     /// summed afterwards.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().with_product_parts(8))?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn with_product_parts(mut self, parts: usize) -> OpenCl {
         self.products.parts = Some(parts);
         self
@@ -124,6 +174,16 @@ impl OpenCl {
     /// Measures the kernels of large matrix products of floats on the device when a program is compiled, and takes the fastest.
     /// That takes about a second for each new kind of product, by its element type, its layout and the magnitudes of its
     /// extents. The choices are remembered, in the folder of compiled programs too.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().measure_products())?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn measure_products(mut self) -> OpenCl {
         self.products.is_measured = true;
         self
@@ -131,18 +191,48 @@ impl OpenCl {
 
     /// Whether the time of every kernel is measured. [`Program::report`] states it. A run then waits until its kernels are
     /// done, and meanwhile nothing else is launched on the device.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default().profile(true))?;
+    /// square.call(&ones(2))?;
+    /// assert!(square.program().report().kernels[0].seconds.is_some());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn profile(self, profile: bool) -> OpenCl {
         OpenCl { profile, ..self }
     }
 
-    /// Has compiled programs kept in this folder, where the next process finds them. Without this they are in
-    /// `deltaray/opencl` under the user's cache folder: `$XDG_CACHE_HOME`, or `~/.cache`. The files are 256 MiB together at
-    /// most; those that were used longest ago are removed. A folder that can't be read or written to is no cache.
+    /// Has compiled programs kept in this folder, where the next process finds them. Without this they are in `deltaray/opencl`
+    /// under the user's cache folder: `$XDG_CACHE_HOME`, or `~/.cache`. The files are 256 MiB together at most; those that were
+    /// used longest ago are removed. A folder that can't be read or written to is no cache.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().cache_in("target/kernels"))?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn cache_in(self, folder: impl Into<PathBuf>) -> OpenCl {
         OpenCl { kept: Kept::In(folder.into()), ..self }
     }
 
     /// Has compiled programs kept in no folder.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().without_cache())?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn without_cache(self) -> OpenCl {
         OpenCl { kept: Kept::Nowhere, ..self }
     }
@@ -159,12 +249,32 @@ impl OpenCl {
     /// Writes kernels as for a device of this kind, whatever the device is. Kernels for graphics processors share reductions
     /// among the work items of groups, through local memory; kernels for processors, whose items run in turn, do not. In
     /// kernels for graphics processors groups may wait for groups that have begun; in kernels for accelerators none waits.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{DeviceKind, OpenCl};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().written_for(DeviceKind::Cpu))?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn written_for(mut self, kind: DeviceKind) -> OpenCl {
         self.written_for = Some(kind);
         self
     }
 
     /// The least steps of a reduction per work item, before it is shared among more of them: 8 by default.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().least_steps(64))?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn least_steps(mut self, steps: usize) -> OpenCl {
         // No reduction is longer than that, and small multiples of it are numbers too.
         self.least_steps = Some(steps.clamp(1, usize::MAX >> 16));
@@ -174,6 +284,16 @@ impl OpenCl {
     /// Makes loops and conditionals kernels of a single work item if none of their steps computes more than so many elements:
     /// 64 by default, and 512 on processors. Loops of elementwise steps are kernels of many items. Other loops have kernels for
     /// their steps, which the host launches one after the other.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().single_item(256))?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn single_item(mut self, elements: usize) -> OpenCl {
         self.single_item = Some(elements);
         self
@@ -186,6 +306,16 @@ impl OpenCl {
     /// which add in an order of their own; this option turns them off. Positions are then sorted by their places first, which
     /// takes memory for each of them; where there are few positions, and on processors, a few work items go through all of them
     /// instead.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().deterministic())?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn deterministic(mut self) -> OpenCl {
         self.is_deterministic = true;
         self
@@ -194,6 +324,16 @@ impl OpenCl {
     /// Makes work items that go through neighbouring elements load and store so many of them at once, as a vector: 2, 4, 8 or
     /// 16, or the next of these below; with 1 each element on its own. The default is the device's preference for the type of
     /// the elements; processors get 1, whose compilers make vectors of neighbouring items.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?;
+    /// let program = square.compile(OpenCl::default().vector_width(4))?;
+    /// assert_eq!(program.call(&ones(2))?.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     pub fn vector_width(mut self, elements: usize) -> OpenCl {
         self.vector_width = Some(elements);
         self
@@ -211,7 +351,14 @@ impl OpenCl {
         limits
     }
 
-    /// The device.
+    /// The device that programs with these options are compiled for.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    ///
+    /// println!("{}", OpenCl::default().device()?);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -139,7 +139,20 @@ impl Written {
 }
 
 impl Program {
-    /// Compiles a program.
+    /// Compiles a bulk program.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = Program::new(stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = program.upload(&Vector::from(vec![1.0, 1.0]).into_array())?;
+    /// assert_eq!(program.run(&[x])?[0].download()?.to_vec::<f64>(), Some(vec![2.0, 2.0]));
+    /// assert_eq!((program.kernels(), program.transfers().uploads, program.transfers().downloads), (1, 1, 1));
+    /// println!("{}: {} bytes, {} allocations", program.device(), program.memory(), program.allocations());
+    /// println!("{}\n{}", program.report(), program.source());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -153,6 +166,15 @@ impl Program {
 
     /// As [`Program::new`], of a program with names, which stand in comments of the source.
     ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let double = stage(|x: &Vector<_, f64>| x * 2.0, &zeros(2))?;
+    /// println!("{}", Program::named(&(&double).into(), &OpenCl::default())?.source());
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Program::new`].
@@ -163,7 +185,17 @@ impl Program {
     }
 
     /// Compiles programs whose kernels are in one source, which is built once: a build takes most of a program's time to be
-    /// made.
+    /// made. The programs are in the order of the bodies.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let f = stage(|x: &Vector<_, f64>| x.powi(2).sum(), &zeros(2))?;
+    /// let programs = Program::all([f.program(), f.grad()?.program()], &OpenCl::default())?;
+    /// assert_eq!(programs.len(), 2);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -318,6 +350,16 @@ impl Program {
 
     /// Starts writing an array to the device's memory. This does not wait for the transfer: later launches do.
     ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// assert_eq!(x.download()?.to_vec::<f64>(), Some(vec![3.0, 4.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When there is no memory for it, and when an array that was uploaded earlier did not arrive.
@@ -346,6 +388,18 @@ impl Program {
 
     /// Runs the program on arrays of its parameters' types that are on its device, where the results stay. It only waits for
     /// the results of conditions of loops and branches.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::{OpenCl, Program};
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = Program::new(stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.program(), &OpenCl::default())?;
+    /// let x = square.upload(&Vector::from(vec![3.0, 4.0]).into_array())?;
+    /// let squares = square.run(&[x])?;
+    /// let fourth_powers = square.run(&squares)?;
+    /// assert_eq!(fourth_powers[0].download()?.to_vec::<f64>(), Some(vec![81.0, 256.0]));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! The texts of helpers for OpenCL C only: updates of elements that other work items change at the same time, and the order of
 //! keys.
 
-use crate::algebra::{Order, Reduction};
 use crate::operation::{HelperFunction, helpers};
+use crate::operation::{Order, Reduction};
 use crate::shape::DType;
 
 /// Repeats until no other item came between reading the element and exchanging it, or the element would not change.

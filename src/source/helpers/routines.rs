@@ -1,8 +1,8 @@
 //! Texts of functions that stand beside programs, but for those of rows of the operation table: sorting, and conversions that C
 //! leaves open.
 
-use crate::algebra::Order;
 use crate::operation::HelperFunction;
+use crate::operation::Order;
 
 /// A function that sorts a row: its positions in the order of the keys. `ORDER` is the operator between keys in their order.
 pub(crate) fn sort(order: Order) -> &'static HelperFunction {
