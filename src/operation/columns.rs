@@ -154,7 +154,7 @@ macro_rules! unary_table {
                 match self { $(Unary::$name $(($parameter))? => $tells_zeros,)* }
             }
 
-            /// What an element costs, in units of a sum.
+            /// The cost of an element, in units of a sum.
             pub(crate) fn element_cost(self) -> f64 {
                 match self { $(Unary::$name $(($parameter))? => $cost,)* }
             }
@@ -322,7 +322,7 @@ macro_rules! binary_table {
                 match self { $(Binary::$name => $tells_zeros,)* }
             }
 
-            /// What an element costs, in units of a sum.
+            /// The cost of an element, in units of a sum.
             pub(crate) fn element_cost(self) -> f64 {
                 match self { $(Binary::$name => $cost,)* }
             }

@@ -44,7 +44,7 @@ pub(crate) struct HelperFunction {
     pub(crate) calls: &'static [&'static HelperFunction],
 }
 
-/// What stands for `f32` in the place of a helper's texts.
+/// The words for `f32` in the texts of a helper.
 #[derive(Debug)]
 pub(crate) struct Single {
     pub(crate) c: Option<&'static str>,

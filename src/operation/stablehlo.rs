@@ -5,7 +5,7 @@ use super::Comparison;
 use crate::shape::DType;
 use std::f64::consts::LN_2;
 
-/// What rows write StableHLO with.
+/// The writer of StableHLO, as rows see it.
 pub(crate) trait StableHlo {
     /// An array that has a name.
     type Value: Clone;

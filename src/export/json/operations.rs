@@ -15,7 +15,7 @@ use serde_json::Value;
 
 /// A part of an operation: an axis, a shape, a name.
 pub(super) trait Part: Sized {
-    /// What documents have of it.
+    /// Its form in documents.
     type Written: Serialize + DeserializeOwned;
 
     fn write(&self) -> Self::Written;

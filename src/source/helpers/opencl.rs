@@ -111,7 +111,7 @@ static SOME_SUM: [HelperFunction; 2] = truth!("sum", "if (value) *at = 1;");
 static SOME_MAX: [HelperFunction; 2] = truth!("max", "if (value) *at = 1;");
 static ALL: [HelperFunction; 2] = truth!("min", "if (!value) *at = 0;");
 
-/// What an item does to an element of memory of all, which others may change at the same time.
+/// The helper by which an item changes an element of shared memory, which others may change at the same time.
 pub(crate) fn atomic(op: Reduction, dtype: DType) -> &'static HelperFunction {
     atomic_in(0, op, dtype)
 }
