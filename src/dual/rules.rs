@@ -117,7 +117,16 @@ pub(crate) fn apply<A: Algebra, D: Derivative<A>>(
         Op::Contract(spec) => contract(spec, next(), next()),
         Op::Mark => mark(next()),
         // Integers and truth values have no derivative.
-        op => (A::bind(op, operands.map(|(primal, _)| primal).collect()), None),
+        op => {
+            let mut moves = false;
+            let primals = operands.map(|(primal, derivative)| {
+                moves |= derivative.is_some();
+                primal
+            });
+            let result = A::bind(op, primals.collect());
+            assert!(!(moves && A::dtype(&result).is_float()), "there is no rule for the derivative of {op:?}");
+            (result, None)
+        }
     }
 }
 

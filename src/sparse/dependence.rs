@@ -70,7 +70,10 @@ pub(super) fn dependent(op: &Op, operands: &[SparsityArray]) -> SparsityArray {
         // Truth values and positions have no derivative.
         op => {
             let types: SmallVec<[&Type; 3]> = operands.iter().map(SparsityArray::ty).collect();
-            SparsityArray::unknown(infer::output(op, &types).expect("operands that fit"))
+            let result = infer::output(op, &types).expect("operands that fit");
+            let moves = operands.iter().any(|operand| operand.columns.is_some());
+            assert!(!(moves && result.dtype.is_float()), "there is no rule for the elements that {op:?} depends on");
+            SparsityArray::unknown(result)
         }
     }
 }
