@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
+mod compose;
 mod solve;
 
 pub(crate) use solve::Equation;
@@ -466,35 +467,6 @@ impl AffineMap {
         }
         inner.source.iter().try_fold(1, |count: usize, &extent| count.checked_mul(extent))?;
         Some((AffineMap::checked(self.source(), &inner.source, &rows, &offsets)?, inner.checked()?))
-    }
-
-    /// The map that reads through `self` first and `inner` second: `view(view(x, inner), self) = view(x, composed)`.
-    ///
-    /// `None` where that would not be exact: where `self` reads outside of the result of `inner`, which is 0, while the
-    /// composed map might read inside the source; or where it would read too far outside.
-    pub fn compose(&self, inner: &AffineMap) -> Option<AffineMap> {
-        debug_assert_eq!(self.0.source, inner.0.result);
-        if !self.0.inside {
-            return None;
-        }
-        let columns = self.0.result.len();
-        let mut matrix: SmallVec<[i64; 9]> = SmallVec::with_capacity(inner.0.source.len() * columns);
-        let mut offset: SmallVec<[i64; 4]> = SmallVec::with_capacity(inner.0.source.len());
-        for row in 0..inner.0.source.len() {
-            // Σ inner[row, middle] · the outer map's coefficient there.
-            let through = |start: i64, outer: &dyn Fn(usize) -> i64| {
-                let add = |sum: i128, (middle, &factor): (usize, &i64)| {
-                    sum.checked_add((factor as i128).checked_mul(outer(middle) as i128)?)
-                };
-                let sum = inner.row(row).iter().enumerate().try_fold(start as i128, add)?;
-                i64::try_from(sum).ok()
-            };
-            offset.push(through(inner.0.offset[row], &|middle| self.0.offset[middle])?);
-            for column in 0..columns {
-                matrix.push(through(0, &|middle| self.coefficient(middle, column))?);
-            }
-        }
-        AffineMap::assemble_checked(inner.0.source.clone(), self.0.result.clone(), matrix, offset)
     }
 
     /// Result axes that no source axis depends on: along them the view repeats its source.

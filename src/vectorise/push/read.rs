@@ -61,26 +61,6 @@ impl Read {
     }
 }
 
-/// The map that reads through `outer` first and `inner` second, whatever lies outside in between; `None` on overflow.
-pub(super) fn compose(outer: &AffineMap, inner: &AffineMap) -> Option<AffineMap> {
-    let mut rows = Vec::with_capacity(inner.source().len());
-    let mut offset: SmallVec<[i64; 4]> = SmallVec::new();
-    for row in 0..inner.source().len() {
-        let mut constant = inner.offset(row) as i128;
-        let mut sums: SmallVec<[i128; 4]> = SmallVec::from_elem(0, outer.result().len());
-        for middle in 0..inner.result().len() {
-            let factor = inner.coefficient(row, middle) as i128;
-            constant = constant.checked_add(factor * outer.offset(middle) as i128)?;
-            for (column, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.checked_add(factor * outer.coefficient(middle, column) as i128)?;
-            }
-        }
-        offset.push(i64::try_from(constant).ok()?);
-        rows.push(sums.into_iter().map(|sum| i64::try_from(sum).ok()).collect::<Option<SmallVec<[i64; 4]>>>()?);
-    }
-    AffineMap::checked(inner.source(), outer.result(), &rows, &offset)
-}
-
 /// Whether a position outside of result axis `column` makes the view read outside of its source.
 pub(super) fn covers(map: &AffineMap, column: usize) -> bool {
     let last = map.result()[column] as i128 - 1;

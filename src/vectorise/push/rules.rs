@@ -1,7 +1,7 @@
 //! How a read moves into an operation: a row of figure 10 each, on bulk terms.
 
 use super::Push;
-use super::read::{Outside, Read, compose, covers, keeps_trailing, leading, remap};
+use super::read::{Outside, Read, covers, keeps_trailing, leading, remap};
 use super::values::ValueId;
 use crate::affine::AffineMap;
 use crate::array::Array;
@@ -47,7 +47,7 @@ impl Push<'_> {
         let node = self.node(at);
         if let Some(map) = self.as_view(at) {
             return match read {
-                Read::View { map: outer, .. } => compose(outer, &map).is_some(),
+                Read::View { map: outer, .. } => outer.compose_anywhere(&map).is_some(),
                 _ => true,
             };
         }
@@ -135,7 +135,7 @@ impl Push<'_> {
         let outside = read.outside().through(map.is_inside());
         let indices = match read {
             Read::View { map: outer, .. } => {
-                let map = compose(outer, map).expect("admitted");
+                let map = outer.compose_anywhere(map).expect("admitted");
                 return self.demand(source, Read::View { map, outside });
             }
             Read::Gather { indices, .. } => indices,
