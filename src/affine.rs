@@ -500,7 +500,7 @@ impl AffineMap {
     /// Result axes that no source axis depends on: along them the view repeats its source.
     ///
     /// An axis of extent 1 is listed too when nothing depends on it.
-    pub fn ignored(&self) -> Axes {
+    pub(crate) fn ignored(&self) -> Axes {
         (0..self.0.result.len())
             .filter(|&column| (0..self.0.source.len()).all(|row| self.coefficient(row, column) == 0))
             .collect()

@@ -393,7 +393,7 @@ pub(crate) fn or_zeros<A: Algebra>(tangents: Vec<Option<A::Array>>, arrays: &[A:
 }
 
 /// Ascending axes without duplicates, from positions that may be in any order.
-pub fn sorted_axes(axes: &[usize]) -> Axes {
+pub(crate) fn sorted_axes(axes: &[usize]) -> Axes {
     let mut sorted: Axes = axes.iter().copied().collect();
     sorted.sort_unstable();
     sorted.dedup();

@@ -40,9 +40,8 @@ use crate::shape::DType;
 
 pub(crate) use binary::binary_row;
 pub use binary::{BINARY_ROWS, Binary};
-pub use columns::{BinaryLoop, Row, UnaryLoop};
-pub(crate) use columns::{BinaryRow, UnaryRow};
-pub use formula::{Pointwise, Term};
+pub(crate) use columns::{BinaryLoop, BinaryRow, Row, UnaryLoop, UnaryRow};
+pub(crate) use formula::{Pointwise, Term};
 pub use parameters::{Contraction, Extreme, Label, Order, Reduction};
 pub(crate) use spelling::{HelperFunction, Spelling};
 pub(crate) use stablehlo::StableHlo;
@@ -50,7 +49,7 @@ pub(crate) use unary::{UNARY_NAMES, unary_row};
 pub use unary::{UNARY_ROWS, Unary};
 
 /// How the result of an elementwise operation moves with one operand.
-pub enum Partial<A: Pointwise> {
+pub(crate) enum Partial<A: Pointwise> {
     /// Not at all.
     Zero,
     /// With the operand itself.

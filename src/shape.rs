@@ -107,7 +107,7 @@ pub(crate) fn steps(extents: impl IntoIterator<Item = usize>) -> usize {
 }
 
 /// Row-major strides in elements.
-pub fn strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
+pub(crate) fn strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
     let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);

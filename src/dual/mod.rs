@@ -31,8 +31,9 @@ mod undo;
 mod tests;
 
 pub use array::{Dual, DualArray};
-pub use delta::{Delta, ShareId};
+pub use delta::Delta;
+pub(crate) use delta::ShareId;
 pub use instances::{jvp, vjp};
-pub use print::{PrintedDelta, print_delta};
+pub(crate) use print::print_delta;
 pub(crate) use rules::generic;
 pub use tangent::{Tangent, TangentArray};

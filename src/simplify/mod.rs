@@ -6,7 +6,7 @@
 
 mod accumulate;
 mod arithmetic;
-pub mod bounds;
+pub(crate) mod bounds;
 #[cfg(test)]
 mod check;
 mod constants;
@@ -255,7 +255,7 @@ impl Simplifier {
     }
 
     /// Facts about a node's elements.
-    pub fn fact(&self, id: NodeId) -> &Fact {
+    pub(crate) fn fact(&self, id: NodeId) -> &Fact {
         &self.facts[id as usize]
     }
 
