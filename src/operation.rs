@@ -64,6 +64,7 @@ pub(crate) enum Partial<A: Pointwise> {
 
 /// The kinds of element that an operation takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Domain {
     /// `f32` and `f64`.
     Float,

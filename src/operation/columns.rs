@@ -116,6 +116,7 @@ macro_rules! unary_table {
     })*) => {
         /// Elementwise operations of one operand; the result has the operand's type.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
         pub enum Unary { $($(#[$doc])* $name $(($ptype))?,)* }
 
         #[allow(unused_variables)]
@@ -291,6 +292,7 @@ macro_rules! binary_table {
     })*) => {
         /// Elementwise operations of two operands of one type; the result has that type too.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
         pub enum Binary { $($(#[$doc])* $name,)* }
 
         /// All rows, for tests and tools that go through the table.
