@@ -1,4 +1,5 @@
-//! Affine index maps: how the result of a view reads its source.
+//! Affine index maps: how the result of a view reads its source. This module is for extending the library, and may change
+//! between minor versions.
 
 use crate::shape::{Axes, Shape, copied_shape, size, strides};
 use smallvec::SmallVec;

@@ -1,4 +1,5 @@
-//! The type class of arrays: the operations of an instance.
+//! The type class of arrays: the operations of an instance. This module is for extending the library, and may change between
+//! minor versions.
 //!
 //! An array of an [`Algebra`] is untyped: element type and shape are values. Users hold a [`Tensor`](crate::tensor::Tensor),
 //! which adds element type and rank as types, checks shapes, and broadcasts; so an instance may rely on operands that fit (the

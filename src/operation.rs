@@ -1,4 +1,5 @@
 //! The elementwise operations: a table of those of one operand, one of those of two and one of comparisons, a row for each.
+//! This module is for extending the library, and may change between minor versions.
 //!
 //! A row is all that the library knows of an operation, but for fast kernels of the processor and rules of simplification. It
 //! begins with the operation's documentation, its name in Rust, with a parameter where it has one, its name in printed programs and

@@ -1,4 +1,5 @@
-//! Element types, shapes, and the type of an array: the facts about it before any input is seen.
+//! Element types, shapes, and the type of an array: the facts about it before any input is seen. This module is for extending
+//! the library, and may change between minor versions.
 
 use smallvec::SmallVec;
 use std::fmt;

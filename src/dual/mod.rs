@@ -1,4 +1,5 @@
-//! The instances of differentiation: dual arrays, for reverse mode, and arrays with tangents, for forward mode.
+//! The instances of differentiation: dual arrays, for reverse mode, and arrays with tangents, for forward mode. This module is
+//! for extending the library, and may change between minor versions.
 //!
 //! [`Dual<A>`] pairs an array of any algebra `A` with a [`Delta`], a term that says how the array moves with the inputs (P 6
 //! and D): over plain arrays this is define-by-run reverse mode, over itself higher order, over staged terms the symbolic
