@@ -1,4 +1,5 @@
-//! Affine index maps: how the result of a view reads its source.
+//! Affine index maps: how the result of a view reads its source. This module is for extending the library, and may change
+//! between minor versions.
 
 use crate::shape::{Axes, Shape, copied_shape, size, strides};
 use smallvec::SmallVec;
@@ -472,7 +473,7 @@ impl AffineMap {
     /// Result axes that no source axis depends on: along them the view repeats its source.
     ///
     /// An axis of extent 1 is listed too when nothing depends on it.
-    pub fn ignored(&self) -> Axes {
+    pub(crate) fn ignored(&self) -> Axes {
         (0..self.0.result.len())
             .filter(|&column| (0..self.0.source.len()).all(|row| self.coefficient(row, column) == 0))
             .collect()

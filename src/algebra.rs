@@ -1,4 +1,5 @@
-//! The type class of arrays: the operations of an instance.
+//! The type class of arrays: the operations of an instance. This module is for extending the library, and may change between
+//! minor versions.
 //!
 //! An array of an [`Algebra`] is untyped: element type and shape are values. Users hold a [`Tensor`](crate::tensor::Tensor),
 //! which adds element type and rank as types, checks shapes, and broadcasts; so an instance may rely on operands that fit (the
@@ -393,7 +394,7 @@ pub(crate) fn or_zeros<A: Algebra>(tangents: Vec<Option<A::Array>>, arrays: &[A:
 }
 
 /// Ascending axes without duplicates, from positions that may be in any order.
-pub fn sorted_axes(axes: &[usize]) -> Axes {
+pub(crate) fn sorted_axes(axes: &[usize]) -> Axes {
     let mut sorted: Axes = axes.iter().copied().collect();
     sorted.sort_unstable();
     sorted.dedup();

@@ -43,6 +43,36 @@
 //! The attribute turns it into a function that is generic in its [algebra](algebra::Algebra), as one can write by hand, here
 //! `fn self_convolution<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64>`: see [`guide::attribute`].
 //!
+//! # Modules
+//!
+//! For users:
+//!
+//! - [`prelude`]: the names that programs use, in one import.
+//! - [`tensor`]: arrays, their operations, loops, and trees of arrays.
+//! - [`derivative`]: gradients and other derivatives, and functions that are staged and compiled.
+//! - [`functions`]: what models are made of, from softmax to convolutions.
+//! - [`sparse`]: sparse Jacobians and Hessians.
+//! - [`slices`]: staged functions of slices, for solvers, optimisers and samplers.
+//! - [`engine`]: processors and devices that run programs.
+//! - [`export`]: programs as text, source in other languages, data and pictures.
+//! - [`build`]: gradients in build scripts.
+//! - [`error`]: the one error type.
+//! - [`guide`]: how to do things, page by page.
+//!
+//! For extending the library. These may change between minor versions, but not the names that the prelude has:
+//!
+//! - [`algebra`]: the type class of arrays, for a new instance.
+//! - [`concrete`]: the instance of plain arrays, and their elements, for what is computed by other means.
+//! - [`dual`]: the instances of differentiation, for derivatives of functions over untyped arrays.
+//! - [`staged`]: the instance of terms, for programs from functions over untyped arrays.
+//! - [`shape`]: element types, shapes and types of arrays, for instances and passes.
+//! - [`affine`]: index maps, by which views read their sources.
+//! - [`operation`]: the tables of elementwise operations, for passes that treat some of them specially.
+//! - [`term`]: programs as data, to be read, written and interpreted.
+//! - [`vectorise`]: the pass from programs with `build` to bulk programs.
+//! - [`simplify`]: the pass that simplifies bulk programs, and its rules.
+//! - [`derivative::program`]: the pass from bulk programs to their derivatives.
+//!
 //! # The story, room by room
 //!
 //! Users work with [`tensor`]: arrays with element type and rank as types, operators, indexing, [`build`](tensor::build),

@@ -1,4 +1,5 @@
 //! The elementwise operations: a table of those of one operand, one of those of two and one of comparisons, a row for each.
+//! This module is for extending the library, and may change between minor versions.
 //!
 //! A row is all that the library knows of an operation, but for fast kernels of the processor and rules of simplification. It
 //! begins with the operation's documentation, its name in Rust, with a parameter where it has one, its name in printed programs and
@@ -40,9 +41,8 @@ use crate::shape::DType;
 
 pub(crate) use binary::binary_row;
 pub use binary::{BINARY_ROWS, Binary};
-pub use columns::{BinaryLoop, Row, UnaryLoop};
-pub(crate) use columns::{BinaryRow, UnaryRow};
-pub use formula::{Pointwise, Term};
+pub(crate) use columns::{BinaryLoop, BinaryRow, Row, UnaryLoop, UnaryRow};
+pub(crate) use formula::{Pointwise, Term};
 pub use parameters::{Contraction, Extreme, Label, Order, Reduction};
 pub(crate) use spelling::{HelperFunction, Spelling};
 pub(crate) use stablehlo::StableHlo;
@@ -50,7 +50,7 @@ pub(crate) use unary::{UNARY_NAMES, unary_row};
 pub use unary::{UNARY_ROWS, Unary};
 
 /// How the result of an elementwise operation moves with one operand.
-pub enum Partial<A: Pointwise> {
+pub(crate) enum Partial<A: Pointwise> {
     /// Not at all.
     Zero,
     /// With the operand itself.
@@ -65,6 +65,7 @@ pub enum Partial<A: Pointwise> {
 
 /// The kinds of element that an operation takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Domain {
     /// `f32` and `f64`.
     Float,

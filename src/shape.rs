@@ -1,4 +1,5 @@
-//! Element types, shapes, and the type of an array: the facts about it before any input is seen.
+//! Element types, shapes, and the type of an array: the facts about it before any input is seen. This module is for extending
+//! the library, and may change between minor versions.
 
 use smallvec::SmallVec;
 use std::fmt;
@@ -107,7 +108,7 @@ pub(crate) fn steps(extents: impl IntoIterator<Item = usize>) -> usize {
 }
 
 /// Row-major strides in elements.
-pub fn strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
+pub(crate) fn strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
     let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);

@@ -41,6 +41,8 @@ mod binders;
 mod derivatives;
 #[path = "surface/errors.rs"]
 mod errors;
+#[path = "surface/modules.rs"]
+mod modules;
 #[path = "surface/operators.rs"]
 mod operators;
 #[path = "surface/rooms.rs"]

@@ -102,9 +102,4 @@ impl<T: Copy> Buffer<T> {
     pub fn as_slice_mut(&mut self) -> &mut [T] {
         self.elements.as_slice_mut().expect("one axis without gaps")
     }
-
-    /// Where the elements may be written, which are copied where somebody else holds them.
-    pub fn as_mut_ptr(&mut self) -> *mut T {
-        self.elements.as_mut_ptr()
-    }
 }

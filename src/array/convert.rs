@@ -40,7 +40,7 @@ impl<T: Scalar> Data<T> {
     /// # Errors
     ///
     /// When there is no memory for them.
-    pub fn into_ndarray(self) -> Result<ArrayD<T>, OutOfMemory> {
+    pub(crate) fn into_ndarray(self) -> Result<ArrayD<T>, OutOfMemory> {
         let shape = Shape::from_slice(self.shape());
         let too_large = OutOfMemory { ty: Type::new(T::DTYPE, &shape) };
         // Even an empty array may have extents too large for an `ndarray`.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Elements of one type: one value repeated, or a buffer.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Data<T> {
     /// All elements are equal: no buffer. Rank-0 arrays are always in this form.
     Uniform(Shape, T),

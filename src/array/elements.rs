@@ -39,7 +39,7 @@ impl<T: Scalar> Data<T> {
     /// # Errors
     ///
     /// When there is no memory for that.
-    pub fn own_slice(&mut self) -> Result<&mut [T], OutOfMemory> {
+    pub(crate) fn own_slice(&mut self) -> Result<&mut [T], OutOfMemory> {
         let own = match self {
             Data::Uniform(shape, x) if !shape.is_empty() && !shape.contains(&0) => Some(memory::filled(shape, *x)?),
             Data::Dense(buffer) if !buffer.is_unique() => Some(buffer.clone().into_vec()?),
@@ -60,7 +60,7 @@ impl<T: Scalar> Data<T> {
     /// # Errors
     ///
     /// When there is no memory for them.
-    pub fn into_vec(self) -> Result<Vec<T>, OutOfMemory> {
+    pub(crate) fn into_vec(self) -> Result<Vec<T>, OutOfMemory> {
         match self {
             Data::Uniform(shape, x) => memory::filled(&shape, x),
             Data::Dense(array) => array.into_vec(),
@@ -68,7 +68,7 @@ impl<T: Scalar> Data<T> {
     }
 
     /// Whether the representation keeps the promises of [`Data`].
-    pub fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         match self {
             Data::Uniform(..) => true,
             Data::Dense(array) => !array.shape().is_empty() && array.len() == size(array.shape()),

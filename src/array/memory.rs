@@ -9,6 +9,7 @@ use std::panic::Location;
 
 /// There is no memory for the elements of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutOfMemory {
     /// The type of the array.
     pub ty: Type,

@@ -1,4 +1,5 @@
-//! The instance of plain arrays: values, computed at once.
+//! The instance of plain arrays: values, computed at once. This module is for extending the library, and may change between
+//! minor versions.
 
 mod instance;
 #[cfg(test)]

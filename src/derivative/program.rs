@@ -1,4 +1,5 @@
-//! Derivatives of programs: from bulk body to bulk body, by symbolic dual arrays and transposition (P 7, P D.2).
+//! Derivatives of programs: from bulk body to bulk body, by symbolic dual arrays and transposition (P 7, P D.2). This module is
+//! for extending the library, and may change between minor versions.
 //!
 //! With `DELTARAY_TRACE=stage,vectorise,simplify,differentiate` in the environment (any of these, or `all`) every step is
 //! printed to the standard error.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Identity of a shared Delta, also across threads; a Delta has a larger one than all that it refers to (P 2.5).
-pub type ShareId = u64;
+pub(crate) type ShareId = u64;
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -152,7 +152,7 @@ impl<A: Algebra> Delta<A> {
     }
 
     /// The identity under which cotangents are summed, if the Delta is shared.
-    pub fn share_id(&self) -> Option<ShareId> {
+    pub(crate) fn share_id(&self) -> Option<ShareId> {
         self.0.share
     }
 

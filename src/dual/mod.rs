@@ -1,4 +1,5 @@
-//! The instances of differentiation: dual arrays, for reverse mode, and arrays with tangents, for forward mode.
+//! The instances of differentiation: dual arrays, for reverse mode, and arrays with tangents, for forward mode. This module is
+//! for extending the library, and may change between minor versions.
 //!
 //! [`Dual<A>`] pairs an array of any algebra `A` with a [`Delta`], a term that says how the array moves with the inputs (P 6
 //! and D): over plain arrays this is define-by-run reverse mode, over itself higher order, over staged terms the symbolic
@@ -31,8 +32,9 @@ mod undo;
 mod tests;
 
 pub use array::{Dual, DualArray};
-pub use delta::{Delta, ShareId};
+pub use delta::Delta;
+pub(crate) use delta::ShareId;
 pub use instances::{jvp, vjp};
-pub use print::{PrintedDelta, print_delta};
+pub(crate) use print::print_delta;
 pub(crate) use rules::generic;
 pub use tangent::{Tangent, TangentArray};

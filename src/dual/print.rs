@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 /// A Delta term as text, and the arrays of the primal program that it refers to.
-pub struct PrintedDelta<A: Algebra> {
+pub(crate) struct PrintedDelta<A: Algebra> {
     /// A line for each shared Delta, operands first, numbered in order of appearance; the last one is the result's.
-    pub text: String,
+    pub(crate) text: String,
     /// The arrays that the text calls `a0`, `a1`, ..: factors, masks, indices and fixed operands.
-    pub arrays: Vec<A::Array>,
+    pub(crate) arrays: Vec<A::Array>,
 }
 
 /// Prints the Delta of a result as a function of the tangents of named inputs.
-pub fn print_delta<A: Algebra>(delta: &Delta<A>, inputs: &[(Delta<A>, &str)]) -> PrintedDelta<A> {
+pub(crate) fn print_delta<A: Algebra>(delta: &Delta<A>, inputs: &[(Delta<A>, &str)]) -> PrintedDelta<A> {
     let mut printer = Printer { names: HashMap::new(), places: HashMap::new(), arrays: Vec::new() };
     for (input, name) in inputs {
         printer.names.extend(input.share_id().map(|id| (id, format!("(Input {name})"))));

@@ -9,6 +9,7 @@ use std::fmt;
 
 /// One kernel of a program.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Kernel {
     /// A description: the extents of a nest's loops and its stores, the sizes of a product, or the name of an operation.
     pub name: String,
@@ -45,6 +46,7 @@ impl Kernel {
 /// `Display` prints a table, with a bar for the share of each kernel: of the time where it was measured, else of the
 /// operations.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// The kernels.
     pub kernels: Vec<Kernel>,

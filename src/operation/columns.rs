@@ -3,7 +3,7 @@
 use super::{Binary, Domain, Unary};
 
 /// A row of the table as a type, for loops that treat some operations specially.
-pub trait Row {
+pub(crate) trait Row {
     /// The operation, of one operand. Operations with a parameter occur with any value of it.
     const UNARY: Option<Unary> = None;
     /// The operation, of two operands.
@@ -11,7 +11,7 @@ pub trait Row {
 }
 
 /// Runs one loop over elements for whatever operation it is given, so that every operation gets its own compiled loop.
-pub trait UnaryLoop<T> {
+pub(crate) trait UnaryLoop<T> {
     /// The result of the loop.
     type Output;
     /// Runs the loop for one function.
@@ -30,7 +30,7 @@ pub trait UnaryLoop<T> {
 }
 
 /// As [`UnaryLoop`], for two operands and any result type.
-pub trait BinaryLoop<T, U> {
+pub(crate) trait BinaryLoop<T, U> {
     /// The result of the loop.
     type Output;
     /// Runs the loop for one function.
@@ -116,6 +116,7 @@ macro_rules! unary_table {
     })*) => {
         /// Elementwise operations of one operand; the result has the operand's type.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
         pub enum Unary { $($(#[$doc])* $name $(($ptype))?,)* }
 
         #[allow(unused_variables)]
@@ -131,12 +132,12 @@ macro_rules! unary_table {
             }
 
             /// Whether it takes 0 to 0 with a finite derivative there.
-            pub fn keeps_zero(self) -> bool {
+            pub(crate) fn keeps_zero(self) -> bool {
                 match self { $(Unary::$name $(($parameter))? => $zero,)* }
             }
 
             /// Whether it is finite for finite operands.
-            pub fn stays_finite(self) -> bool {
+            pub(crate) fn stays_finite(self) -> bool {
                 match self { $(Unary::$name $(($parameter))? => $finite,)* }
             }
 
@@ -160,7 +161,8 @@ macro_rules! unary_table {
             }
 
             /// The interval that tests draw operands from; the operation is smooth inside.
-            pub fn test_interval(self) -> (f64, f64) {
+            #[cfg(test)]
+            pub(crate) fn test_interval(self) -> (f64, f64) {
                 match self { $(Unary::$name $(($parameter))? => $test,)* }
             }
 
@@ -196,34 +198,34 @@ macro_rules! unary_table {
             }
 
             /// How the result `y` moves with the operand `x`.
-            pub fn partial<A: Pointwise>(self, x: &A::Array, y: &A::Array) -> Partial<A> {
+            pub(crate) fn partial<A: Pointwise>(self, x: &A::Array, y: &A::Array) -> Partial<A> {
                 let operand = &Term::<A>(x.clone());
                 let result = &Term::<A>(y.clone());
                 match self { $(Unary::$name $(($parameter))? => { let ($x, $y) = (operand, result); $partial })* }
             }
 
             /// Runs a loop with the operation's meaning on `f32`.
-            pub fn run_f32<L: UnaryLoop<f32>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_f32<L: UnaryLoop<f32>>(self, the_loop: L) -> L::Output {
                 match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `f64`.
-            pub fn run_f64<L: UnaryLoop<f64>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_f64<L: UnaryLoop<f64>>(self, the_loop: L) -> L::Output {
                 match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i32`.
-            pub fn run_i32<L: UnaryLoop<i32>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_i32<L: UnaryLoop<i32>>(self, the_loop: L) -> L::Output {
                 match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i64`.
-            pub fn run_i64<L: UnaryLoop<i64>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_i64<L: UnaryLoop<i64>>(self, the_loop: L) -> L::Output {
                 match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `bool`.
-            pub fn run_bool<L: UnaryLoop<bool>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_bool<L: UnaryLoop<bool>>(self, the_loop: L) -> L::Output {
                 match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $bool)?),)* }
             }
         }
@@ -290,6 +292,7 @@ macro_rules! binary_table {
     })*) => {
         /// Elementwise operations of two operands of one type; the result has that type too.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
         pub enum Binary { $($(#[$doc])* $name,)* }
 
         /// All rows, for tests and tools that go through the table.
@@ -308,12 +311,12 @@ macro_rules! binary_table {
             }
 
             /// Whether it takes (0, 0) to 0 with finite partial derivatives there.
-            pub fn keeps_zero(self) -> bool {
+            pub(crate) fn keeps_zero(self) -> bool {
                 match self { $(Binary::$name => $zero,)* }
             }
 
             /// Whether it is finite for finite operands, apart from overflow of sums and products.
-            pub fn stays_finite(self) -> bool {
+            pub(crate) fn stays_finite(self) -> bool {
                 match self { $(Binary::$name => $finite,)* }
             }
 
@@ -351,12 +354,13 @@ macro_rules! binary_table {
             }
 
             /// The interval that tests draw operands from; the operation is smooth inside, except where operands are equal.
-            pub fn test_interval(self) -> (f64, f64) {
+            #[cfg(test)]
+            pub(crate) fn test_interval(self) -> (f64, f64) {
                 match self { $(Binary::$name => $test,)* }
             }
 
             /// A factor that both partial derivatives share, so that it meets the cotangent once.
-            pub fn common_partial<A: Pointwise>(self, a: &A::Array, b: &A::Array) -> Option<A::Array> {
+            pub(crate) fn common_partial<A: Pointwise>(self, a: &A::Array, b: &A::Array) -> Option<A::Array> {
                 let (left, right) = (&Term::<A>(a.clone()), &Term::<A>(b.clone()));
                 match self { $(Binary::$name => {
                     let common: Option<Term<A>> = None;
@@ -366,41 +370,41 @@ macro_rules! binary_table {
             }
 
             /// How the result `y` moves with the left operand `a`, up to the common factor.
-            pub fn left_partial<A: Pointwise>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
+            pub(crate) fn left_partial<A: Pointwise>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
                 let (left, right) = (&Term::<A>(a.clone()), &Term::<A>(b.clone()));
                 let result = &Term::<A>(y.clone());
                 match self { $(Binary::$name => { let ($la, $lb, $ly) = (left, right, result); $left })* }
             }
 
             /// How the result `y` moves with the right operand `b`, up to the common factor.
-            pub fn right_partial<A: Pointwise>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
+            pub(crate) fn right_partial<A: Pointwise>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
                 let (left, right) = (&Term::<A>(a.clone()), &Term::<A>(b.clone()));
                 let result = &Term::<A>(y.clone());
                 match self { $(Binary::$name => { let ($ra, $rb, $ry) = (left, right, result); $right })* }
             }
 
             /// Runs a loop with the operation's meaning on `f32`.
-            pub fn run_f32<L: BinaryLoop<f32, f32>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_f32<L: BinaryLoop<f32, f32>>(self, the_loop: L) -> L::Output {
                 match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `f64`.
-            pub fn run_f64<L: BinaryLoop<f64, f64>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_f64<L: BinaryLoop<f64, f64>>(self, the_loop: L) -> L::Output {
                 match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i32`.
-            pub fn run_i32<L: BinaryLoop<i32, i32>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_i32<L: BinaryLoop<i32, i32>>(self, the_loop: L) -> L::Output {
                 match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i64`.
-            pub fn run_i64<L: BinaryLoop<i64, i64>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_i64<L: BinaryLoop<i64, i64>>(self, the_loop: L) -> L::Output {
                 match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `bool`.
-            pub fn run_bool<L: BinaryLoop<bool, bool>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run_bool<L: BinaryLoop<bool, bool>>(self, the_loop: L) -> L::Output {
                 match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $bool)?),)* }
             }
         }
@@ -454,7 +458,7 @@ macro_rules! comparison_table {
             }
 
             /// The comparison that holds of (b, a) where this one holds of (a, b).
-            pub fn mirrored(self) -> Comparison {
+            pub(crate) fn mirrored(self) -> Comparison {
                 match self { $(Comparison::$name => Comparison::$mirrored,)* }
             }
 
@@ -469,7 +473,7 @@ macro_rules! comparison_table {
             }
 
             /// Runs a loop with the comparison's meaning on elements of any ordered type.
-            pub fn run<T: PartialOrd, L: BinaryLoop<T, bool>>(self, the_loop: L) -> L::Output {
+            pub(crate) fn run<T: PartialOrd, L: BinaryLoop<T, bool>>(self, the_loop: L) -> L::Output {
                 match self { $(Comparison::$name => the_loop.run(#[inline(always)] $f),)* }
             }
         }

@@ -3,7 +3,7 @@
 use super::{Binary, Comparison, Unary};
 
 /// The elementwise operations of an [algebra](crate::algebra::Algebra), as far as formulas have need of them.
-pub trait Pointwise {
+pub(crate) trait Pointwise {
     /// An array of any shape and element type.
     type Array: Clone;
 
@@ -24,7 +24,7 @@ pub trait Pointwise {
 }
 
 /// An array of some algebra in a derivative rule, with operators, so that rules read as formulas.
-pub struct Term<A: Pointwise>(pub A::Array);
+pub(crate) struct Term<A: Pointwise>(pub(crate) A::Array);
 
 impl<A: Pointwise> Clone for Term<A> {
     fn clone(&self) -> Self {
@@ -34,32 +34,32 @@ impl<A: Pointwise> Clone for Term<A> {
 
 impl<A: Pointwise> Term<A> {
     /// An array of this one's type, filled with a number.
-    pub fn filled(&self, x: f64) -> Term<A> {
+    pub(crate) fn filled(&self, x: f64) -> Term<A> {
         Term(A::filled(&self.0, x))
     }
 
     /// Applies a unary operation.
-    pub fn unary(&self, op: Unary) -> Term<A> {
+    pub(crate) fn unary(&self, op: Unary) -> Term<A> {
         Term(A::unary(op, self.0.clone()))
     }
 
     /// Applies a binary operation.
-    pub fn binary(&self, op: Binary, other: &Term<A>) -> Term<A> {
+    pub(crate) fn binary(&self, op: Binary, other: &Term<A>) -> Term<A> {
         Term(A::binary(op, self.0.clone(), other.0.clone()))
     }
 
     /// Compares with a number.
-    pub fn compare(&self, op: Comparison, x: f64) -> Term<A> {
+    pub(crate) fn compare(&self, op: Comparison, x: f64) -> Term<A> {
         self.compare_with(op, &self.filled(x))
     }
 
     /// Compares with another array.
-    pub fn compare_with(&self, op: Comparison, other: &Term<A>) -> Term<A> {
+    pub(crate) fn compare_with(&self, op: Comparison, other: &Term<A>) -> Term<A> {
         Term(A::compare(op, self.0.clone(), other.0.clone()))
     }
 
     /// Where this mask is true the first, else the second.
-    pub fn select(&self, yes: &Term<A>, no: &Term<A>) -> Term<A> {
+    pub(crate) fn select(&self, yes: &Term<A>, no: &Term<A>) -> Term<A> {
         Term(A::select(self.0.clone(), yes.0.clone(), no.0.clone()))
     }
 }

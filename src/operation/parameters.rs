@@ -111,12 +111,12 @@ impl Contraction {
     }
 
     /// The contraction of the result's cotangent (left) with the right operand (right) that gives the left's cotangent.
-    pub fn left_adjoint(&self) -> Contraction {
+    pub(crate) fn left_adjoint(&self) -> Contraction {
         Contraction { left: self.result.clone(), right: self.right.clone(), result: self.left.clone() }
     }
 
     /// The contraction of the left operand (left) with the result's cotangent (right) that gives the right's cotangent.
-    pub fn right_adjoint(&self) -> Contraction {
+    pub(crate) fn right_adjoint(&self) -> Contraction {
         Contraction { left: self.left.clone(), right: self.result.clone(), result: self.right.clone() }
     }
 }

@@ -10,28 +10,28 @@ use smallvec::SmallVec;
 
 /// Facts about the elements of a node.
 #[derive(Clone, Debug)]
-pub struct Fact {
+pub(crate) struct Fact {
     /// Smallest and largest element, of an integer or (as 0 and 1) boolean array.
-    pub interval: (i64, i64),
+    pub(crate) interval: (i64, i64),
     /// The element as an affine function of its position, of an integer array.
-    pub affine: Option<Affine>,
+    pub(crate) affine: Option<Affine>,
     /// Whether the elements are finite wherever the parameters' elements are, apart from overflow of sums and products. It is
     /// false for values that a mask may have been written to avoid.
-    pub regular: bool,
+    pub(crate) regular: bool,
 }
 
 /// `constant + Σ coefficients[axis] · position[axis]`, without overflow.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Affine {
+pub(crate) struct Affine {
     /// One for each axis of the array.
-    pub coefficients: SmallVec<[i64; 4]>,
+    pub(crate) coefficients: SmallVec<[i64; 4]>,
     /// The element at position 0.
-    pub constant: i64,
+    pub(crate) constant: i64,
 }
 
 impl Affine {
     /// Whether the element does not move with a position.
-    pub fn is_constant(&self) -> bool {
+    pub(crate) fn is_constant(&self) -> bool {
         self.coefficients.iter().all(|&c| c == 0)
     }
 
@@ -62,7 +62,7 @@ fn exact(low: i128, high: i128, dtype: DType) -> (i64, i64) {
 
 impl Fact {
     /// Nothing but the type is known.
-    pub fn unknown(ty: &Type) -> Fact {
+    pub(crate) fn unknown(ty: &Type) -> Fact {
         Fact { interval: full_range(ty.dtype), affine: None, regular: true }
     }
 
@@ -352,12 +352,12 @@ pub(crate) fn facts(body: &Body) -> Vec<Fact> {
 }
 
 /// Smallest and largest element that an integer node can have, as far as shapes, iotas and constants tell.
-pub fn interval(arena: &Simplifier, node: NodeId) -> (i64, i64) {
+pub(crate) fn interval(arena: &Simplifier, node: NodeId) -> (i64, i64) {
     arena.fact(node).interval
 }
 
 /// Whether every position that index arrays state lies inside axes of these extents.
-pub fn inside(arena: &Simplifier, indices: &[NodeId], extents: &[usize]) -> bool {
+pub(crate) fn inside(arena: &Simplifier, indices: &[NodeId], extents: &[usize]) -> bool {
     indices.iter().zip(extents).all(|(&index, &extent)| {
         let (low, high) = interval(arena, index);
         arena.ty(index).size() == 0 || (low >= 0 && (high as u64) < extent as u64)

@@ -1,4 +1,5 @@
-//! Simplification: directional rules in tables, applied as nodes are added.
+//! Simplification: directional rules in tables, applied as nodes are added. This module is for extending the library, and may
+//! change between minor versions.
 //!
 //! A rule looks at an operation and its operands, which are simplified already, and states a node that has the same value
 //! and is not more expensive, or nothing. Rules go one way, so that adding a node terminates: the documentation of each states
@@ -6,7 +7,7 @@
 
 mod accumulate;
 mod arithmetic;
-pub mod bounds;
+pub(crate) mod bounds;
 #[cfg(test)]
 mod check;
 mod constants;
@@ -255,7 +256,7 @@ impl Simplifier {
     }
 
     /// Facts about a node's elements.
-    pub fn fact(&self, id: NodeId) -> &Fact {
+    pub(crate) fn fact(&self, id: NodeId) -> &Fact {
         &self.facts[id as usize]
     }
 

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 /// By which derivatives a matrix is found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum Compression {
     /// One forward derivative (`jvp`) for the columns of each colour: no row meets two of them.
     Columns,

@@ -1,4 +1,5 @@
-//! The instance of terms: operations build nodes instead of computing.
+//! The instance of terms: operations build nodes instead of computing. This module is for extending the library, and may change
+//! between minor versions.
 //!
 //! A node has a global ID, so sharing is by construction: a plain Rust `let` keeps it, inside and across binders, and the
 //! paper's `tlet` is not needed. A node's *scope* is the innermost binder that it depends on; nodes of smaller scope that a

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 /// Counts of work. Nested bodies count as often as they run; of a conditional, both sides count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Cost {
     /// Elementwise operations on floats, additions of reductions, and two for each term of a contraction's sums.
     pub float_operations: u128,

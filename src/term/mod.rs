@@ -1,4 +1,5 @@
-//! Programs as data: operations, nodes in flat arenas, and bodies, which are closed sub-programs.
+//! Programs as data: operations, nodes in flat arenas, and bodies, which are closed sub-programs. This module is for extending
+//! the library, and may change between minor versions.
 //!
 //! One language serves all passes. It comes in two forms that differ in one operation: [`Op<Build>`] may contain `build`,
 //! as users write it; [`Op<Never>`], the *bulk* form and the default, can not: its extra operation has no values.

@@ -157,6 +157,7 @@ pub struct Branch<X = Never> {
 /// The values that a loop keeps of its steps for its derivative; the others are recomputed. Values and derivatives are the same
 /// for every choice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Checkpoints {
     /// All values that the derivative of any step needs.
     All,
@@ -241,6 +242,7 @@ pub struct Custom<X = Never> {
 
 /// An operation. It means the same as the method of [`Algebra`](crate::algebra::Algebra) with the same name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Op<X = Never> {
     /// The parameter of the body at this position; captures follow the proper parameters.
     Parameter(usize),

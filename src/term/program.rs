@@ -11,6 +11,7 @@ use std::sync::Arc;
 /// Programs are equal if their names and arenas are. `Display` prints the program in the same way as the function that it comes
 /// from.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Program<X = Never>
 where
     X: Extension, // alone: `let program: Program = Program::from(&function);`

@@ -74,7 +74,7 @@ impl<X: Extension> Sweeps<X> {
     }
 
     /// Which of a sweep's kept values later sweeps read.
-    pub fn read_later(&self, sweep: usize) -> Vec<bool> {
+    pub(crate) fn read_later(&self, sweep: usize) -> Vec<bool> {
         let mut read = vec![false; self.sweeps[sweep].keeps];
         let reads = self.sweeps[sweep..].iter().flat_map(|later| &later.reads);
         reads.filter(|(from, _)| *from == sweep).for_each(|&(_, kept)| read[kept] = true);

@@ -1,4 +1,5 @@
-//! The bulk-operation transform (P 5): from programs with `build` to bulk programs.
+//! The bulk-operation transform (P 5): from programs with `build` to bulk programs. This module is for extending the library,
+//! and may change between minor versions.
 //!
 //! Two steps, so that neither time nor work is more than linear on a shared graph. [`vectorise`] removes the builds (figures 9
 //! and 11): every node becomes one bulk node with an outer axis for each build variable that it depends on, and an index into

@@ -24,6 +24,7 @@ type At<F, A> = <F as Family>::At<A>;
 
 /// How the linear systems of derivatives are solved: `M y = b`, where `M` is the derivative of the equation by the unknowns.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum LinearSolver {
     /// `y ← y + (b − M y)`, which for a fixed point of `f` is `y ← b + ∂f/∂x · y`: it converges where the iteration of `f`
     /// does, and as fast. For a root it converges where `M` is near the unit matrix only. No matrix is made.

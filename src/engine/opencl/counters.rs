@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The transfers between the host and its device for a program since it was compiled, and for the arrays that it made.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Transfers {
     /// Arrays that were uploaded on request.
     pub uploads: u64,

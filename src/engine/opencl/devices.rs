@@ -9,6 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The kind of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum DeviceKind {
     /// A graphics processor.
     Gpu,
@@ -116,6 +117,7 @@ const OF_DRIVERS: usize = 1088;
 
 /// A device.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Device {
     /// The platform that it belongs to, as its driver says.
     pub platform: String,

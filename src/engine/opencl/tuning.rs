@@ -25,6 +25,7 @@ pub struct Tile {
 
 /// How a matrix product is computed on a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum ProductKernel {
     /// A work item computes an element.
     Elements,

@@ -29,6 +29,7 @@ use crate::sparse::Pattern;
 /// - `NAME_work(&sz_arg, &sz_res, &sz_iw, &sz_w)`: the lengths of `arg`, `res`, `iw` and `w`.
 /// - `NAME_arrays(..)`: the same with an argument for each array, results after parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CSource {
     /// The name of the function, from which those of the files are made.
     pub name: String,

@@ -38,6 +38,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Loops, conditionals and sorts are kernels of one work item. Sums are in another order than on the processor; writes at
 /// computed positions of one row are made by one work item, in order, so that results don't differ from run to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenClSource {
     /// The kernels, for one build of a program.
     pub kernels: String,

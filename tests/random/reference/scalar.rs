@@ -177,7 +177,7 @@ fn float_unary(op: Unary, x: f64, exact: bool, watch: &mut Watch) -> (f64, bool)
         Unary::Tanh => x.tanh(),
         Unary::Sigmoid => 1.0 / (1.0 + (-x).exp()),
         Unary::Softplus => x.max(0.0) + (-x.abs()).exp().ln_1p(),
-        Unary::Not | Unary::BitNot => unreachable!("not of floats"),
+        other => unreachable!("{other:?} of floats"),
     };
     (y, false)
 }

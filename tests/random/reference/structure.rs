@@ -112,6 +112,7 @@ pub(super) fn apply<X: Extension>(op: &Op<X>, args: &[Rc<Plain>], watch: &mut Wa
             let build = extra.as_build();
             one(build_elements(&build.extents, &build.body, args, watch))
         }
+        other => panic!("the reference lacks {other:?}"),
     }
 }
 
