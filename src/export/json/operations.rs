@@ -1,8 +1,8 @@
 //! The list of operations in documents: an entry for each, of which its schema, its reading and its writing are made.
 
-/// Hands the operations to a macro, in the order in which messages list them. Those of parts are entries of a name in documents,
-/// the operation, and its parts: none, one, or several, which are the fields of an object. Values and operations with bodies have
-/// documents of their own, and methods of the reader that read them.
+/// Hands the operations to a macro, in the order in which messages list them. Those of parts are entries of a name in
+/// documents, the operation, and its parts: none, one, or several, which are the fields of an object. Values and operations
+/// with bodies have documents of their own, and methods of the reader that read them.
 macro_rules! operations {
     ($each:ident) => {
         $each! {
