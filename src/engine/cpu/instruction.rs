@@ -108,7 +108,7 @@ pub(super) enum Instruction {
     Broken(Box<Broken>),
     /// Reductions of consecutive rows; a tile has whole rows.
     Reduced(Box<Reduced>),
-    /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`].
+    /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`](super::scatter::copy_rows).
     Rowwise {
         result: (Slot, isize),
         source: (Slot, isize),

@@ -1,7 +1,7 @@
 //! Two operands, of which either may be one element for all positions.
 //!
-//! A loop for each kind of operand would be four times the code. Instead one loop reads each operand at its position under a mask:
-//! all bits of a run's position, none of the other kind's, which are copies of the one element that fill a block.
+//! A loop for each kind of operand would be four times the code. Instead one loop reads each operand at its position under a
+//! mask: all bits of a run's position, none of the other kind's, which are copies of the one element that fill a block.
 
 /// The masks of a loop's two operands, as bits: whether the first is a run, and whether the second is.
 #[derive(Clone, Copy)]
