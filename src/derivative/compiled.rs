@@ -1,6 +1,6 @@
 //! Staged functions compiled for an engine.
 
-use super::staged::{argument_error, arguments_differ, checked_arguments};
+use super::arguments::{argument_error, arguments_differ, checked_arguments};
 use crate::array::Array;
 use crate::concrete::Concrete;
 use crate::engine::Engine;

@@ -4,6 +4,7 @@
 //! [`Forward`](crate::algebra::Algebra::Forward), so that values of the outer program enter it by an explicit
 //! [`lift`](crate::tensor::Tensor::lift) and derivatives of different levels can not be mixed up.
 
+mod arguments;
 mod batch;
 mod check;
 mod compiled;
@@ -21,6 +22,7 @@ mod signature;
 mod staged;
 mod stored;
 
+pub(crate) use arguments::checked_arguments;
 pub use batch::{BatchPullback, jvp_batch, vjp_batch, vmap, vmap_axes};
 pub use check::{CheckGrad, check_grad};
 pub use compiled::Compiled;
@@ -36,6 +38,5 @@ pub use jit::{Gradient, Jit, KEPT_PROGRAMS, Value, ValueAndGradient, Wanted, jit
 pub use linear::{LinearMap, Linearized, linearize};
 #[cfg(feature = "opencl")]
 pub use on_device::{CompiledForDevice, DeviceArguments, DeviceRest, OnDevice};
-pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};
 pub use stored::{CompiledFn, JitFn, Signature, StagedFn};

@@ -1,6 +1,6 @@
 //! Staged functions compiled for a device.
 
-use super::staged::{check_structure, checked_arguments};
+use super::arguments::{check_structure, checked_arguments};
 use crate::array::Array;
 use crate::concrete::Concrete;
 use crate::engine::Engine;

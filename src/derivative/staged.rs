@@ -1,5 +1,6 @@
 //! Staged functions: staged once for given shapes, differentiated as programs, called many times.
 
+use super::arguments::checked_arguments;
 use super::program;
 use super::signature::Signature;
 use crate::array;
@@ -127,61 +128,6 @@ where
 /// Another handle on a tree's arrays.
 fn copy<F: Family>(tree: &F::At<Concrete>) -> F::At<Concrete> {
     F::rebuild::<Concrete, Concrete>(tree, &mut tree.leaves().into_iter())
-}
-
-/// The error of arguments whose structure is another, which is how.
-#[track_caller]
-pub(super) fn arguments_differ(difference: &str) -> Error {
-    let place = Location::caller();
-    Error::Structure(format!("an argument differs from what the function was staged for: {difference} (at {place})"))
-}
-
-/// Checks that arguments, whose outline that writes, have the structure that the function was staged for.
-#[track_caller]
-pub(super) fn check_structure(expected: &Outline, write: impl FnOnce(&mut Outline)) -> Result<()> {
-    let mut found = Outline::default();
-    write(&mut found);
-    match expected.difference(&found) {
-        Some(difference) => Err(arguments_differ(&difference)),
-        None => Ok(()),
-    }
-}
-
-/// The error of an array of another type than the function was staged for.
-#[track_caller]
-pub(super) fn argument_error(outline: &Outline, position: usize, expected: &Type, found: Type) -> Error {
-    let (position, path) = outline.arguments().swap_remove(position);
-    let place = Location::caller().to_string();
-    Error::Argument { position, path, expected: expected.to_string(), found: found.to_string(), place }
-}
-
-/// The arrays of the arguments of a program that was staged for this structure.
-///
-/// # Errors
-///
-/// When the arguments have another structure, or an array another element type or shape.
-#[track_caller]
-pub(crate) fn checked_arguments<X: Args<Concrete>>(
-    arguments: X,
-    outline: &Outline,
-    program: &Body,
-) -> Result<Vec<array::Array>> {
-    check_structure(outline, |found| arguments.outline(found))?;
-    let arguments = arguments.leaves();
-    if arguments.len() != program.parameters {
-        return Err(Error::Structure(format!(
-            "the program takes {} arrays, but {} were given",
-            program.parameters,
-            arguments.len()
-        )));
-    }
-    for (position, argument) in arguments.iter().enumerate() {
-        let expected = program.parameter_type(position);
-        if argument.ty() != *expected {
-            return Err(argument_error(outline, position, expected, argument.ty()));
-        }
-    }
-    Ok(arguments)
 }
 
 impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {

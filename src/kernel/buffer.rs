@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::shape::Type;
+use crate::term::NodeId;
 
 /// Position of a buffer in its procedure.
 pub(crate) type BufferId = u32;
@@ -24,4 +25,39 @@ pub(crate) enum Source {
 pub(crate) struct Buffer {
     pub(crate) ty: Type,
     pub(crate) source: Source,
+}
+
+/// The buffers of a program's stored nodes, indexed by node number, so that lookups need no search.
+pub(crate) struct Buffers(Vec<BufferId>);
+
+/// Stands for no buffer.
+const NONE: BufferId = BufferId::MAX;
+
+impl Buffers {
+    /// None yet of so many nodes.
+    pub(crate) fn of(nodes: usize) -> Buffers {
+        Buffers(vec![NONE; nodes])
+    }
+
+    pub(crate) fn get(&self, id: NodeId) -> Option<BufferId> {
+        Some(self.0[id as usize]).filter(|&buffer| buffer != NONE)
+    }
+
+    pub(crate) fn contains(&self, id: NodeId) -> bool {
+        self.0[id as usize] != NONE
+    }
+
+    pub(crate) fn insert(&mut self, id: NodeId, buffer: BufferId) {
+        self.0[id as usize] = buffer;
+    }
+}
+
+impl std::ops::Index<NodeId> for Buffers {
+    type Output = BufferId;
+
+    fn index(&self, id: NodeId) -> &BufferId {
+        let buffer = &self.0[id as usize];
+        debug_assert_ne!(*buffer, NONE, "node {id} is stored");
+        buffer
+    }
 }

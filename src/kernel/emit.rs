@@ -2,12 +2,13 @@
 
 use crate::affine::AffineMap;
 use crate::kernel::access::{Access, Affine, Guard, Guards};
-use crate::kernel::buffer::BufferId;
+use crate::kernel::buffer::{BufferId, Buffers};
+use crate::kernel::draft::{AccessId, Demand, Draft, needed_outside};
 use crate::kernel::nest::{NestBuilder, Value, ValueId};
 use crate::kernel::roots::strided_source;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{self, DType};
-use crate::term::hash::{Positions, TermMap, term_hash};
+use crate::term::hash::TermMap;
 use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
 
@@ -31,118 +32,6 @@ thread_local! {
     pub(crate) static WRITTEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Position of an access in the emitter's table, which has no duplicates.
-type AccessId = u32;
-
-/// The buffers of a program's stored nodes, indexed by node number, so that lookups need no search.
-pub(crate) struct Buffers(Vec<BufferId>);
-
-/// Stands for no buffer.
-const NONE: BufferId = BufferId::MAX;
-
-impl Buffers {
-    /// None yet of so many nodes.
-    pub(crate) fn of(nodes: usize) -> Buffers {
-        Buffers(vec![NONE; nodes])
-    }
-
-    pub(crate) fn get(&self, id: NodeId) -> Option<BufferId> {
-        Some(self.0[id as usize]).filter(|&buffer| buffer != NONE)
-    }
-
-    pub(crate) fn contains(&self, id: NodeId) -> bool {
-        self.0[id as usize] != NONE
-    }
-
-    pub(crate) fn insert(&mut self, id: NodeId, buffer: BufferId) {
-        self.0[id as usize] = buffer;
-    }
-}
-
-impl std::ops::Index<NodeId> for Buffers {
-    type Output = BufferId;
-
-    fn index(&self, id: NodeId) -> &BufferId {
-        let buffer = &self.0[id as usize];
-        debug_assert_ne!(*buffer, NONE, "node {id} is stored");
-        buffer
-    }
-}
-
-/// A wanted value.
-type Demand = (NodeId, AccessId);
-
-/// A nest under construction, and the values of nodes in it: code that continues it computes none of them again.
-pub(crate) struct Draft {
-    pub(crate) nest: NestBuilder,
-    accesses: Vec<Access>,
-    access_ids: Positions,
-    values: TermMap<Demand, ValueId>,
-}
-
-impl Draft {
-    /// A nest without values.
-    pub(crate) fn new(extents: &[usize]) -> Draft {
-        Draft {
-            nest: NestBuilder::new(extents),
-            accesses: Vec::new(),
-            access_ids: Positions::default(),
-            values: TermMap::default(),
-        }
-    }
-
-    fn access(&mut self, access: Access) -> AccessId {
-        let accesses = &mut self.accesses;
-        let hash = term_hash(&access);
-        if let Some(id) = self.access_ids.find(hash, |id| accesses[id as usize] == access) {
-            return id;
-        }
-        let id = accesses.len() as AccessId;
-        accesses.push(access);
-        self.access_ids.insert(hash, id);
-        id
-    }
-
-    /// How many values there are.
-    pub(crate) fn len(&self) -> usize {
-        self.nest.nest.values.len()
-    }
-
-    /// Forgets the values from this one on, which no store writes.
-    pub(crate) fn truncate(&mut self, count: usize) {
-        if count < self.len() {
-            self.nest.truncate(count);
-            self.values.retain(|_, &mut value| (value as usize) < count);
-        }
-    }
-
-    /// The nodes with values in it, in order.
-    fn nodes(&self) -> Vec<NodeId> {
-        let mut nodes: Vec<NodeId> = self.values.keys().map(|&(id, _)| id).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
-    }
-
-    /// The nodes of this nest's shape that are in it element by element, and that others need which are not: a nest that comes
-    /// after it reads them where they are stored, instead of computing them anew.
-    pub(crate) fn left(&mut self, body: &Body, buffers: &Buffers, uses: &mut [u32]) -> Vec<(NodeId, ValueId)> {
-        let extents = self.nest.nest.extents.clone();
-        let whole = self.access(Access::identity(extents.len()));
-        let inside = self.nodes();
-        let values = &self.values;
-        let left = needed_outside(body, &inside, uses).into_iter().filter(|&id| {
-            let node = body.node(id);
-            let is_free =
-                matches!(node.op, Op::Constant(_) | Op::Iota(_) | Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark);
-            !is_free && !buffers.contains(id) && node.ty().shape == extents
-        });
-        let mut left: Vec<(NodeId, ValueId)> = left.filter_map(|id| Some((id, *values.get(&(id, whole))?))).collect();
-        left.sort_unstable();
-        left
-    }
-}
-
 /// The longest way from each node to one without operands.
 pub(crate) fn heights(body: &Body) -> Vec<u32> {
     let mut heights: Vec<u32> = Vec::with_capacity(body.nodes.len());
@@ -151,16 +40,6 @@ pub(crate) fn heights(body: &Body) -> Vec<u32> {
         heights.push(highest.map_or(0, |height| height + 1));
     }
     heights
-}
-
-/// The nodes among those inside that others need too. `uses` says how often each node is an operand, so that only the nodes
-/// inside are looked at; its contents are restored afterwards.
-fn needed_outside(body: &Body, inside: &[NodeId], uses: &mut [u32]) -> Vec<NodeId> {
-    let operands = || inside.iter().flat_map(|&id| &body.node(id).args);
-    operands().for_each(|&arg| uses[arg as usize] -= 1);
-    let needed = inside.iter().copied().filter(|&id| uses[id as usize] > 0).collect();
-    operands().for_each(|&arg| uses[arg as usize] += 1);
-    needed
 }
 
 /// Writes values of a program's nodes into a nest.

@@ -3,9 +3,10 @@
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
-use crate::kernel::buffer::{Buffer, BufferId, Source};
+use crate::kernel::buffer::{Buffer, BufferId, Buffers, Source};
 use crate::kernel::desugar::desugared;
-use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, heights, needed};
+use crate::kernel::draft::Draft;
+use crate::kernel::emit::{Emitter, Obstacle, heights, needed};
 use crate::kernel::nest::{Mode, Value};
 use crate::kernel::procedure::{Procedure, Step};
 use crate::kernel::recompute::{LEFT, recomputed};

@@ -14,6 +14,7 @@ mod blocks;
 mod buffer;
 mod call;
 mod desugar;
+mod draft;
 mod emit;
 mod lower;
 mod nest;

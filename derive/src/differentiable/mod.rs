@@ -1,8 +1,8 @@
 //! `#[differentiable]`: plain code of arrays, made generic over the algebra.
 //!
 //! Tokens go one way: [`groups`] opens the arguments of macros, [`signature`] makes the function generic, [`body`],
-//! [`operators`], [`indices`], [`assignments`], [`plain`], [`statements`], [`closures`] and [`lifting`] rewrite expressions by
-//! their position, and [`value`] adds the struct that is the function as a value. Nothing here differentiates.
+//! [`operators`], [`indices`], [`assignments`], [`plain`], [`statements`], [`loops`], [`closures`] and [`lifting`] rewrite
+//! expressions by their position, and [`value`] adds the struct that is the function as a value. Nothing here differentiates.
 
 mod assignments;
 mod body;
@@ -11,6 +11,7 @@ mod effects;
 mod groups;
 mod indices;
 mod lifting;
+mod loops;
 mod methods;
 mod names;
 mod operators;

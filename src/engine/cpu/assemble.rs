@@ -4,7 +4,9 @@ mod fused;
 mod reads;
 mod stores;
 
-use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Level, Linear};
+use super::axis::{Axis, Edge};
+use super::code::{Base, Code, Level};
+use super::instruction::{Bound, Instruction, Linear};
 use super::layout::{Layout, Wrapped};
 use super::order::layout;
 use super::slot::Slot;

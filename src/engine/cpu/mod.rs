@@ -1,6 +1,7 @@
 //! The engine on the processor: no system library, no compiler.
 
 mod assemble;
+mod axis;
 mod blocks;
 mod branch;
 mod code;
@@ -10,6 +11,7 @@ mod edges;
 mod elements;
 mod first_call;
 mod gemm;
+mod instruction;
 mod layout;
 mod loops;
 mod machine;

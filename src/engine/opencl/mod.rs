@@ -44,6 +44,7 @@ mod tests;
 mod times;
 mod transfer;
 mod tuning;
+mod written;
 
 pub use array::DeviceArray;
 pub use counters::Transfers;

@@ -4,10 +4,9 @@ use super::OpenCl;
 use super::array::DeviceArray;
 use super::code::Code;
 use super::counters::Transfers;
-use super::devices::{Device, Limits};
+use super::devices::Device;
 use super::driver::Kernel;
 use super::failure::{Outcome, Problem};
-use super::kernels::Writer;
 use super::launch::{Kernels, TooLarge};
 use super::measured;
 use super::memory::{Place, Queues, Shared, View, bytes};
@@ -15,16 +14,16 @@ use super::report::{self, Reporter};
 use super::running::{Launcher, Views};
 use super::space::Space;
 use super::tuning::{ProductKernel, Products};
+use super::written::{Named, Written};
 use crate::array::Array;
 use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower_in_place_unblocked};
-use crate::shape::{DType, Type};
+use crate::shape::Type;
 use crate::term::{self, Body};
 use crate::vectorise::push_gathers;
 use std::fmt;
-use std::ops::Range;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,101 +40,6 @@ pub struct Program {
     space: Mutex<Option<Space>>,
     /// Where it runs instead, if it is measured.
     timed: Option<Shared>,
-}
-
-/// A bulk program, with the names of its parameters and results, if known.
-struct Named<'b> {
-    body: &'b Body,
-    parameters: &'b [String],
-    results: &'b [String],
-}
-
-impl<'b> From<&'b Body> for Named<'b> {
-    fn from(body: &'b Body) -> Named<'b> {
-        Named { body, parameters: &[], results: &[] }
-    }
-}
-
-impl<'b> From<&'b term::Program> for Named<'b> {
-    fn from(program: &'b term::Program) -> Named<'b> {
-        Named { body: &program.body, parameters: &program.parameters, results: &program.results }
-    }
-}
-
-/// Whether a procedure, or one inside of it, computes with `f64`.
-fn has_doubles(procedure: &Procedure) -> bool {
-    let is_double = |step: &crate::kernel::Step| match step {
-        crate::kernel::Step::Nest(nest) => nest.values.iter().any(|(_, dtype)| *dtype == DType::F64),
-        step => step.inner().iter().any(|inner| has_doubles(inner)),
-    };
-    procedure.buffers.iter().any(|buffer| buffer.ty.dtype == DType::F64) || procedure.steps.iter().any(is_double)
-}
-
-/// Programs as they are written for a device.
-struct Written {
-    /// For each, its kernels in the source, and the types of its results.
-    codes: Vec<(Code, Range<usize>, Vec<Type>)>,
-    source: Arc<str>,
-    names: Vec<String>,
-}
-
-impl Written {
-    fn new(
-        procedures: &[(Procedure, Option<Named<'_>>)],
-        limits: Limits,
-        products: &Products,
-        device: &Device,
-    ) -> Outcome<Written> {
-        let mut writer = Writer::new(limits, products.clone());
-        let (mut doubles, mut codes) = (false, Vec::new());
-        for (procedure, named) in procedures {
-            doubles |= has_doubles(procedure);
-            let first = writer.kernels();
-            let result_types = match named {
-                Some(named) => named.body.result_types().cloned().collect(),
-                None => procedure.results.iter().map(|&id| procedure.buffers[id as usize].ty.clone()).collect(),
-            };
-            let code = match named {
-                Some(named) => writer.program(procedure.clone(), named.parameters, named.results)?,
-                None => writer.procedure(procedure.clone(), &[])?,
-            };
-            codes.push((code, first..writer.kernels(), result_types));
-        }
-        let (source, names, in_kernels) = writer.finish();
-        if (doubles || in_kernels) && !device.has_doubles {
-            let text = match doubles {
-                true => "it has no f64 (cl_khr_fp64), and the program computes with it: stage it for arrays of f32",
-                false => {
-                    "it has no f64 (cl_khr_fp64), with which the program computes the error function, the gamma function \
-                     and its relatives, or logaddexp, of f32 too: write it without those"
-                }
-            };
-            return Err(Problem::Unsupported(text.into()));
-        }
-        Ok(Written { codes, source: source.into(), names })
-    }
-
-    /// The programs, if the device has registers for their groups.
-    fn built(self, device: &Device, options: &OpenCl) -> Outcome<std::result::Result<Vec<Program>, TooLarge>> {
-        let Written { codes, source, names } = self;
-        let shared = Shared::of(device)?;
-        let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
-        let mut programs = Vec::new();
-        for (code, own, result_types) in codes {
-            // A program has kernels of its own, since these hold their operands.
-            let (first, names) = (own.start, names[own].to_vec());
-            let kernel = |name: &String| built.as_ref().map(|program| Kernel::new(program, name)).transpose();
-            let all = names.iter().map(kernel).collect::<Outcome<Option<_>>>()?.unwrap_or_default();
-            let (kernels, shared) = (Kernels { first, all: Mutex::new(all), names }, Shared::of(device)?);
-            if let Some(large) = kernels.check(&code, device)? {
-                return Ok(Err(large));
-            }
-            let timed = options.profile.then(|| shared.timed()).transpose()?;
-            let (source, space) = (source.clone(), Mutex::default());
-            programs.push(Program { shared, code, kernels, source, result_types, space, timed });
-        }
-        Ok(Ok(programs))
-    }
 }
 
 impl Program {
@@ -266,7 +170,7 @@ impl Program {
                 (Err(_), Some(problem)) => return Err(problem),
                 (written, _) => written?,
             };
-            match written.built(device, options)? {
+            match Program::built(written, device, options)? {
                 Ok(programs) => return Ok(programs),
                 Err(large) => {
                     let Some(group) = large.smaller(limits.group) else { return Err(large.problem) };
@@ -274,6 +178,32 @@ impl Program {
                 }
             }
         }
+    }
+
+    /// The programs that are written, if the device has registers for their groups.
+    fn built(
+        written: Written,
+        device: &Device,
+        options: &OpenCl,
+    ) -> Outcome<std::result::Result<Vec<Program>, TooLarge>> {
+        let Written { codes, source, names } = written;
+        let shared = Shared::of(device)?;
+        let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
+        let mut programs = Vec::new();
+        for (code, own, result_types) in codes {
+            // A program has kernels of its own, since these hold their operands.
+            let (first, names) = (own.start, names[own].to_vec());
+            let kernel = |name: &String| built.as_ref().map(|program| Kernel::new(program, name)).transpose();
+            let all = names.iter().map(kernel).collect::<Outcome<Option<_>>>()?.unwrap_or_default();
+            let (kernels, shared) = (Kernels { first, all: Mutex::new(all), names }, Shared::of(device)?);
+            if let Some(large) = kernels.check(&code, device)? {
+                return Ok(Err(large));
+            }
+            let timed = options.profile.then(|| shared.timed()).transpose()?;
+            let (source, space) = (source.clone(), Mutex::default());
+            programs.push(Program { shared, code, kernels, source, result_types, space, timed });
+        }
+        Ok(Ok(programs))
     }
 
     /// The device.

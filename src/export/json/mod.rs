@@ -3,6 +3,8 @@
 mod base64;
 mod element;
 mod operations;
+mod parts;
+mod problem;
 mod read;
 mod schema;
 mod write;

@@ -1,8 +1,10 @@
 //! From the schema to a program. Nothing that a document says is taken for granted.
 
+use super::element;
+use super::operations::operations;
+use super::parts::Part;
+use super::problem::{Problem, Read, Within, problem};
 use super::schema::{self, Document};
-use super::{element, operations};
-use crate::affine::AffineMap;
 use crate::concrete::Array;
 use crate::error::{Error, Result};
 use crate::export::Program;
@@ -13,38 +15,6 @@ use crate::term::{Body, Branch, Checkpoints, Custom, Node, NodeId, Op, Scan, Ste
 use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// A mismatch, and the path to it from the outside.
-pub(super) struct Problem {
-    text: String,
-    path: String,
-}
-
-pub(super) type Read<T> = std::result::Result<T, Problem>;
-
-pub(super) fn problem<T>(text: impl Into<String>) -> Read<T> {
-    Err(Problem { text: text.into(), path: String::new() })
-}
-
-/// A value read in a part of a document: its problems get the part's path.
-pub(super) trait Within<T> {
-    fn within(self, part: &str) -> Read<T>;
-}
-
-impl<T> Within<T> for Read<T> {
-    fn within(self, part: &str) -> Read<T> {
-        self.map_err(|Problem { text, path }| {
-            let separator = if path.is_empty() || path.starts_with('[') { "" } else { "." };
-            Problem { text, path: format!("{part}{separator}{path}") }
-        })
-    }
-}
-
-impl<T> Within<T> for std::result::Result<T, String> {
-    fn within(self, part: &str) -> Read<T> {
-        self.map_err(|text| Problem { text, path: part.into() })
-    }
-}
 
 /// The program of a document of so many bytes.
 pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Program<X>> {
@@ -66,7 +36,7 @@ pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Progr
     read(&mut reader).map_err(|Problem { text, path }| Error::Schema { problem: text, path })
 }
 
-pub(super) struct Reader {
+struct Reader {
     limits: Limits,
     constants: Vec<Array>,
 }
@@ -128,7 +98,7 @@ impl Reader {
         picked: &mut HashSet<(NodeId, usize)>,
     ) -> Read<Node<X>> {
         let mut operands: SmallVec<[&[Type]; 4]> = SmallVec::new();
-        let is_output = matches!(node.op, operations::Op::Output(_));
+        let is_output = matches!(node.op, schema::Op::Output(_));
         for (at, &operand) in node.operands.iter().enumerate() {
             let part = format!("operands[{at}]");
             let Some(earlier) = nodes.get(operand as usize) else {
@@ -143,13 +113,13 @@ impl Reader {
             }
             operands.push(&earlier.types);
         }
-        if let (operations::Op::Output(position), [operand]) = (&node.op, &node.operands[..])
+        if let (schema::Op::Output(position), [operand]) = (&node.op, &node.operands[..])
             && !picked.insert((*operand, *position))
         {
             return problem(format!("output {position} of node {operand} is picked already")).within("op");
         }
         let stated = self.types(&node.types).within("types")?;
-        let op = node.op.read(self, &stated).within("op")?;
+        let op = self.operation(node.op, &stated).within("op")?;
         let types = self.limits.outputs(&op, &operands).within("op")?;
         if types[..] != stated {
             return problem(format!("{stated:?} is stated, but the operation results in {:?}", &types[..]))
@@ -158,13 +128,7 @@ impl Reader {
         Ok(Node { op, args: node.operands.into(), types })
     }
 
-    pub(super) fn map(&mut self, map: &schema::Map) -> Read<AffineMap> {
-        let rows: Vec<SmallVec<[i64; 4]>> = map.matrix.iter().map(|row| row[..].into()).collect();
-        let read = self.limits.map(&map.source, &map.result, &rows, &map.offset);
-        read.or_else(problem)
-    }
-
-    pub(super) fn full<X>(&mut self, value: serde_json::Value, stated: &[Type]) -> Read<Op<X>> {
+    fn full<X>(&mut self, value: serde_json::Value, stated: &[Type]) -> Read<Op<X>> {
         let [ty] = stated else { return problem("a constant is one array").within("full") };
         match element::from_json(&value, ty.dtype) {
             Some(value) => Ok(Op::Constant(Array::full(&ty.shape, value))),
@@ -172,20 +136,20 @@ impl Reader {
         }
     }
 
-    pub(super) fn constant<X>(&mut self, position: usize, _: &[Type]) -> Read<Op<X>> {
+    fn constant<X>(&mut self, position: usize, _: &[Type]) -> Read<Op<X>> {
         match self.constants.get(position) {
             Some(array) => Ok(Op::Constant(array.clone())),
             None => problem(format!("there is no constant {position}")).within("constant"),
         }
     }
 
-    pub(super) fn scan<X: Form>(&mut self, scan: schema::Scan) -> Read<Op<X>> {
+    fn scan<X: Form>(&mut self, scan: schema::Scan) -> Read<Op<X>> {
         let schema::Scan { length, reverse, carries, inputs, body } = scan;
         let body = Arc::new(self.body(body).within("body").within("scan")?);
         Ok(Op::Scan(Arc::new(Scan { body, carries, inputs, length, reverse })))
     }
 
-    pub(super) fn branch<X: Form>(&mut self, branch: schema::Branch) -> Read<Op<X>> {
+    fn branch<X: Form>(&mut self, branch: schema::Branch) -> Read<Op<X>> {
         let then = Arc::new(self.body(branch.then).within("then").within("branch")?);
         let otherwise = Arc::new(self.body(branch.otherwise).within("else").within("branch")?);
         if then.parameters + otherwise.parameters > 0 {
@@ -194,11 +158,11 @@ impl Reader {
         Ok(Op::Branch(Arc::new(Branch { then, otherwise })))
     }
 
-    pub(super) fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Op<X>> {
+    fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Op<X>> {
         Ok(Op::Sweeps(Arc::new(self.loops(sweeps).within("sweeps")?)))
     }
 
-    pub(super) fn custom<X: Form>(&mut self, custom: schema::Custom) -> Read<Op<X>> {
+    fn custom<X: Form>(&mut self, custom: schema::Custom) -> Read<Op<X>> {
         let schema::Custom { value, vjp, jvp } = custom;
         let mut read = |body: schema::Body, part: &str| -> Read<Arc<Body<X>>> {
             Ok(Arc::new(self.body(body).within(part).within("custom")?))
@@ -209,7 +173,7 @@ impl Reader {
         Ok(Op::Custom(Arc::new(Custom { value, vjp, jvp })))
     }
 
-    pub(super) fn build<X: Form>(&mut self, build: schema::Build) -> Read<Op<X>> {
+    fn build<X: Form>(&mut self, build: schema::Build) -> Read<Op<X>> {
         if !X::HAS_BUILD {
             let text = "a bulk program has no `build`: this one is read as a source program";
             return problem(text).within("build");
@@ -252,3 +216,28 @@ impl Reader {
         Ok(Sweeps { steps, sweeps: each, reverse: sweeps.reverse, checkpoints })
     }
 }
+
+macro_rules! reading {
+    (of_values { $($other:ident($written:ty) $read:ident;)* } $(
+        of_parts { $($text:literal $name:ident $(($part:ident: $kind:ty))?
+            $({ $($field:ident: $field_kind:ty),* })?;)* }
+        of_bodies { $($nested:ident $read_nested:ident;)* }
+    )*) => {
+        impl Reader {
+            /// The operation of a program, of which the document states the types.
+            fn operation<X: Form>(&mut self, op: schema::Op, stated: &[Type]) -> Read<Op<X>> {
+                match op {
+                    $(schema::Op::$other(written) => self.$read(written, stated),)*
+                    $(
+                        $(schema::Op::$name $(($part))? $((schema::objects::$name { $($field),* }))? => Ok(Op::$name
+                            $((Part::read($part, &mut self.limits).within($text)?))?
+                            $(($(Part::read($field, &mut self.limits).within($text)?),*))?),)*
+                        $(schema::Op::$nested(written) => self.$read_nested(*written),)*
+                    )*
+                }
+            }
+        }
+    };
+}
+
+operations!(reading);

@@ -2,8 +2,14 @@
 //!
 //! A change of these types that old documents don't fit is a new version. The page on the format describes every field.
 
-use super::operations::{Op, words};
+use super::operations::operations;
+use super::parts::{Part, words};
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Extreme, Order, Reduction};
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Shape};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The identification of every document of the format.
 pub(super) const FORMAT: &str = "deltaray program";
@@ -61,14 +67,46 @@ pub(super) struct Node {
     pub(super) types: Vec<Type>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Map {
-    pub(super) source: Vec<usize>,
-    pub(super) result: Vec<usize>,
-    pub(super) matrix: Vec<Vec<i64>>,
-    pub(super) offset: Vec<i64>,
+/// The document of an operation that has fields.
+macro_rules! object {
+    ($name:ident $($field:ident)*) => {
+        objects::$name
+    };
 }
+
+macro_rules! documents {
+    (of_values { $($other:ident($written:ty) $read:ident;)* } $(
+        of_parts { $($text:literal $name:ident $(($part:ident: $kind:ty))?
+            $({ $($field:ident: $field_kind:ty),* })?;)* }
+        of_bodies { $($nested:ident $read_nested:ident;)* }
+    )*) => {
+        /// An operation of a document.
+        #[derive(Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub(super) enum Op {
+            $($other($written),)*
+            $(
+                $(#[serde(rename = $text)] $name $((<$kind as Part>::Written))? $((object!($name $($field)*)))?,)*
+                $($nested(Box<$nested>),)*
+            )*
+        }
+
+        /// The documents of operations of several parts.
+        pub(super) mod objects {
+            use super::*;
+
+            $($($(
+                #[derive(Serialize, Deserialize)]
+                #[serde(deny_unknown_fields)]
+                pub(in crate::export::json) struct $name {
+                    $(pub(in crate::export::json) $field: <$field_kind as Part>::Written,)*
+                }
+            )?)*)*
+        }
+    };
+}
+
+operations!(documents);
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

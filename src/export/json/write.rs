@@ -1,12 +1,13 @@
 //! From a program to the schema.
 
 use super::element;
-use super::operations::{Op, Part};
+use super::operations::operations;
+use super::parts::Part;
 use super::schema::{self, Document, FORMAT, VERSION};
 use crate::concrete::Array;
 use crate::export::Program;
 use crate::shape::{Type, Value};
-use crate::term::{Body, Branch, Build, Checkpoints, Custom, Extension, Node, Scan, Steps, Sweeps};
+use crate::term::{Body, Branch, Build, Checkpoints, Custom, Extension, Node, Op, Scan, Steps, Sweeps};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -32,7 +33,7 @@ fn ty(ty: &Type) -> schema::Type {
 
 /// The constants so far whose elements differ, each of which the document has once.
 #[derive(Default)]
-pub(super) struct Writer {
+struct Writer {
     constants: Vec<schema::Constant>,
     positions: HashMap<Array, usize>,
 }
@@ -51,26 +52,26 @@ impl Writer {
 
     fn node<X: Extension>(&mut self, node: &Node<X>) -> schema::Node {
         schema::Node {
-            op: Op::write(&node.op, self),
+            op: self.operation(&node.op),
             operands: node.args.to_vec(),
             types: node.types.iter().map(ty).collect(),
         }
     }
 
-    pub(super) fn constant(&mut self, array: &Array) -> Op {
+    fn constant(&mut self, array: &Array) -> schema::Op {
         let empty = (array.size() == 0).then(|| Value::from_i64(array.dtype(), 0));
         if let Some(value) = array.uniform().or(empty) {
-            return Op::Full(element::to_json(value));
+            return schema::Op::Full(element::to_json(value));
         }
         let next = self.constants.len();
         let position = *self.positions.entry(array.clone()).or_insert(next);
         if position == next {
             self.constants.push(schema::Constant { ty: ty(&array.ty()), bytes: element::to_bytes(array) });
         }
-        Op::Constant(position)
+        schema::Op::Constant(position)
     }
 
-    pub(super) fn scan<X: Extension>(&mut self, scan: &Scan<X>) -> schema::Scan {
+    fn scan<X: Extension>(&mut self, scan: &Scan<X>) -> schema::Scan {
         schema::Scan {
             length: scan.length,
             reverse: scan.reverse,
@@ -80,11 +81,11 @@ impl Writer {
         }
     }
 
-    pub(super) fn branch<X: Extension>(&mut self, branch: &Branch<X>) -> schema::Branch {
+    fn branch<X: Extension>(&mut self, branch: &Branch<X>) -> schema::Branch {
         schema::Branch { then: self.body(&branch.then), otherwise: self.body(&branch.otherwise) }
     }
 
-    pub(super) fn sweeps<X: Extension>(&mut self, sweeps: &Sweeps<X>) -> schema::Sweeps {
+    fn sweeps<X: Extension>(&mut self, sweeps: &Sweeps<X>) -> schema::Sweeps {
         let steps = match &sweeps.steps {
             Steps::Count(count) => schema::Steps::Count(*count),
             Steps::While(condition) => schema::Steps::While(self.body(condition)),
@@ -106,7 +107,7 @@ impl Writer {
         schema::Sweeps { steps, reverse: sweeps.reverse, checkpoints, sweeps: each }
     }
 
-    pub(super) fn custom<X: Extension>(&mut self, custom: &Custom<X>) -> schema::Custom {
+    fn custom<X: Extension>(&mut self, custom: &Custom<X>) -> schema::Custom {
         schema::Custom {
             value: self.body(&custom.value),
             vjp: custom.vjp.as_ref().map(|body| self.body(body)),
@@ -114,7 +115,35 @@ impl Writer {
         }
     }
 
-    pub(super) fn build(&mut self, build: &Build) -> schema::Build {
+    fn build(&mut self, build: &Build) -> schema::Build {
         schema::Build { extents: build.extents.to_vec(), body: self.body(&build.body) }
     }
 }
+
+macro_rules! writing {
+    (of_values { $($other:ident($written:ty) $read:ident;)* } $(
+        of_parts { $($text:literal $name:ident $(($part:ident: $kind:ty))?
+            $({ $($field:ident: $field_kind:ty),* })?;)* }
+        of_bodies { $($nested:ident $read_nested:ident;)* }
+    )*) => {
+        impl Writer {
+            /// The operation as documents have it.
+            fn operation<X: Extension>(&mut self, op: &Op<X>) -> schema::Op {
+                match op {
+                    $($(Op::$name $(($part))? $(($($field),*))? => schema::Op::$name
+                        $((Part::write($part)))?
+                        $((schema::objects::$name { $($field: Part::write($field)),* }))?,)*)*
+                    Op::Parameter(_) => unreachable!("parameters come first, and are not among the nodes"),
+                    Op::Constant(array) => self.constant(array),
+                    Op::Scan(scan) => schema::Op::Scan(Box::new(self.scan(scan))),
+                    Op::Branch(branch) => schema::Op::Branch(Box::new(self.branch(branch))),
+                    Op::Sweeps(sweeps) => schema::Op::Sweeps(Box::new(self.sweeps(sweeps))),
+                    Op::Custom(custom) => schema::Op::Custom(Box::new(self.custom(custom))),
+                    Op::Extra(extra) => schema::Op::Build(Box::new(self.build(extra.as_build()))),
+                }
+            }
+        }
+    };
+}
+
+operations!(writing);

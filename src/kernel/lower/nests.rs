@@ -3,7 +3,8 @@
 use super::{Alone, Lowering, Place};
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::BufferId;
-use crate::kernel::emit::{Draft, Emitter, Obstacle, VALUES};
+use crate::kernel::draft::Draft;
+use crate::kernel::emit::{Emitter, Obstacle, VALUES};
 use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::writes::turned_scatter;
 use crate::operation::Unary;

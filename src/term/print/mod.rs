@@ -6,6 +6,7 @@
 //! guide](crate::guide::printed_programs).
 
 mod expression;
+mod lines;
 mod listing;
 mod literal;
 mod names;
@@ -24,10 +25,11 @@ mod tests;
 use crate::shape::Type;
 use crate::term::op::Body;
 use crate::term::op::Extension;
+use lines::wrap;
 use literal::Spelling;
 use names::{Name, Names};
 use std::fmt;
-use writer::{Writer, wrap};
+use writer::Writer;
 
 /// Prints a program under names of the caller's choice.
 ///

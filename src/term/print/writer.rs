@@ -3,9 +3,10 @@
 pub(super) mod sweeps;
 
 use super::expression::{Operand, operation};
+use super::lines::{Block, STEP, WIDTH, fits, wrap};
 use super::literal::{self, Constants, Spelling};
-use super::names::{DTYPES, Name, Names};
-use super::text::{Expression, Level, columns};
+use super::names::{Name, Names};
+use super::text::{Expression, Level};
 use crate::array::Array;
 use crate::shape::Type;
 use crate::term::Custom;
@@ -15,27 +16,16 @@ use std::collections::HashMap;
 use std::mem;
 use std::rc::Rc;
 
-/// Lines are kept to this many columns where the program allows it.
-const WIDTH: usize = 100;
 /// However deep a body is indented, its expressions may be as wide as this.
 const NARROWEST: usize = 40;
 /// Brackets nest no deeper than this in one expression.
 const DEPTH: usize = 3;
-/// Columns by which a body is indented.
-const STEP: usize = 4;
-
 /// Facts about a whole program while it is written.
 pub(super) struct Writer {
     names: Names,
     constants: Constants,
     /// For each body, by its address, which parameters and captures its text mentions.
     mentions: HashMap<*const (), Rc<[bool]>>,
-}
-
-/// A body as text: indented lines of lets, and the result, without indentation.
-struct Block {
-    lines: Vec<String>,
-    result: Expression,
 }
 
 /// Where the value of a node is found.
@@ -117,60 +107,6 @@ impl Writer {
         }
         walk.finish()
     }
-}
-
-impl Block {
-    fn into_lines(mut self, indent: usize) -> Vec<String> {
-        self.lines.extend(wrap(self.result.text, indent));
-        self.lines
-    }
-}
-
-/// Breaks a line that is too wide where brackets are open, after a comma, but not inside of a type.
-pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
-    let margin = " ".repeat(indent);
-    let mut lines = Vec::new();
-    let mut line = margin.clone();
-    let mut used = indent;
-    let mut open = 0usize;
-    if columns(&text) + indent <= WIDTH {
-        line.push_str(&text);
-        return vec![line];
-    }
-    // Pieces end after a comma where a break is allowed, with no type's bracket open.
-    let mut pieces: Vec<&str> = Vec::new();
-    let (mut start, mut inside) = (0, false);
-    for (at, character) in text.char_indices() {
-        match character {
-            '[' => inside = DTYPES.iter().any(|dtype| text[..at].ends_with(dtype.name())),
-            ']' => inside = false,
-            ' ' if !inside && text[..at].ends_with(',') => {
-                pieces.push(&text[start..=at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    pieces.push(&text[start..]);
-    for piece in pieces {
-        let width = columns(piece.trim_end());
-        if used + width > WIDTH && open > 0 && used > indent + 2 * STEP {
-            let full = mem::replace(&mut line, format!("{margin}{}", " ".repeat(2 * STEP)));
-            lines.push(full.trim_end().to_string());
-            used = indent + 2 * STEP;
-        }
-        line.push_str(piece);
-        used += columns(piece);
-        for character in piece.chars() {
-            match character {
-                '(' | '[' => open += 1,
-                ')' | ']' => open = open.saturating_sub(1),
-                _ => {}
-            }
-        }
-    }
-    lines.push(line);
-    lines
 }
 
 /// One body on its way to lines.
@@ -500,10 +436,6 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         let text = format!("({})", self.listed(results));
         Block { lines: self.lines, result: Expression::new(text, Level::Atom, 1) }
     }
-}
-
-fn fits(head: &str, result: &Expression, indent: usize) -> bool {
-    indent + columns(head) + 1 + result.width <= WIDTH
 }
 
 /// How many of an operation's operands are evaluated with it; the others are captured by its bodies.

@@ -1,7 +1,8 @@
 //! Sums that are computed together with their terms.
 
 use super::{Assembler, OfRows};
-use crate::engine::cpu::code::{Instruction, Level};
+use crate::engine::cpu::code::Level;
+use crate::engine::cpu::instruction::Instruction;
 use crate::engine::cpu::slot::Slot;
 use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::operation::{Binary, Reduction, Unary};

@@ -1,7 +1,8 @@
 //! Reads of buffers: at places that follow the loops, and at computed positions.
 
 use super::{Assembler, TILE_REGISTER};
-use crate::engine::cpu::code::{Base, Instruction};
+use crate::engine::cpu::code::Base;
+use crate::engine::cpu::instruction::Instruction;
 use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::{Broken, Pieces, broken};
 use crate::engine::cpu::scatter::gather_along;

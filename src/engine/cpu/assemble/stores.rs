@@ -3,7 +3,8 @@
 use super::fused::Fused;
 use super::{Assembler, OfRows, TILE_REGISTER};
 use crate::array::neutral_value;
-use crate::engine::cpu::code::{Base, Bound, Instruction};
+use crate::engine::cpu::code::Base;
+use crate::engine::cpu::instruction::{Bound, Instruction};
 use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::Reduced;
 use crate::engine::cpu::scatter::scatter;

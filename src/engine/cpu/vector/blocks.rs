@@ -1,8 +1,8 @@
 //! Loops over runs of elements, cut into blocks, each of which is computed in registers or element by element.
 
-use super::functions::Real;
-use super::lanes::Lanes;
-use super::level::{LARGEST_BLOCK, Level};
+use super::lanes::{Lanes, Level, Real};
+use super::level::LARGEST_BLOCK;
+use super::masked::Masked;
 #[cfg(target_arch = "x86_64")]
 use super::packed::fills;
 use super::packed::{Packed, Vectorised};
@@ -267,5 +267,26 @@ impl<T: Copy> Source<T> for One<T> {
     #[inline(always)]
     unsafe fn packed<V: Packed<Element = T>>(&self, _: usize) -> V {
         V::repeated(self.0)
+    }
+}
+
+impl<T: Copy> Source<T> for Masked<T> {
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT] {
+        // SAFETY: the caller promises valid elements there, and a block has no more than there are copies.
+        unsafe { load(self.at(start).cast()) }
+    }
+    #[inline(always)]
+    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
+    where
+        T: Real,
+    {
+        // SAFETY: as above.
+        unsafe { V::load(self.at(start)) }
+    }
+    #[inline(always)]
+    unsafe fn packed<V: Packed<Element = T>>(&self, start: usize) -> V {
+        // SAFETY: as above.
+        unsafe { V::load(self.at(start)) }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::blocks::{Elements, InRegisters, fill, hidden};
 use super::dispatch::for_dtype;
-use super::level::{Level, RowsLoop, portable_rows_kernel, rows_kernel};
+use super::lanes::Level;
+use super::level::{RowsLoop, portable_rows_kernel, rows_kernel};
 use super::packed::{Packed, Vectorised};
 use super::reduction::{Join, Largest, Smallest, Sum};
 use super::{Instructions, Operand, RowsKernel};

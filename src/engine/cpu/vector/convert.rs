@@ -2,8 +2,8 @@
 
 use super::blocks::{Elements, InRegisters, One, Run, Source, fill};
 use super::elementwise::Chosen;
-use super::lanes::Mask;
-use super::level::{Level, Loop, kernel};
+use super::lanes::{Level, Mask};
+use super::level::{Loop, kernel};
 use super::packed::{Answers, Packed, Vectorised};
 use super::{Instructions, Kernel, movement};
 use crate::array::Scalar;

@@ -3,8 +3,10 @@
 use super::blocks::{Elements, InRegisters, Run, Source, fill};
 use super::dispatch::{for_dtype, for_size};
 use super::functions;
-use super::level::{Level, Loop, MaskedLoop, Product, kernel, portable_kernel};
-use super::masked::{Masked, Masks, choice_kernel, pair_kernel};
+use super::lanes::{Level, Product};
+use super::level::{Loop, MaskedLoop, kernel, portable_kernel};
+use super::masked::{Masked, Masks};
+use super::operands::{choice_kernel, pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, Kernel, Operand};
 use crate::array::Scalar;

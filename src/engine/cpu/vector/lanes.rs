@@ -1,4 +1,5 @@
-//! One element, or a register of elements: the values that [formulas](super::functions) are written for.
+//! One element, or a register of elements: the values that [formulas](super::functions) are written for, and what these know of
+//! the elements' type and of the level of instructions.
 //!
 //! A formula is written once, without a branch. With one element for its values it is the loop that a compiler may make
 //! vectors of; with registers it is made of vectors as it stands, whatever the compiler looks for at the level of
@@ -7,6 +8,7 @@
 //! Formulas have no closures: these are functions of their own, compiled without the instructions of the registers, unless a
 //! compiler finds them small enough to inline.
 
+mod element;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -15,9 +17,9 @@ pub(in crate::engine::cpu) use x86::{BitsHalf32, BitsHalf64, BitsWide32, BitsWid
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{Quarter32, Quarter64};
 
-use super::functions::Real;
-use super::level::{Level, Product};
-use crate::engine::cpu::elements::{load, store};
+use super::Instructions;
+use crate::array::Scalar;
+use crate::operation::{Binary, Unary};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// The answers to a question about each element.
@@ -169,160 +171,162 @@ pub(super) trait Lanes:
     }
 }
 
-impl Mask for bool {
+/// A float type, with its constants.
+///
+/// A constant of more digits than a float has is split into parts that sum up to it. Where products are rounded, all but
+/// the last part end in so many zeros that their products with the whole numbers that occur are exact (Cody and Waite).
+pub(super) trait Real: Product + Lanes<Element = Self, Mask = bool> {
+    /// Registers of 64 bytes, or a single element where there are none.
+    type Wide: Lanes<Element = Self>;
+    /// Registers of 32 bytes.
+    type Half: Lanes<Element = Self>;
+    /// Registers of 16 bytes.
+    type Quarter: Lanes<Element = Self>;
+
+    /// The bit of the sign.
+    const SIGN: u64;
+    /// The bits of the exponent and the sign.
+    const EXPONENT: u64;
+    /// All bits but those of the second half of the digits.
+    const HEAD: u64;
+    /// The exponent of 1, as it stands in the bits.
+    const BIAS: u64;
+    /// More than any exponent takes a number below 0.
+    const OFFSET: u64;
+    /// The highest bit of an exponent with its sign.
+    const SIGN_OF_EXPONENT: u64;
+    /// A number so large that its last bits count whole ones.
+    const WHOLE: Self;
+    /// The same, and [`Self::SIGN_OF_EXPONENT`] more.
+    const WHOLE_AND_SIGN: Self;
+    /// The bits of √½.
+    const ROOT_HALF: u64;
+    /// Added to a much smaller number, it leaves that rounded to a whole one in the last bits of the sum.
+    const ROUND: Self;
+    /// The smallest number of full precision.
+    const SMALLEST_NORMAL: Self;
+    /// A power of two that takes all smaller numbers to those of full precision, and its logarithm to base 2.
+    const ENLARGE: (Self, Self);
+    /// The number from which ln(1 + x) is ln x.
+    const ONE_IS_LOST: Self;
+    /// Exponentials are 0 below, and infinite above.
+    const EXPONENTS: (Self, Self);
+    /// Exponentials are at least 7/8 of the smallest number of full precision from the first on, and infinite above the second.
+    const KEPT_EXPONENTS: (Self, Self);
+    /// As [`Self::KEPT_EXPONENTS`], for powers of two.
+    const KEPT_BINARY_EXPONENTS: (Self, Self);
+    /// From where the hyperbolic tangent is 1.
+    const TANGENT_IS_ONE: Self;
+    /// 1, in two parts.
+    const ONE_PARTS: (Self, Self);
+    /// 1 / ln 2.
+    const LOG2_E: Self;
+    /// 1 / ln 2; the first part has half the digits.
+    const LOG2_E_PARTS: (Self, Self);
+    /// 1 / ln 10; the first part has half the digits.
+    const LOG10_E_PARTS: (Self, Self);
+    /// ln 2.
+    const LN_2: Self;
+    /// ln 2; multiples of the first part by exponents are exact.
+    const LN_2_PARTS: (Self, Self);
+    /// ln 2 / ln 10; multiples of the first part by exponents are exact.
+    const LOG10_2_PARTS: (Self, Self);
+    /// 2/π.
+    const TWO_OVER_PI: Self;
+    /// π/2 where products are not rounded, up to this argument; only the second and the third part are short.
+    const FUSED_HALF_PI: ([Self; 4], Self);
+    /// π/2 where products are rounded, up to this argument.
+    const PLAIN_HALF_PI: ([Self; 4], Self);
+    /// π/2 in two parts of full precision.
+    const HALF_PI: (Self, Self);
+    /// (exp(x) − 1 − x) / x² for |x| up to ln 2 / 2.
+    const EXPONENTIAL: &'static [Self];
+    /// (ln(1 + x) − x + x²/2) / x³ for 1 + x from √½ to √2.
+    const LOGARITHM: &'static [Self];
+    /// (sin √u / √u − 1) / u for u up to (π/4)².
+    const SINE: &'static [Self];
+    /// (cos √u − 1 + u/2) / u² for u up to (π/4)².
+    const COSINE: &'static [Self];
+    /// (atan √u / √u − 1) / u for u up to tan² (π/8).
+    const ARCTANGENT: &'static [Self];
+    /// (asin √u / √u − 1) / u for u up to ¼.
+    const ARCSINE: &'static [Self];
+    /// (sinh √u / √u − 1) / u for u up to 1.
+    const HYPERBOLIC_SINE: &'static [Self];
+    /// erf √u / √u − 1 for u up to 1.
+    const ERROR: &'static [Self];
+    /// exp(x²) erfc(x) for t = (x − 2)/(x + 2) and x from 1 to [`Self::ERROR_IS_ONE`].
+    const COMPLEMENTARY_ERROR: &'static [Self];
+    /// From where the error function is 1.
+    const ERROR_IS_ONE: Self;
+
+    /// The result according to the operation table.
+    fn by_table(op: Unary, x: Self) -> Self;
+    /// The table's result for two operands.
+    fn pair_by_table(op: Binary, a: Self, b: Self) -> Self;
+}
+
+/// Facts about the instructions that a loop is compiled to.
+pub(super) trait Level {
+    /// The set of instructions.
+    const INSTRUCTIONS: Instructions;
+    /// Elements of the largest block, all of which are computed before one is written: some registers of them. Compilers repeat the
+    /// code for each register, so blocks are smaller where most processors have wider instructions anyway.
+    const BLOCK: usize;
+    /// Whether a product and a sum are one instruction, with one rounding.
+    const FUSED: bool;
+    /// The bytes of the widest registers that loops are written for, or 0 where there are none.
+    const REGISTER: usize;
+    /// The widest registers of floats, or a single element where the compiler finds the vectors.
+    type Wide<T: Real>: Lanes<Element = T>;
+    /// Registers for the elements that the widest ones leave.
+    type Half<T: Real>: Lanes<Element = T>;
+    /// Registers for the elements that are left by both.
+    type Quarter<T: Real>: Lanes<Element = T>;
+}
+
+/// Elements whose products can be summed.
+pub(super) trait Product: Scalar {
+    /// Whether sums are the same in any order.
+    const ANY_ORDER: bool = true;
+    /// Whether loops are compiled for registers of 64 bytes too. Integers and booleans make do with those of 32, which halves their
+    /// kernels: most programs spend little time on them.
+    const IS_WIDE: bool = false;
+
+    /// This element times the factor, plus the term, with one rounding; elements other than floats are not rounded.
     #[inline(always)]
-    fn and(self, other: bool) -> bool {
-        self & other
+    fn fused(self, factor: Self, term: Self) -> Self {
+        self.times(factor).plus(term)
     }
+
+    /// This element times the factor, plus the term: with one rounding where the level has fused multiply-add, which
+    /// without the instruction is a call.
     #[inline(always)]
-    fn differs(self, other: bool) -> bool {
-        self != other
-    }
-    #[inline(always)]
-    fn not(self) -> bool {
-        !self
-    }
-    #[inline(always)]
-    fn any(self) -> bool {
-        self
+    fn times_plus<L: Level>(self, factor: Self, term: Self) -> Self {
+        if L::FUSED { self.fused(factor, term) } else { self.times(factor).plus(term) }
     }
 }
 
-macro_rules! element {
-    ($t:ident, $bits:ident, mantissa: $mantissa:literal) => {
-        impl Bits for $bits {
-            #[inline(always)]
-            fn of(bits: u64) -> $bits {
-                bits as $bits
-            }
-            #[inline(always)]
-            fn plus(self, other: $bits) -> $bits {
-                self.wrapping_add(other)
-            }
-            #[inline(always)]
-            fn minus(self, other: $bits) -> $bits {
-                self.wrapping_sub(other)
-            }
-            #[inline(always)]
-            fn and(self, other: $bits) -> $bits {
-                self & other
-            }
-            #[inline(always)]
-            fn or(self, other: $bits) -> $bits {
-                self | other
-            }
-            #[inline(always)]
-            fn differs(self, other: $bits) -> $bits {
-                self ^ other
-            }
-            #[inline(always)]
-            fn halved(self) -> $bits {
-                self >> 1
-            }
-            #[inline(always)]
-            fn to_exponent(self) -> $bits {
-                self << $mantissa
-            }
-            #[inline(always)]
-            fn exponent(self) -> $bits {
-                self >> $mantissa
-            }
-        }
+impl Product for f32 {
+    const ANY_ORDER: bool = false;
+    const IS_WIDE: bool = true;
 
-        impl Lanes for $t {
-            type Element = $t;
-            type Mask = bool;
-            type Bits = $bits;
-            type Double = f64;
-            const WIDTH: usize = 1;
-            const NONE: bool = false;
-            #[inline(always)]
-            fn of(element: $t) -> $t {
-                element
-            }
-            #[inline(always)]
-            unsafe fn load(from: *const $t) -> $t {
-                // SAFETY: as the caller's.
-                unsafe { load(from) }
-            }
-            #[inline(always)]
-            unsafe fn store(self, to: *mut $t) {
-                // SAFETY: as the caller's.
-                unsafe { store(to, self) }
-            }
-            #[inline(always)]
-            fn less(self, other: $t) -> bool {
-                self < other
-            }
-            #[inline(always)]
-            fn less_or_equal(self, other: $t) -> bool {
-                self <= other
-            }
-            #[inline(always)]
-            fn equals(self, other: $t) -> bool {
-                self == other
-            }
-            #[inline(always)]
-            #[allow(clippy::neg_cmp_op_on_partial_ord, reason = "it holds of what is no number")]
-            fn exceeds(self, other: $t) -> bool {
-                !(self <= other)
-            }
-            #[inline(always)]
-            fn either(mask: bool, yes: $t, no: $t) -> $t {
-                if mask { yes } else { no }
-            }
-            #[inline(always)]
-            fn times_plus<L: Level>(self, factor: $t, term: $t) -> $t {
-                Product::times_plus::<L>(self, factor, term)
-            }
-            #[inline(always)]
-            fn root(self) -> $t {
-                self.sqrt()
-            }
-            #[inline(always)]
-            fn size(self) -> $t {
-                self.abs()
-            }
-            #[inline(always)]
-            fn signed(self, sign: $t) -> $t {
-                self.copysign(sign)
-            }
-            #[inline(always)]
-            fn at_least(self, low: $t) -> $t {
-                if self < low { low } else { self }
-            }
-            #[inline(always)]
-            fn at_most(self, high: $t) -> $t {
-                if self > high { high } else { self }
-            }
-            #[inline(always)]
-            fn floor(self) -> $t {
-                self.floor()
-            }
-            #[inline(always)]
-            fn bits(self) -> $bits {
-                self.to_bits()
-            }
-            #[inline(always)]
-            fn from_bits(bits: $bits) -> $t {
-                $t::from_bits(bits)
-            }
-            #[inline(always)]
-            fn last_bits(self) -> (bool, bool) {
-                let bits = self.to_bits();
-                (bits & 1 != 0, bits & 2 != 0)
-            }
-            #[inline(always)]
-            fn double(self) -> f64 {
-                f64::from(self)
-            }
-            #[inline(always)]
-            fn single(double: f64) -> $t {
-                double as $t
-            }
-        }
-    };
+    #[inline(always)]
+    fn fused(self, factor: f32, term: f32) -> f32 {
+        self.mul_add(factor, term)
+    }
 }
 
-element!(f32, u32, mantissa: 23);
-element!(f64, u64, mantissa: 52);
+impl Product for f64 {
+    const ANY_ORDER: bool = false;
+    const IS_WIDE: bool = true;
+
+    #[inline(always)]
+    fn fused(self, factor: f64, term: f64) -> f64 {
+        self.mul_add(factor, term)
+    }
+}
+
+impl Product for i32 {}
+impl Product for i64 {}
+impl Product for bool {}

@@ -3,33 +3,12 @@
 //! A loop is written once, as a type with an always inlined function, and compiled into one function for every set of
 //! instructions: code that is inlined into a function with target features is compiled with these.
 
-use super::functions::Real;
-use super::lanes::Lanes;
+use super::lanes::{Level, Real};
 use super::masked::Masks;
 use super::{
     CopyingKernel, GatherKernel, Instructions, Kernel, MaskedKernel, RampKernel, RowsKernel, StridedKernel,
     USES_REGISTERS,
 };
-use crate::array::Scalar;
-
-/// Facts about the instructions that a loop is compiled to.
-pub(super) trait Level {
-    /// The set of instructions.
-    const INSTRUCTIONS: Instructions;
-    /// Elements of the largest block, all of which are computed before one is written: some registers of them. Compilers repeat the
-    /// code for each register, so blocks are smaller where most processors have wider instructions anyway.
-    const BLOCK: usize;
-    /// Whether a product and a sum are one instruction, with one rounding.
-    const FUSED: bool;
-    /// The bytes of the widest registers that loops are written for, or 0 where there are none.
-    const REGISTER: usize;
-    /// The widest registers of floats, or a single element where the compiler finds the vectors.
-    type Wide<T: Real>: Lanes<Element = T>;
-    /// Registers for the elements that the widest ones leave.
-    type Half<T: Real>: Lanes<Element = T>;
-    /// Registers for the elements that are left by both.
-    type Quarter<T: Real>: Lanes<Element = T>;
-}
 
 /// Elements of a block at most.
 pub(super) const LARGEST_BLOCK: usize = 32;
@@ -76,52 +55,6 @@ impl Level for Avx512 {
     type Half<T: Real> = T::Half;
     type Quarter<T: Real> = T::Quarter;
 }
-
-/// Elements whose products can be summed.
-pub(super) trait Product: Scalar {
-    /// Whether sums are the same in any order.
-    const ANY_ORDER: bool = true;
-    /// Whether loops are compiled for registers of 64 bytes too. Integers and booleans make do with those of 32, which halves their
-    /// kernels: most programs spend little time on them.
-    const IS_WIDE: bool = false;
-
-    /// This element times the factor, plus the term, with one rounding; elements other than floats are not rounded.
-    #[inline(always)]
-    fn fused(self, factor: Self, term: Self) -> Self {
-        self.times(factor).plus(term)
-    }
-
-    /// This element times the factor, plus the term: with one rounding where the level has fused multiply-add, which
-    /// without the instruction is a call.
-    #[inline(always)]
-    fn times_plus<L: Level>(self, factor: Self, term: Self) -> Self {
-        if L::FUSED { self.fused(factor, term) } else { self.times(factor).plus(term) }
-    }
-}
-
-impl Product for f32 {
-    const ANY_ORDER: bool = false;
-    const IS_WIDE: bool = true;
-
-    #[inline(always)]
-    fn fused(self, factor: f32, term: f32) -> f32 {
-        self.mul_add(factor, term)
-    }
-}
-
-impl Product for f64 {
-    const ANY_ORDER: bool = false;
-    const IS_WIDE: bool = true;
-
-    #[inline(always)]
-    fn fused(self, factor: f64, term: f64) -> f64 {
-        self.mul_add(factor, term)
-    }
-}
-
-impl Product for i32 {}
-impl Product for i64 {}
-impl Product for bool {}
 
 /// The widest instructions of this machine; every set of features in [`compiled`] is looked for in whole.
 #[cfg(target_arch = "x86_64")]

@@ -17,6 +17,7 @@ pub(super) mod lanes;
 mod level;
 mod masked;
 mod movement;
+mod operands;
 pub(super) mod packed;
 mod reduction;
 mod rows;

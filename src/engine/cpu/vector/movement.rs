@@ -2,7 +2,8 @@
 
 use super::blocks::{Elements, InRegisters, fill as fill_blocks};
 use super::dispatch::for_size;
-use super::level::{GatherLoop, Level, Loop, Product, RampLoop, StridedLoop};
+use super::lanes::{Level, Product};
+use super::level::{GatherLoop, Loop, RampLoop, StridedLoop};
 use super::level::{gather_kernel, kernel, ramp_kernel, strided_kernel};
 use super::packed::{Packed, Vectorised};
 use super::{GatherKernel, Instructions, Kernel, RampKernel, StridedKernel};

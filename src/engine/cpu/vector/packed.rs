@@ -9,9 +9,9 @@ mod x86;
 
 #[cfg(target_arch = "x86_64")]
 use super::USES_REGISTERS;
-use super::lanes::{Bits, Lanes, Mask};
 #[cfg(target_arch = "x86_64")]
-use super::level::{Level, Product};
+use super::lanes::Level;
+use super::lanes::{Bits, Lanes, Mask, Product};
 use crate::array::{Arithmetic, Scalar};
 use crate::engine::cpu::elements::{counted, load};
 use crate::operation::{Binary, Unary, comparison_row};

@@ -1,7 +1,8 @@
 //! Kernels that combine the elements of a run into one, with portable instructions; with others they are in registers.
 
 use super::dispatch::for_dtype;
-use super::level::{Level, Loop, Product, RowsLoop, kernel, portable_kernel, portable_rows_kernel, rows_kernel};
+use super::lanes::{Level, Product};
+use super::level::{Loop, RowsLoop, kernel, portable_kernel, portable_rows_kernel, rows_kernel};
 use super::packed::Packed;
 use super::{Instructions, Kernel, RowsKernel};
 use crate::array::{Scalar, larger, smaller};

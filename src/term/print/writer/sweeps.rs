@@ -1,8 +1,9 @@
 //! Loops with several sweeps, as text.
 
-use super::{STEP, Slot, WIDTH, Walk};
+use super::{Slot, Walk};
 use crate::term::op::Extension;
 use crate::term::op::{Checkpoints, Steps, Sweeps};
+use crate::term::print::lines::{STEP, WIDTH};
 use crate::term::print::names::Name;
 
 /// The choice of checkpoints, printed after the number of steps.

@@ -1,9 +1,7 @@
 //! Sine, cosine and tangent.
 
-use super::real::Real;
 use super::{Function, polynomial};
-use crate::engine::cpu::vector::lanes::{Lanes, Mask};
-use crate::engine::cpu::vector::level::Level;
+use crate::engine::cpu::vector::lanes::{Lanes, Level, Mask, Real};
 use crate::operation::Unary;
 
 /// An angle as n π/2 + r, with a whole n and |r| up to π/4.

@@ -1,10 +1,8 @@
 //! The error function.
 
 use super::exponential::Exp;
-use super::real::Real;
 use super::{Function, polynomial};
-use crate::engine::cpu::vector::lanes::Lanes;
-use crate::engine::cpu::vector::level::Level;
+use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 pub(super) struct Erf;

@@ -1,10 +1,8 @@
 //! Exponentials, and functions made from them.
 
 use super::logarithm::ln_1p_of;
-use super::real::Real;
 use super::{Function, polynomial};
-use crate::engine::cpu::vector::lanes::Lanes;
-use crate::engine::cpu::vector::level::Level;
+use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 /// An argument as n ln 2 + r, with a whole n and |r| up to ln 2 / 2.

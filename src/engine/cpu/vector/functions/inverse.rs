@@ -1,9 +1,7 @@
 //! The angles of a tangent, a sine and a cosine.
 
-use super::real::Real;
 use super::{Function, polynomial};
-use crate::engine::cpu::vector::lanes::Lanes;
-use crate::engine::cpu::vector::level::Level;
+use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 pub(super) struct Atan;

@@ -1,9 +1,7 @@
 //! Logarithms.
 
-use super::real::Real;
 use super::{Function, polynomial};
-use crate::engine::cpu::vector::lanes::Lanes;
-use crate::engine::cpu::vector::level::Level;
+use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 /// A positive number as 2ᵏ (1 + f), with a whole k and 1 + f from √½ to √2.

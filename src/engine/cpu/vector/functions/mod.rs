@@ -15,14 +15,13 @@ mod powers;
 mod real;
 
 use super::blocks::{Blocks, SMALL, between_blocks, each_large_block};
-use super::lanes::{Lanes, Mask};
-use super::level::{Level, Loop, kernel};
+use super::lanes::{Lanes, Level, Mask, Real};
+use super::level::{Loop, kernel};
 use super::{Instructions, Kernel, USES_REGISTERS};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
 pub(super) use pairs::{binary, pairs_have_vectors};
-pub(super) use real::Real;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 

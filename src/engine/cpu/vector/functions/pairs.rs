@@ -2,14 +2,14 @@
 
 use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
-use super::real::Real;
 use super::{Block, Function, Padded, WIDEST, each_padded_block, in_registers, padded, polynomial, write_padded};
 use crate::array::Scalar;
 use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::blocks::{Blocks, SMALL, Source};
-use crate::engine::cpu::vector::lanes::{Lanes, Mask};
-use crate::engine::cpu::vector::level::{Level, MaskedLoop};
-use crate::engine::cpu::vector::masked::{Masked, Masks, pair_kernel};
+use crate::engine::cpu::vector::lanes::{Lanes, Level, Mask, Real};
+use crate::engine::cpu::vector::level::MaskedLoop;
+use crate::engine::cpu::vector::masked::{Masked, Masks};
+use crate::engine::cpu::vector::operands::pair_kernel;
 use crate::engine::cpu::vector::packed::Vectorised;
 use crate::engine::cpu::vector::{Instructions, Kernel, Operand, USES_REGISTERS};
 use crate::operation::Binary;

@@ -1,12 +1,11 @@
 //! Whole powers: the products that make up the operation table's meaning, in its order.
 
-use super::real::Real;
 use super::{Block, in_registers};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::engine::cpu::vector::USES_REGISTERS;
 use crate::engine::cpu::vector::blocks::{Blocks, each_block};
-use crate::engine::cpu::vector::lanes::Lanes;
-use crate::engine::cpu::vector::level::{Level, Loop};
+use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
+use crate::engine::cpu::vector::level::Loop;
 use crate::operation::Unary;
 use std::marker::PhantomData;
 

@@ -3,9 +3,8 @@
 //! Masks of AVX-512 are a bit an element. Elsewhere a mask is a register in which the first bit of an element, its sign, is the
 //! answer; the other bits have no meaning.
 
-use super::{Bits, Lanes, Mask};
+use super::{Bits, Lanes, Level, Mask};
 use crate::engine::cpu::elements::{load, store};
-use crate::engine::cpu::vector::level::Level;
 use std::arch::x86_64::*;
 use std::mem::transmute;
 use std::ops::{Add, Div, Mul, Neg, Sub};

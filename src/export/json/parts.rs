@@ -1,0 +1,190 @@
+//! The parts of operations, and their forms in documents.
+
+use super::problem::{Read, problem};
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Extreme, Order, Reduction};
+use crate::export::limits::Limits;
+use crate::operation::{Binary, COMPARISON_ROWS, Comparison, Unary};
+use crate::shape::{DType, Shape};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+/// A part of an operation: an axis, a shape, a name.
+pub(super) trait Part: Sized {
+    /// Its form in documents.
+    type Written: Serialize + DeserializeOwned;
+
+    fn write(&self) -> Self::Written;
+
+    fn read(written: Self::Written, limits: &mut Limits) -> Read<Self>;
+}
+
+/// Parts that are one of a few words.
+macro_rules! words {
+    ($($part:ident { $($word:ident),* })*) => {
+        /// The words, which are types of the schema of their own.
+        pub(super) mod words {
+            $(
+                #[derive(serde::Serialize, serde::Deserialize, Clone, Copy)]
+                #[serde(rename_all = "snake_case")]
+                pub(in crate::export::json) enum $part { $($word),* }
+            )*
+        }
+
+        $(impl Part for $part {
+            type Written = words::$part;
+
+            fn write(&self) -> words::$part {
+                match self { $($part::$word => words::$part::$word),* }
+            }
+
+            fn read(written: words::$part, _: &mut Limits) -> Read<$part> {
+                Ok(written.into())
+            }
+        }
+
+        impl From<words::$part> for $part {
+            fn from(written: words::$part) -> $part {
+                match written { $(words::$part::$word => $part::$word),* }
+            }
+        })*
+    };
+}
+
+words! {
+    DType { F32, F64, I32, I64, Bool }
+    Reduction { Sum, Max, Min }
+    Extreme { Max, Min }
+    Order { Ascending, Descending }
+}
+
+impl Part for usize {
+    type Written = usize;
+
+    fn write(&self) -> usize {
+        *self
+    }
+
+    fn read(written: usize, _: &mut Limits) -> Read<usize> {
+        Ok(written)
+    }
+}
+
+/// Extents, and axes.
+impl Part for Shape {
+    type Written = Vec<usize>;
+
+    fn write(&self) -> Vec<usize> {
+        self.to_vec()
+    }
+
+    fn read(written: Vec<usize>, _: &mut Limits) -> Read<Shape> {
+        Ok(written.into())
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Map {
+    source: Vec<usize>,
+    result: Vec<usize>,
+    matrix: Vec<Vec<i64>>,
+    offset: Vec<i64>,
+}
+
+impl Part for AffineMap {
+    type Written = Map;
+
+    fn write(&self) -> Map {
+        let rows = 0..self.source().len();
+        Map {
+            source: self.source().to_vec(),
+            result: self.result().to_vec(),
+            matrix: rows.clone().map(|row| self.row(row).to_vec()).collect(),
+            offset: rows.map(|row| self.offset(row)).collect(),
+        }
+    }
+
+    fn read(written: Map, limits: &mut Limits) -> Read<AffineMap> {
+        let rows: Vec<SmallVec<[i64; 4]>> = written.matrix.iter().map(|row| row[..].into()).collect();
+        limits.map(&written.source, &written.result, &rows, &written.offset).or_else(problem)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "struct Unary")]
+pub(super) struct UnaryRow {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parameter: Option<i64>,
+}
+
+impl Part for Unary {
+    type Written = UnaryRow;
+
+    fn write(&self) -> UnaryRow {
+        UnaryRow { name: self.name().into(), parameter: self.parameter() }
+    }
+
+    fn read(UnaryRow { name, parameter }: UnaryRow, _: &mut Limits) -> Read<Unary> {
+        match Unary::named(&name, parameter.map(i128::from)) {
+            Some(op) => Ok(op),
+            None => problem(format!("there is no operation {name:?} with parameter {parameter:?}")),
+        }
+    }
+}
+
+impl Part for Binary {
+    type Written = String;
+
+    fn write(&self) -> String {
+        self.name().into()
+    }
+
+    fn read(written: String, _: &mut Limits) -> Read<Binary> {
+        match Binary::named(&written) {
+            Some(op) => Ok(op),
+            None => problem(format!("there is no operation {written:?}")),
+        }
+    }
+}
+
+impl Part for Comparison {
+    type Written = String;
+
+    fn write(&self) -> String {
+        self.name().into()
+    }
+
+    fn read(written: String, _: &mut Limits) -> Read<Comparison> {
+        match COMPARISON_ROWS.iter().find(|op| op.name() == written) {
+            Some(&op) => Ok(op),
+            None => problem(format!("there is no comparison {written:?}")),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "struct Contract")]
+pub(super) struct Labels {
+    left: Vec<u8>,
+    right: Vec<u8>,
+    result: Vec<u8>,
+}
+
+impl Part for Contraction {
+    type Written = Labels;
+
+    fn write(&self) -> Labels {
+        Labels { left: self.left.to_vec(), right: self.right.to_vec(), result: self.result.to_vec() }
+    }
+
+    fn read(Labels { left, right, result }: Labels, _: &mut Limits) -> Read<Contraction> {
+        let labels = Contraction { left: left.into(), right: right.into(), result: result.into() };
+        match labels.is_valid() {
+            true => Ok(labels),
+            false => problem("a label stands in at least two of the three lists, and in each of them once"),
+        }
+    }
+}
