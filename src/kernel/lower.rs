@@ -124,7 +124,7 @@ fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> 
 }
 
 /// A step that is not yet closed to more stores, if it is a nest.
-enum Place {
+enum PendingStep {
     Nest(Box<Draft>),
     Fixed(Step),
 }
@@ -150,7 +150,7 @@ pub(super) struct Lowering<'a> {
     pub(super) buffers: Buffers,
     /// The buffers of the outputs of nodes that have several.
     outputs: TermMap<NodeId, Vec<BufferId>>,
-    places: Vec<Place>,
+    places: Vec<PendingStep>,
     /// The place that fills a buffer, by the buffer; parameters and constants have none.
     filled_at: TermMap<BufferId, usize>,
     /// How often each node is an operand.
@@ -254,13 +254,13 @@ impl<'a> Lowering<'a> {
             return Err(unreadable);
         }
         for (place, id) in std::mem::take(&mut self.nested) {
-            let Place::Fixed(step) = &mut self.places[place] else { unreachable!("bodies inside are no nest") };
+            let PendingStep::Fixed(step) = &mut self.places[place] else { unreachable!("bodies inside are no nest") };
             lower_inside(body.node(id), step, self.manner, known);
         }
         self.procedure.results = body.results.iter().map(|&result| self.buffers[result]).collect();
         let steps = self.places.into_iter().flat_map(|place| match place {
-            Place::Nest(draft) => apart(draft.nest.nest.without_unused()).into_iter().map(Step::Nest).collect(),
-            Place::Fixed(step) => vec![step],
+            PendingStep::Nest(draft) => apart(draft.nest.nest.without_unused()).into_iter().map(Step::Nest).collect(),
+            PendingStep::Fixed(step) => vec![step],
         });
         self.procedure.steps = steps.collect();
         Ok((self.procedure, self.buffers))
@@ -339,7 +339,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn fixed(&mut self, step: Step, filled: &[BufferId]) {
-        self.places.push(Place::Fixed(step));
+        self.places.push(PendingStep::Fixed(step));
         for &buffer in filled {
             self.filled_at.insert(buffer, self.places.len() - 1);
         }

@@ -2,7 +2,7 @@
 
 use super::language::{DTYPES, Helper, Language, Parameter, Part};
 use super::nest;
-use super::plan::{Place, Plan};
+use super::plan::{BufferBinding, Plan};
 use super::text::Text;
 use super::tidy::tidied;
 use super::writer::Buffers;
@@ -197,11 +197,11 @@ impl Function<'_, '_, '_> {
     pub(crate) fn name(&self, id: BufferId) -> String {
         let origin = self.procedure.origin(id);
         match self.plan.place(origin) {
-            Place::Argument(position) => self.interface.arguments[position].clone(),
-            Place::Result(position) => self.interface.results[position].clone(),
-            Place::Constant(id) => self.constants[&id].clone(),
-            Place::Slot(_) => format!("b{origin}"),
-            Place::Unused => unreachable!("what a step touches has a place"),
+            BufferBinding::Argument(position) => self.interface.arguments[position].clone(),
+            BufferBinding::Result(position) => self.interface.results[position].clone(),
+            BufferBinding::Constant(id) => self.constants[&id].clone(),
+            BufferBinding::Slot(_) => format!("b{origin}"),
+            BufferBinding::Unused => unreachable!("what a step touches has a place"),
         }
     }
 
@@ -223,7 +223,7 @@ impl Function<'_, '_, '_> {
         let written: BTreeSet<BufferId> = written.iter().map(|&id| self.procedure.origin(id)).collect();
         let read: BTreeSet<BufferId> = read.iter().map(|&id| self.procedure.origin(id)).collect();
         for &id in read.union(&written) {
-            if let Place::Slot(slot) = self.plan.place(id) {
+            if let BufferBinding::Slot(slot) = self.plan.place(id) {
                 let (name, array) = (format!("b{id}"), format!("s{slot}"));
                 let part = Part { array: &array, offset: "0".into(), count: Some(self.count(id)) };
                 let line = self.language().bind(&name, self.dtype(id), &part, written.contains(&id));
@@ -278,7 +278,7 @@ impl Function<'_, '_, '_> {
         for (position, id) in self.plan.copied() {
             let count = self.count(id);
             let from = match self.plan.place(id) {
-                Place::Slot(slot) => format!("s{slot}"),
+                BufferBinding::Slot(slot) => format!("s{slot}"),
                 _ => self.name(id),
             };
             let to = self.interface.results[position].clone();

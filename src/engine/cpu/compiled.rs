@@ -2,7 +2,7 @@
 //! one another; what is done with each is in its file.
 
 use super::code::Code;
-use super::memory::Place;
+use super::memory::BufferLocation;
 use super::product::CompiledProduct;
 use super::records::{Layout, Records};
 use super::recurrence::CompiledRecurrence;
@@ -24,7 +24,7 @@ use std::sync::Mutex;
 #[derive(Debug)]
 pub(super) struct Machine {
     pub(super) types: Vec<Type>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<BufferLocation>,
     /// Known arrays that are read as buffers.
     pub(super) constants: HashMap<BufferId, Array>,
     /// Bytes of the procedure's memory.

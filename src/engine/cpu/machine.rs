@@ -3,7 +3,7 @@
 use super::code::{Code, Scratch};
 use super::compiled::{Compiled, Machine, Space, Workspace};
 use super::edges;
-use super::memory::{Place, copy_apart, plan};
+use super::memory::{BufferLocation, copy_apart, plan};
 use super::scalars::Scalars;
 use super::split::Partial;
 use super::threads::{Shared, Worker};
@@ -120,15 +120,15 @@ impl Machine {
         let origins = procedure.results.iter().map(|&id| procedure.origin(id)).enumerate();
         let stored = origins.filter(|&(position, id)| {
             // A result that is a changed parameter is stored where that is.
-            let is_argument = matches!(places[id as usize], Place::Argument(_));
-            places[id as usize] == Place::Result(position) || (is_argument && procedure.changing.contains(&id))
+            let is_argument = matches!(places[id as usize], BufferLocation::Argument(_));
+            places[id as usize] == BufferLocation::Result(position) || (is_argument && procedure.changing.contains(&id))
         });
         let stored: Vec<BufferId> = stored.map(|(_, id)| id).collect();
         let scalars = if repeated { Scalars::of(isa, procedure, &procedure.steps, &stored) } else { None };
         let mut constants = HashMap::new();
         for (id, buffer) in procedure.buffers.iter().enumerate() {
             if let Source::Constant(array) = &buffer.source
-                && places[id] != Place::Unused
+                && places[id] != BufferLocation::Unused
             {
                 constants.insert(id as BufferId, dense(array)?);
             }
@@ -171,12 +171,12 @@ impl Machine {
         }
         find_loops(&mut steps);
         let copied = procedure.results.iter().enumerate().filter_map(|(position, &result)| {
-            let own = places[result as usize] == Place::Result(position);
+            let own = places[result as usize] == BufferLocation::Result(position);
             (!own).then(|| (position, result, bytes(&types[result as usize])))
         });
         let copies: Vec<_> = copied.collect();
         moving.extend(copies.iter().map(|&(_, source, _)| source));
-        moving.retain(|&id| matches!(places[id as usize], Place::Argument(_) | Place::Result(_)));
+        moving.retain(|&id| matches!(places[id as usize], BufferLocation::Argument(_) | BufferLocation::Result(_)));
         moving.sort_unstable();
         moving.dedup();
         Ok(Some(Box::new(Machine {
@@ -256,10 +256,10 @@ impl Machine {
         let mut memory = lines(self.memory)?;
         let start = memory.as_mut_ptr().cast::<u8>();
         let bases = self.places.iter().map(|place| match *place {
-            Place::Local(offset) => start.wrapping_add(offset),
-            Place::Constant(id) => elements(&self.constants[&id]),
+            BufferLocation::Local(offset) => start.wrapping_add(offset),
+            BufferLocation::Constant(id) => elements(&self.constants[&id]),
             // Set at the beginning of a run, or never.
-            Place::Argument(_) | Place::Result(_) | Place::Unused => std::ptr::null_mut(),
+            BufferLocation::Argument(_) | BufferLocation::Result(_) | BufferLocation::Unused => std::ptr::null_mut(),
         });
         Ok(Workspace {
             bases: bases.collect(),
@@ -292,8 +292,8 @@ impl Machine {
         let Workspace { bases, table, registers, spaces, times, partials, .. } = workspace;
         for &id in &self.moving {
             bases[id as usize] = match self.places[id as usize] {
-                Place::Argument(position) => arguments[position],
-                Place::Result(position) => results[position],
+                BufferLocation::Argument(position) => arguments[position],
+                BufferLocation::Result(position) => results[position],
                 _ => unreachable!("neither argument nor result"),
             };
         }
@@ -359,7 +359,7 @@ impl Machine {
         for (&id, array) in call.results.iter().zip(results) {
             // SAFETY: as above; an unused result has no buffer.
             unsafe {
-                if self.places[id as usize] != Place::Unused {
+                if self.places[id as usize] != BufferLocation::Unused {
                     write_array(&array, bases[id as usize]);
                 }
             }

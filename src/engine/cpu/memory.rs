@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum BufferLocation {
     /// An argument, by its position.
     Argument(usize),
     /// A result, by its position.
@@ -22,7 +22,7 @@ pub(super) enum Place {
 const LINE: usize = 64;
 
 /// The places of all buffers, and the bytes of the procedure's memory; `None` where they can't be counted.
-pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
+pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)> {
     let count = procedure.buffers.len();
     // The steps that fill a buffer first and touch it last.
     let mut first = vec![usize::MAX; count];
@@ -35,13 +35,13 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
             last[origin] = at;
         }
     }
-    let mut places = vec![Place::Unused; count];
+    let mut places = vec![BufferLocation::Unused; count];
     let mut is_result = vec![false; count];
     for (position, &result) in procedure.results.iter().enumerate() {
         let origin = procedure.origin(result) as usize;
         is_result[origin] = true;
-        if matches!(procedure.buffers[origin].source, Source::Local) && places[origin] == Place::Unused {
-            places[origin] = Place::Result(position);
+        if matches!(procedure.buffers[origin].source, Source::Local) && places[origin] == BufferLocation::Unused {
+            places[origin] = BufferLocation::Result(position);
         }
     }
     let mut starting: Vec<Vec<usize>> = vec![Vec::new(); procedure.steps.len()];
@@ -49,9 +49,9 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
     for (id, buffer) in procedure.buffers.iter().enumerate() {
         let used = first[id] != usize::MAX;
         match buffer.source {
-            Source::Parameter(position) => places[id] = Place::Argument(position),
-            Source::Constant(_) if used || is_result[id] => places[id] = Place::Constant(id as BufferId),
-            Source::Local if used && places[id] == Place::Unused => {
+            Source::Parameter(position) => places[id] = BufferLocation::Argument(position),
+            Source::Constant(_) if used || is_result[id] => places[id] = BufferLocation::Constant(id as BufferId),
+            Source::Local if used && places[id] == BufferLocation::Unused => {
                 starting[first[id]].push(id);
                 ending[last[id]].push(id);
             }
@@ -62,10 +62,10 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
     for (starting, ending) in starting.iter().zip(&ending) {
         for &id in starting {
             let bytes = procedure.buffers[id].ty.bytes()?.checked_next_multiple_of(LINE)?;
-            places[id] = Place::Local(space.take(bytes)?);
+            places[id] = BufferLocation::Local(space.take(bytes)?);
         }
         for &id in ending {
-            let Place::Local(at) = places[id] else { unreachable!("what ends has begun") };
+            let BufferLocation::Local(at) = places[id] else { unreachable!("what ends has begun") };
             space.give(at, procedure.buffers[id].ty.bytes()?.next_multiple_of(LINE));
         }
     }

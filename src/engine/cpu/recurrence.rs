@@ -24,7 +24,7 @@ const PLACES: usize = 64;
 
 /// Where an operand is found: at the beginning of a block, and whether it has an element for each step.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum OperandSource {
     /// The register of this number.
     Register(usize),
     /// An input, by its position among the arguments.
@@ -35,11 +35,11 @@ enum Place {
     Constant(usize),
 }
 
-impl Place {
+impl OperandSource {
     fn form(self) -> Form {
         match self {
-            Place::Register(_) | Place::Input(_) => Form::Run,
-            Place::Capture(_) | Place::Constant(_) => Form::One,
+            OperandSource::Register(_) | OperandSource::Input(_) => Form::Run,
+            OperandSource::Capture(_) | OperandSource::Constant(_) => Form::One,
         }
     }
 }
@@ -48,14 +48,14 @@ impl Place {
 struct Step {
     run: Kernel,
     result: usize,
-    operands: SmallVec<[(Place, usize); 3]>,
+    operands: SmallVec<[(OperandSource, usize); 3]>,
 }
 
 /// The part that carries depend on.
 #[derive(Debug)]
 enum Sequential {
     /// One or two operations on the one carry, each with another operand; the registers of their results.
-    Chain { run: Chain, others: [Place; 2], results: [usize; 2] },
+    Chain { run: Chain, others: [OperandSource; 2], results: [usize; 2] },
     /// Instructions, and the contents of some of their registers when a block begins.
     Scalars(Scalars, Vec<(Number, Begin)>),
 }
@@ -68,7 +68,7 @@ enum Begin {
     /// A pointer to a carry.
     State(usize),
     /// A pointer to the element of the first step, of so many bytes, or to the one element.
-    Element(Place, usize),
+    Element(OperandSource, usize),
 }
 
 /// A recurrence, compiled.
@@ -88,7 +88,7 @@ pub(super) struct CompiledRecurrence {
     sequential: Sequential,
     after: Vec<Step>,
     /// The next carries, then the outputs, with the bytes of their elements.
-    next: Vec<(Place, usize)>,
+    next: Vec<(OperandSource, usize)>,
     registers: Vec<Register>,
 }
 
@@ -136,10 +136,11 @@ impl CompiledRecurrence {
                 (true, true) => {}
             }
         }
-        let next: Vec<(Place, usize)> = recurrence.results.iter().map(|&operand| compiler.place(operand)).collect();
+        let next: Vec<(OperandSource, usize)> =
+            recurrence.results.iter().map(|&operand| compiler.place(operand)).collect();
         let mut registers = vec![Register::Unread; scan.carries + recurrence.steps.len()];
         for (output, &(place, width)) in next[scan.carries..].iter().enumerate() {
-            if let Place::Register(number) = place {
+            if let OperandSource::Register(number) = place {
                 registers[number] = Register::Output(output, width);
             }
         }
@@ -148,7 +149,7 @@ impl CompiledRecurrence {
         let carried = if chain.is_some() { &next[..scan.carries] } else { &[] };
         let read = before.iter().chain(&after).flat_map(|step| &step.operands);
         for (place, _) in carried.iter().chain(read) {
-            if let Place::Register(number) = *place
+            if let OperandSource::Register(number) = *place
                 && registers[number] == Register::Unread
             {
                 registers[number] = Register::Memory;
@@ -231,11 +232,11 @@ impl CompiledRecurrence {
                     Register::Output(position, width) => output(position, width),
                     Register::Memory | Register::Unread => memory.wrapping_add(number * BLOCK * 8),
                 };
-                let at = |place: Place, width: usize| match place {
-                    Place::Register(number) => register(number),
-                    Place::Input(position) => argument(position).wrapping_add(first * width),
-                    Place::Capture(position) => argument(position),
-                    Place::Constant(at) => self.constants.as_ptr().wrapping_add(at).cast_mut().cast(),
+                let at = |place: OperandSource, width: usize| match place {
+                    OperandSource::Register(number) => register(number),
+                    OperandSource::Input(position) => argument(position).wrapping_add(first * width),
+                    OperandSource::Capture(position) => argument(position),
+                    OperandSource::Constant(at) => self.constants.as_ptr().wrapping_add(at).cast_mut().cast(),
                 };
                 let run = |step: &Step| {
                     let operand = |k: usize| match step.operands.get(k) {
@@ -248,8 +249,9 @@ impl CompiledRecurrence {
                 match &self.sequential {
                     Sequential::Chain { run, others, results } => {
                         let width = self.widths[0];
-                        let other =
-                            |place: Place| (at(place, width).cast_const(), usize::from(place.form() == Form::Run));
+                        let other = |place: OperandSource| {
+                            (at(place, width).cast_const(), usize::from(place.form() == Form::Run))
+                        };
                         let results = [0, results[0], results[1]]
                             .map(|number| (register(number), usize::from(self.registers[number] != Register::Unread)));
                         run(state(0), others.map(other), results, [steps, places], self.reverse);
@@ -310,17 +312,17 @@ impl Compiler<'_> {
     }
 
     /// Where an operand is, and the bytes of its element.
-    fn place(&mut self, operand: Operand) -> (Place, usize) {
+    fn place(&mut self, operand: Operand) -> (OperandSource, usize) {
         let scan = &self.scan.scan;
         let place = match operand {
-            Operand::Carry(carry) => Place::Register(carry),
-            Operand::Input(input) => Place::Input(scan.carries + input),
-            Operand::Capture(capture) => Place::Capture(scan.carries + scan.inputs + capture),
+            Operand::Carry(carry) => OperandSource::Register(carry),
+            Operand::Input(input) => OperandSource::Input(scan.carries + input),
+            Operand::Capture(capture) => OperandSource::Capture(scan.carries + scan.inputs + capture),
             Operand::Constant(value) => {
                 self.constants.push(value.bits());
-                Place::Constant(self.constants.len() - 1)
+                OperandSource::Constant(self.constants.len() - 1)
             }
-            Operand::Step(step) => Place::Register(scan.carries + step),
+            Operand::Step(step) => OperandSource::Register(scan.carries + step),
         };
         (place, self.dtype(operand).bytes())
     }
@@ -330,7 +332,8 @@ impl Compiler<'_> {
     fn step(&mut self, at: usize) -> Option<Step> {
         let instruction = &self.recurrence.steps[at];
         let operands = instruction.operands.clone();
-        let places: SmallVec<[(Place, usize); 3]> = operands.iter().map(|&operand| self.place(operand)).collect();
+        let places: SmallVec<[(OperandSource, usize); 3]> =
+            operands.iter().map(|&operand| self.place(operand)).collect();
         let form = |k: usize| places[k].0.form();
         let (isa, dtype) = (self.isa, instruction.dtype);
         let of = self.dtype(operands[0]);
@@ -402,7 +405,7 @@ impl Compiler<'_> {
             if read[number] != Register::Unread {
                 let dtype =
                     if number < carries { self.types[number] } else { recurrence.steps[number - carries].dtype };
-                let place = Begin::Element(Place::Register(number), dtype.bytes());
+                let place = Begin::Element(OperandSource::Register(number), dtype.bytes());
                 let pointer = begin(&mut builder, place)?;
                 moves.push((pointer, dtype.bytes()));
                 stores.push((number, dtype, pointer));

@@ -5,7 +5,7 @@ use super::code::Scratch;
 use super::compiled::{
     Compiled, CompiledBlocks, CompiledBranch, CompiledLoop, CompiledSweeps, Machine, Space, Workspace,
 };
-use super::memory::Place;
+use super::memory::BufferLocation;
 use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
@@ -99,7 +99,7 @@ impl Compiled {
     }
 
     /// Gives a nest its table, after `first` pointers of others, and returns where the next table begins.
-    pub(super) fn tabulate(&mut self, places: &[Place], first: usize) -> usize {
+    pub(super) fn tabulate(&mut self, places: &[BufferLocation], first: usize) -> usize {
         match self {
             Compiled::Nest { fills, code, table } if code.split.chunks == 1 => {
                 table.insert(Table::of(code, fills, places, first)).end()

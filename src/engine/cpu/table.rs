@@ -2,7 +2,7 @@
 //! so that a small nest in a loop costs little more than its computation.
 
 use super::code::{Base, Code, Scratch};
-use super::memory::Place;
+use super::memory::BufferLocation;
 use crate::engine::arrays::fill;
 use crate::kernel::BufferId;
 use crate::shape::Value;
@@ -29,7 +29,7 @@ struct Moving {
 
 impl Table {
     /// The table of a nest, after `first` pointers of others.
-    pub(super) fn of(code: &Code, fills: &[Fill], places: &[Place], first: usize) -> Table {
+    pub(super) fn of(code: &Code, fills: &[Fill], places: &[BufferLocation], first: usize) -> Table {
         let second = first + code.slots.len();
         let (slots, filled) = (first..second, second..second + fills.len());
         let mut table = Table { slots, fills: filled, arguments: Vec::new(), results: Vec::new() };
@@ -44,11 +44,11 @@ impl Table {
         table
     }
 
-    fn note(&mut self, entry: usize, place: Place, offset: isize) {
+    fn note(&mut self, entry: usize, place: BufferLocation, offset: isize) {
         match place {
-            Place::Argument(of) => self.arguments.push(Moving { entry, of, offset }),
-            Place::Result(of) => self.results.push(Moving { entry, of, offset }),
-            Place::Local(_) | Place::Constant(_) | Place::Unused => {}
+            BufferLocation::Argument(of) => self.arguments.push(Moving { entry, of, offset }),
+            BufferLocation::Result(of) => self.results.push(Moving { entry, of, offset }),
+            BufferLocation::Local(_) | BufferLocation::Constant(_) | BufferLocation::Unused => {}
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::code::AHEAD;
 use super::failure::Outcome;
-use super::memory::View;
+use super::memory::DeviceView;
 use super::running::{Ahead, Running, carried};
 use crate::term::Checkpoints;
 
@@ -74,7 +74,7 @@ impl Running<'_, '_> {
             true => self.run_one_ahead(step + steps - 1, state, keeps).map(|_| ()),
             false => Ok(()),
         };
-        let holds = launcher.shared.holds(View::from(&holds), conditions, last)?;
+        let holds = launcher.shared.holds(DeviceView::from(&holds), conditions, last)?;
         self.ahead.holds = holds;
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Running<'_, '_> {
         let turns = &space.sweeps[0].turns;
         let mut given = carried(turns, state, &self.arguments[starts]);
         given.extend_from_slice(&self.arguments[self.lowered.sweeps.captures()..]);
-        let holds = View::from(&space.holds).moved(at);
+        let holds = DeviceView::from(&space.holds).moved(at);
         let own = space.condition.as_mut().expect("a condition has memory");
         self.launcher.run(code, own, &given, &[holds])
     }

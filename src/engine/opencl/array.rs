@@ -2,7 +2,7 @@
 
 use super::devices::Device;
 use super::failure::Outcome;
-use super::memory::{Place, Shared};
+use super::memory::{DevicePointer, Shared};
 use super::transfer;
 use crate::array::Array;
 use crate::engine::arguments::Typed;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct DeviceArray {
     pub(super) ty: Type,
-    pub(super) place: Place,
+    pub(super) place: DevicePointer,
     pub(super) shared: Arc<Shared>,
 }
 

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::kernel::{BufferId, Procedure, Step};
 use crate::shape::{Type, Value};
-use crate::source::plan::{Place, Slot};
+use crate::source::plan::{BufferBinding, Slot};
 
 /// The work items of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ pub(super) struct SweepsCode {
 pub(super) struct Code {
     pub(super) procedure: Procedure,
     /// Where each buffer is, aliases included.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<BufferBinding>,
     pub(super) slots: Vec<Slot>,
     pub(super) constants: Vec<(BufferId, Array)>,
     /// Results that are copied from other places after the last step.

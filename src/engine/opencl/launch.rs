@@ -4,7 +4,7 @@ use super::code::{Action, Code, Grid, Inner, Operand, actions};
 use super::devices::{Device, Limits};
 use super::driver::{Argument, Kernel};
 use super::failure::{Outcome, Problem};
-use super::memory::{Shared, View};
+use super::memory::{DeviceView, Shared};
 use super::running::{Launcher, Running, Views};
 use super::space::{Space, StepSpace};
 use crate::kernel::{Branch, BufferId, Step};
@@ -110,7 +110,7 @@ impl<'a> Launcher<'a> {
         &self,
         kernel: usize,
         Grid { items, group }: Grid,
-        operands: impl ExactSizeIterator<Item = View<'v>>,
+        operands: impl ExactSizeIterator<Item = DeviceView<'v>>,
         numbers: &[i64],
     ) -> Outcome<()> {
         let kernel = &mut self.kernels.borrow_mut()[kernel - self.first];
@@ -135,18 +135,18 @@ impl Launcher<'_> {
         &self,
         code: &Code,
         space: &mut Space,
-        arguments: &[View<'_>],
-        results: &[View<'_>],
+        arguments: &[DeviceView<'_>],
+        results: &[DeviceView<'_>],
     ) -> Outcome<()> {
         let Space { slots, constants, steps } = space;
         let (slots, constants) = (&*slots, &*constants);
         // Where a buffer is: loops run a procedure again and again, in which most of them are in the same place.
         let at = |id: BufferId| match code.places[id as usize] {
-            plan::Place::Argument(position) => arguments[position],
-            plan::Place::Result(position) => results[position],
-            plan::Place::Slot(slot) => View::from(&slots[slot]),
-            plan::Place::Constant(id) => View::from(&constants[&id]),
-            plan::Place::Unused => unreachable!("what a step touches has a place"),
+            plan::BufferBinding::Argument(position) => arguments[position],
+            plan::BufferBinding::Result(position) => results[position],
+            plan::BufferBinding::Slot(slot) => DeviceView::from(&slots[slot]),
+            plan::BufferBinding::Constant(id) => DeviceView::from(&constants[&id]),
+            plan::BufferBinding::Unused => unreachable!("what a step touches has a place"),
         };
         let all = |ids: &[BufferId]| ids.iter().map(|&id| at(id)).collect::<Views<'_>>();
         for ((inner, step), own) in code.steps.iter().zip(&code.procedure.steps).zip(steps) {
@@ -156,7 +156,7 @@ impl Launcher<'_> {
                     for action in actions {
                         let operand = |operand: &Operand| match *operand {
                             Operand::Buffer(id) => at(id),
-                            Operand::Slot(slot) => View::from(&slots[slot]),
+                            Operand::Slot(slot) => DeviceView::from(&slots[slot]),
                         };
                         match action {
                             Action::Launch { kernel, grid, operands, numbers } => {

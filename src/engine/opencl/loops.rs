@@ -2,7 +2,7 @@
 
 use super::code::{Code, SweepsCode};
 use super::failure::Outcome;
-use super::memory::{Place, View};
+use super::memory::{DevicePointer, DeviceView};
 use super::running::{Ahead, Launcher, Running, Views, carried};
 use super::space::{Space, SweepSpace, SweepsSpace};
 use crate::kernel::{Loop, Sweeps};
@@ -16,12 +16,12 @@ impl Launcher<'_> {
         &self,
         code: &Code,
         repeated: &Loop,
-        (step, space, others): (&Code, &mut Space, &[Option<Place>]),
-        (arguments, results): (&[View<'_>], &[View<'_>]),
+        (step, space, others): (&Code, &mut Space, &[Option<DevicePointer>]),
+        (arguments, results): (&[DeviceView<'_>], &[DeviceView<'_>]),
     ) -> Outcome<()> {
         let (scan, length) = (&repeated.scan, repeated.scan.length);
         let place = |carry: usize, is_result: bool| match &others[carry] {
-            Some(other) if !is_result => View::from(other),
+            Some(other) if !is_result => DeviceView::from(other),
             _ => results[carry],
         };
         for (carry, &first) in arguments[..scan.carries].iter().enumerate() {
@@ -101,7 +101,8 @@ impl<'a, 'k> Running<'a, 'k> {
             Some(count) if loops.reverse => count - 1 - step,
             _ => step,
         };
-        let slice = |view: View<'a>, id: u32| view.moved(position * (code.ty(id).size() / count.unwrap_or(1).max(1)));
+        let slice =
+            |view: DeviceView<'a>, id: u32| view.moved(position * (code.ty(id).size() / count.unwrap_or(1).max(1)));
         let (starts, inputs) = loops.operands(sweep);
         let (_, outputs) = loops.results(sweep);
         let (earlier, own) = self.space.sweeps.split_at_mut(sweep);
@@ -117,7 +118,7 @@ impl<'a, 'k> Running<'a, 'k> {
         let mut taken: Views<'_> = turns.iter().map(|turn| turn.view(to)).collect();
         taken.extend(kept.iter().map(|keep| match keep.is_read && keeps {
             true => keep.tape.view(tape),
-            false => View::from(&keep.dropped),
+            false => DeviceView::from(&keep.dropped),
         }));
         let written = self.results[outputs.clone()].iter().zip(&lowered.results[outputs]);
         taken.extend(written.map(|(&view, &id)| slice(view, id)));

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 /// Elements somewhere in a device's memory.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct DevicePointer {
     pub(super) memory: Arc<Buffer>,
     /// So many elements from the beginning.
     pub(super) at: usize,
@@ -22,26 +22,26 @@ pub(super) struct Place {
 
 /// A place that something else holds on to: it is copied without asking the driver.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a> {
+pub(super) struct DeviceView<'a> {
     pub(super) memory: &'a Memory,
     pub(super) at: usize,
 }
 
-impl<'a> From<&'a Place> for View<'a> {
-    fn from(place: &'a Place) -> View<'a> {
-        View { memory: &place.memory, at: place.at }
+impl<'a> From<&'a DevicePointer> for DeviceView<'a> {
+    fn from(place: &'a DevicePointer) -> DeviceView<'a> {
+        DeviceView { memory: &place.memory, at: place.at }
     }
 }
 
-impl View<'_> {
+impl DeviceView<'_> {
     /// Whether two views begin at the same element.
-    pub(super) fn is_at(self, other: View<'_>) -> bool {
+    pub(super) fn is_at(self, other: DeviceView<'_>) -> bool {
         std::ptr::eq(self.memory, other.memory) && self.at == other.at
     }
 
     /// So many elements further.
     pub(super) fn moved(self, by: usize) -> Self {
-        View { at: self.at + by, ..self }
+        DeviceView { at: self.at + by, ..self }
     }
 }
 

@@ -10,7 +10,7 @@ use super::failure::{Outcome, Problem};
 use super::kernels::Writer;
 use super::launch::{Kernels, TooLarge};
 use super::measured;
-use super::memory::{Place, Queues, Shared, View, bytes};
+use super::memory::{DevicePointer, DeviceView, Queues, Shared, bytes};
 use super::report::{self, Reporter};
 use super::running::{Launcher, Views};
 use super::space::Space;
@@ -474,13 +474,13 @@ impl Drop for Program {
     }
 }
 
-fn places(arrays: &[DeviceArray]) -> impl Iterator<Item = &Place> {
+fn places(arrays: &[DeviceArray]) -> impl Iterator<Item = &DevicePointer> {
     arrays.iter().map(|array| &array.place)
 }
 
 /// Where arrays are.
 fn views(arrays: &[DeviceArray]) -> Views<'_> {
-    arrays.iter().map(|array| View::from(&array.place)).collect()
+    arrays.iter().map(|array| DeviceView::from(&array.place)).collect()
 }
 
 impl fmt::Display for Program {

@@ -23,7 +23,7 @@
 use super::devices::Device;
 use super::driver::{Context, Event, Queue};
 use super::failure::Outcome;
-use super::memory::{Place, Queues};
+use super::memory::{DevicePointer, Queues};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,9 +35,9 @@ impl Queues {
     }
 
     /// Makes a queue for computing wait for the uploads of arrays that it does not wait for yet.
-    pub(super) fn await_uploads<'p>(queue: &Queue, places: impl Iterator<Item = &'p Place>) -> Outcome<()> {
-        let of = |place: &'p Place| Some((place, place.memory.work().upload()?.clone()));
-        let uploads: SmallVec<[(&Place, Arc<Event>); 8]> = places.filter_map(of).collect();
+    pub(super) fn await_uploads<'p>(queue: &Queue, places: impl Iterator<Item = &'p DevicePointer>) -> Outcome<()> {
+        let of = |place: &'p DevicePointer| Some((place, place.memory.work().upload()?.clone()));
+        let uploads: SmallVec<[(&DevicePointer, Arc<Event>); 8]> = places.filter_map(of).collect();
         if uploads.is_empty() {
             return Ok(());
         }
@@ -50,8 +50,8 @@ impl Queues {
     /// Ends a run in the queue for computing, given its arguments and results.
     pub(super) fn mark<'p>(
         &self,
-        arguments: impl Iterator<Item = &'p Place>,
-        results: impl Iterator<Item = &'p Place>,
+        arguments: impl Iterator<Item = &'p DevicePointer>,
+        results: impl Iterator<Item = &'p DevicePointer>,
     ) -> Outcome<()> {
         let _marking = self.marking.lock().unwrap_or_else(PoisonError::into_inner);
         let marked = self.compute.marker().and_then(|run| self.compute.flush().map(|()| Arc::new(run)));

@@ -1,7 +1,7 @@
 //! Arrays of one type by their number, in few allocations: tapes, stored states, and the places of carries.
 
 use super::failure::Outcome;
-use super::memory::{Place, Shared, View};
+use super::memory::{DevicePointer, DeviceView, Shared};
 use crate::shape::Type;
 
 /// An allocation has as much room as all before it together, but no less than the first of these numbers of bytes, and no more
@@ -14,7 +14,7 @@ const MOST: usize = 1 << 26;
 pub(super) struct Records {
     pub(super) ty: Type,
     /// For each allocation the number of its first record.
-    blocks: Vec<(usize, Place)>,
+    blocks: Vec<(usize, DevicePointer)>,
     /// How many records there is room for.
     room: usize,
 }
@@ -38,10 +38,10 @@ impl Records {
     }
 
     /// A record that there is room for.
-    pub(super) fn view(&self, number: usize) -> View<'_> {
+    pub(super) fn view(&self, number: usize) -> DeviceView<'_> {
         let block = self.blocks.partition_point(|&(first, _)| first <= number) - 1;
         let (first, place) = &self.blocks[block];
-        View::from(place).moved((number - first) * self.ty.size())
+        DeviceView::from(place).moved((number - first) * self.ty.size())
     }
 
     /// Bytes of a record.

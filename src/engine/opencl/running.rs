@@ -2,7 +2,7 @@
 
 use super::code::{AHEAD, Code, SweepsCode};
 use super::driver::Kernel;
-use super::memory::{Shared, View};
+use super::memory::{DeviceView, Shared};
 use super::space::{SweepsSpace, Turns};
 use crate::kernel::Sweeps;
 use smallvec::SmallVec;
@@ -18,7 +18,7 @@ pub(super) struct Launcher<'a> {
 }
 
 /// The places of some arrays.
-pub(super) type Views<'a> = SmallVec<[View<'a>; 8]>;
+pub(super) type Views<'a> = SmallVec<[DeviceView<'a>; 8]>;
 
 /// A loop with a condition, or one with several sweeps, while it is run.
 pub(super) struct Running<'a, 'k> {
@@ -56,7 +56,7 @@ pub(super) struct Ahead {
 }
 
 /// The place of a sweep's carries.
-pub(super) fn carried<'v>(turns: &'v [Turns], state: Option<usize>, starts: &[View<'v>]) -> Views<'v> {
+pub(super) fn carried<'v>(turns: &'v [Turns], state: Option<usize>, starts: &[DeviceView<'v>]) -> Views<'v> {
     match state {
         Some(place) => turns.iter().map(|turn| turn.view(place)).collect(),
         None => starts.iter().copied().collect(),

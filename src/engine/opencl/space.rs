@@ -3,7 +3,7 @@
 use super::code::AHEAD;
 use super::code::{Code, Inner};
 use super::failure::Outcome;
-use super::memory::{Place, Shared, View};
+use super::memory::{DevicePointer, DeviceView, Shared};
 use super::records::Records;
 use crate::kernel::{BufferId, Step};
 use crate::shape::{DType, Type};
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// The memory of a procedure and of all inside of it.
 #[derive(Debug)]
 pub(super) struct Space {
-    pub(super) slots: Vec<Place>,
-    pub(super) constants: BTreeMap<BufferId, Place>,
+    pub(super) slots: Vec<DevicePointer>,
+    pub(super) constants: BTreeMap<BufferId, DevicePointer>,
     pub(super) steps: Vec<StepSpace>,
 }
 
@@ -23,7 +23,7 @@ pub(super) enum StepSpace {
     None,
     Procedure(Space),
     /// The other place of each carry, but of those that are changed in place.
-    Loop(Space, Vec<Option<Place>>),
+    Loop(Space, Vec<Option<DevicePointer>>),
     Branch([Space; 2]),
     Sweeps(Box<SweepsSpace>),
 }
@@ -33,7 +33,7 @@ pub(super) enum StepSpace {
 pub(super) struct SweepsSpace {
     pub(super) condition: Option<Space>,
     /// The results of the condition before each of some steps.
-    pub(super) holds: Place,
+    pub(super) holds: DevicePointer,
     pub(super) sweeps: Vec<SweepSpace>,
     /// The number of steps that the loop made in its last run.
     pub(super) expected: Option<usize>,
@@ -58,7 +58,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn view(&self, place: usize) -> View<'_> {
+    pub(super) fn view(&self, place: usize) -> DeviceView<'_> {
         self.records.view(if self.stays { 0 } else { place })
     }
 
@@ -73,7 +73,7 @@ impl Turns {
 pub(super) struct Keep {
     pub(super) is_read: bool,
     /// Its place in steps that keep nothing.
-    pub(super) dropped: Place,
+    pub(super) dropped: DevicePointer,
     /// Its places in steps that keep it.
     pub(super) tape: Records,
 }

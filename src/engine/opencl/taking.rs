@@ -2,14 +2,14 @@
 
 use super::driver::{Event, Memory};
 use super::failure::{Outcome, Problem};
-use super::memory::{Buffer, Place, Queues, Shared, Stretch, bytes};
+use super::memory::{Buffer, DevicePointer, Queues, Shared, Stretch, bytes};
 use crate::shape::DType;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 impl Shared {
     /// Memory that kernels write and read.
-    pub(super) fn memory(&self, dtype: DType, count: usize) -> Outcome<Place> {
+    pub(super) fn memory(&self, dtype: DType, count: usize) -> Outcome<DevicePointer> {
         let needed = self.needed(dtype, count)?;
         let place = self.place(match self.pool.take(needed) {
             Some(stretch) => stretch,
@@ -25,7 +25,7 @@ impl Shared {
     }
 
     /// Memory for an array that is uploaded.
-    pub(super) fn memory_for_upload(&self, dtype: DType, count: usize) -> Outcome<Place> {
+    pub(super) fn memory_for_upload(&self, dtype: DType, count: usize) -> Outcome<DevicePointer> {
         let needed = self.needed(dtype, count)?;
         let (all, taken) = (self.device.memory, self.common.taken.load(Ordering::Relaxed));
         let is_left = all == 0 || needed <= all.saturating_sub(taken);
@@ -35,8 +35,8 @@ impl Shared {
         }))
     }
 
-    fn place(&self, stretch: Stretch) -> Place {
-        Place { memory: Arc::new(Buffer { stretch: Some(stretch), pool: self.pool.clone() }), at: 0 }
+    fn place(&self, stretch: Stretch) -> DevicePointer {
+        DevicePointer { memory: Arc::new(Buffer { stretch: Some(stretch), pool: self.pool.clone() }), at: 0 }
     }
 
     /// The bytes that an array takes.

@@ -3,7 +3,7 @@
 use super::counters::count;
 use super::driver::{Event, Queue};
 use super::failure::{Outcome, Problem};
-use super::memory::{Common, Place, Shared, View};
+use super::memory::{Common, DevicePointer, DeviceView, Shared};
 use crate::array::Array;
 use crate::engine::arrays::{elements, own_elements};
 use crate::shape::{DType, Type, Value};
@@ -23,7 +23,7 @@ fn pattern(value: Value) -> SmallVec<[u8; 8]> {
 
 impl Shared {
     /// Has an array that was asked for written to a place, and does not wait for it.
-    pub(super) fn upload(&self, array: &Array, to: &Place) -> Outcome<()> {
+    pub(super) fn upload(&self, array: &Array, to: &DevicePointer) -> Outcome<()> {
         count(&self.counters.uploads, 1);
         let (queue, run) = (&self.common.queues.uploads, to.memory.work().run().cloned());
         if let Some(event) = self.write(queue, array, to, run.as_deref())? {
@@ -33,7 +33,7 @@ impl Shared {
     }
 
     /// Writes a known array to a place before the next launch.
-    pub(super) fn upload_known(&self, array: &Array, to: &Place) -> Outcome<()> {
+    pub(super) fn upload_known(&self, array: &Array, to: &DevicePointer) -> Outcome<()> {
         count(&self.counters.known, 1);
         if let Some(event) = self.write(&self.queue, array, to, None)? {
             to.memory.work().set_run(&event, true);
@@ -43,7 +43,13 @@ impl Shared {
     }
 
     /// Has an array written after something else, if it has elements.
-    fn write(&self, queue: &Queue, array: &Array, to: &Place, after: Option<&Event>) -> Outcome<Option<Arc<Event>>> {
+    fn write(
+        &self,
+        queue: &Queue,
+        array: &Array,
+        to: &DevicePointer,
+        after: Option<&Event>,
+    ) -> Outcome<Option<Arc<Event>>> {
         self.forget_uploads()?;
         let (width, size) = (array.dtype().bytes(), array.size());
         if size == 0 {
@@ -89,7 +95,7 @@ impl Shared {
 
     /// Has the elements at a place written into an array of its own type, which has memory of its own and must stay until
     /// the event is complete.
-    fn read(&self, queue: &Queue, ty: &Type, from: &Place, into: &mut Array) -> Outcome<Event> {
+    fn read(&self, queue: &Queue, ty: &Type, from: &DevicePointer, into: &mut Array) -> Outcome<Event> {
         let no_memory = |_| Problem::Unsupported(format!("the host has no memory for an array of type {ty}"));
         let (width, bytes) = (ty.dtype.bytes(), ty.size() * ty.dtype.bytes());
         let start = own_elements(into).map_err(no_memory)?;
@@ -104,7 +110,7 @@ impl Shared {
     }
 
     /// Has one value written to elements from a place on.
-    pub(super) fn fill<'v>(&self, to: impl Into<View<'v>>, count: usize, value: Value) -> Outcome<()> {
+    pub(super) fn fill<'v>(&self, to: impl Into<DeviceView<'v>>, count: usize, value: Value) -> Outcome<()> {
         if count == 0 {
             return Ok(());
         }
@@ -116,8 +122,8 @@ impl Shared {
     /// Has elements copied.
     pub(super) fn copy<'v>(
         &self,
-        from: impl Into<View<'v>>,
-        to: impl Into<View<'v>>,
+        from: impl Into<DeviceView<'v>>,
+        to: impl Into<DeviceView<'v>>,
         dtype: DType,
         count: usize,
     ) -> Outcome<()> {
@@ -130,14 +136,20 @@ impl Shared {
     }
 
     /// Copies elements, unless they are there already.
-    pub(super) fn copy_apart(&self, from: View<'_>, to: View<'_>, dtype: DType, count: usize) -> Outcome<()> {
+    pub(super) fn copy_apart(
+        &self,
+        from: DeviceView<'_>,
+        to: DeviceView<'_>,
+        dtype: DType,
+        count: usize,
+    ) -> Outcome<()> {
         if from.is_at(to) { Ok(()) } else { self.copy(from, to, dtype, count) }
     }
 
     /// The truth values from a place on, once all that was launched before is done. Meanwhile, something else is launched.
     pub(super) fn holds(
         &self,
-        at: View<'_>,
+        at: DeviceView<'_>,
         values: usize,
         meanwhile: impl FnOnce() -> Outcome<()>,
     ) -> Outcome<Vec<bool>> {
@@ -162,11 +174,11 @@ impl Shared {
 #[derive(Default)]
 struct Downloads<'a> {
     queues: Vec<(&'a Arc<Common>, Queue)>,
-    events: Vec<(Event, &'a Place)>,
+    events: Vec<(Event, &'a DevicePointer)>,
 }
 
 impl<'a> Downloads<'a> {
-    fn add(&mut self, shared: &'a Shared, ty: &Type, place: &'a Place, array: &mut Array) -> Outcome<()> {
+    fn add(&mut self, shared: &'a Shared, ty: &Type, place: &'a DevicePointer, array: &mut Array) -> Outcome<()> {
         let common = &shared.common;
         let at = match self.queues.iter().position(|(other, _)| Arc::ptr_eq(other, common)) {
             Some(at) => at,
@@ -196,7 +208,7 @@ impl<'a> Downloads<'a> {
 }
 
 /// Arrays from their devices: all are asked for, and then waited for together.
-pub(super) fn download(wanted: &[(&Shared, &Type, &Place)]) -> Outcome<Vec<Array>> {
+pub(super) fn download(wanted: &[(&Shared, &Type, &DevicePointer)]) -> Outcome<Vec<Array>> {
     let mut arrays: Vec<Array> = wanted.iter().map(|(_, ty, _)| Array::zeros(ty)).collect();
     let mut downloads = Downloads::default();
     let mut all = wanted.iter().zip(&mut arrays).filter(|((_, ty, _), _)| ty.size() > 0);

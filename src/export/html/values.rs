@@ -181,17 +181,17 @@ pub(super) fn observe(body: &Body<Build>, lines: &[Line], inputs: &[Array]) -> O
         let body: *const Body<Build> = body;
         Some(((line.owner, body, node), at))
     };
-    let lines_of: HashMap<Place, usize> = lines.iter().enumerate().filter_map(place).collect();
+    let lines_of: HashMap<NodeKey, usize> = lines.iter().enumerate().filter_map(place).collect();
     let mut observer = Observer { lines: lines_of, found: vec![None; lines.len()], frames: Vec::new() };
     observer.body(None, body, inputs.to_vec(), &vec![0; inputs.len()]);
     Some(observer.found)
 }
 
 /// The line of the operation around a body, the body, and a node of it.
-type Place = (Option<usize>, *const Body<Build>, NodeId);
+type NodeKey = (Option<usize>, *const Body<Build>, NodeId);
 
 struct Observer {
-    lines: HashMap<Place, usize>,
+    lines: HashMap<NodeKey, usize>,
     found: Vec<Option<Fingerprint>>,
     frames: Vec<Frame>,
 }

@@ -12,7 +12,7 @@ use crate::source::helpers;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
 use crate::source::order::parallel_first;
-use crate::source::plan::{Place, Plan};
+use crate::source::plan::{BufferBinding, Plan};
 use crate::source::procedure::{Writer, touched};
 use crate::source::stretch::stretches;
 use crate::source::text::Text;
@@ -142,14 +142,14 @@ impl File<'_> {
     fn name(&mut self, id: BufferId) -> String {
         let origin = self.procedure.origin(id);
         match self.plan.place(origin) {
-            Place::Argument(position) => self.names.arguments[position].clone(),
-            Place::Result(position) => self.names.results[position].clone(),
-            Place::Slot(slot) => format!("memory{slot}"),
-            Place::Constant(id) => {
+            BufferBinding::Argument(position) => self.names.arguments[position].clone(),
+            BufferBinding::Result(position) => self.names.results[position].clone(),
+            BufferBinding::Slot(slot) => format!("memory{slot}"),
+            BufferBinding::Constant(id) => {
                 let next = format!("known{}", self.constants.len());
                 self.constants.entry(id).or_insert(next).clone()
             }
-            Place::Unused => unreachable!("what a step touches has a place"),
+            BufferBinding::Unused => unreachable!("what a step touches has a place"),
         }
     }
 

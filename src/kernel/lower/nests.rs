@@ -1,6 +1,6 @@
 //! Nests that stores are added to, and the nodes that are stored where one becomes too large.
 
-use super::{Alone, Lowering, Place};
+use super::{Alone, Lowering, PendingStep};
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::BufferId;
 use crate::kernel::emit::{Draft, Emitter, Obstacle, VALUES};
@@ -84,7 +84,7 @@ impl Lowering<'_> {
         self.unreadable.append(&mut emitter.unreadable);
         match written {
             Ok(written) => {
-                self.places.push(Place::Nest(Box::new(emitter.draft)));
+                self.places.push(PendingStep::Nest(Box::new(emitter.draft)));
                 Ok(Some((self.places.len() - 1, written)))
             }
             Err(Obstacle::Size(node)) => {
@@ -104,7 +104,7 @@ impl Lowering<'_> {
         stores: usize,
         write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<Option<T>, Obstacle> {
-        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
+        let PendingStep::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
         let draft = std::mem::replace(&mut **draft, Draft::new(&[]));
         let before = draft.len();
         let has_room = draft.nest.nest.stores.len() + stores <= 2 * VALUES;
@@ -120,7 +120,7 @@ impl Lowering<'_> {
             left = draft.left(self.body, &self.buffers, &mut self.uses);
             left.truncate((2 * VALUES).saturating_sub(draft.nest.nest.stores.len()));
         }
-        self.places[place] = Place::Nest(Box::new(draft));
+        self.places[place] = PendingStep::Nest(Box::new(draft));
         self.store_whole(place, &left)?;
         match written {
             Ok(written) => Ok(Some(written)),
@@ -169,7 +169,7 @@ impl Lowering<'_> {
         // A concatenation is known when its last part is.
         let filled = self.filled_at.entry(store.buffer).or_insert(place);
         *filled = place.max(*filled);
-        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
+        let PendingStep::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
         draft.nest.store(store);
     }
 }

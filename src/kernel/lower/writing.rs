@@ -1,6 +1,6 @@
 //! The steps of writes: into the memory of the array that they change, or into a copy.
 
-use super::{Alone, Lowering, Place};
+use super::{Alone, Lowering, PendingStep};
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::{BufferId, Source};
 use crate::kernel::emit::{Emitter, Obstacle};
@@ -247,7 +247,7 @@ impl Lowering<'_> {
 
     /// Whether the nest at a place reads the memory of a buffer.
     fn reads(&self, place: usize, buffer: BufferId) -> bool {
-        let Place::Nest(draft) = &self.places[place] else { unreachable!("a place of a nest") };
+        let PendingStep::Nest(draft) = &self.places[place] else { unreachable!("a place of a nest") };
         draft.nest.nest.read().any(|read| self.procedure.origin(read) == self.procedure.origin(buffer))
     }
 }

@@ -47,9 +47,9 @@ impl<'a> Printer<'a, Build> {
         let bound: Vec<Binding> = bound.collect();
         for (at, own) in bound.iter().enumerate() {
             let node = Some((self.body, at as NodeId));
-            lister.push(Place::default(), node, own.name.to_string(), String::new());
+            lister.push(LinePosition::default(), node, own.name.to_string(), String::new());
         }
-        lister.body(self.body, bound, Place::default(), &self.results);
+        lister.body(self.body, bound, LinePosition::default(), &self.results);
         lister.finish()
     }
 }
@@ -96,14 +96,14 @@ fn pieces(text: &str) -> Vec<Piece> {
 
 /// Where a line stands.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct LinePosition {
     depth: usize,
     owner: Option<usize>,
 }
 
 /// A line without its text.
 struct Draft<'a> {
-    place: Place,
+    place: LinePosition,
     node: Option<(&'a Body<Build>, NodeId)>,
     name: String,
     constants: Vec<usize>,
@@ -117,7 +117,13 @@ struct Lister<'a> {
 }
 
 impl<'a> Lister<'a> {
-    fn push(&mut self, place: Place, node: Option<(&'a Body<Build>, NodeId)>, name: String, text: String) -> usize {
+    fn push(
+        &mut self,
+        place: LinePosition,
+        node: Option<(&'a Body<Build>, NodeId)>,
+        name: String,
+        text: String,
+    ) -> usize {
         self.lines.push((Draft { place, node, name, constants: Vec::new() }, text));
         self.lines.len() - 1
     }
@@ -166,14 +172,14 @@ impl<'a> Lister<'a> {
     }
 
     /// The nodes after the parameters, and the results. The recursion is as deep as bodies are nested.
-    fn body(&mut self, body: &'a Body<Build>, mut bound: Vec<Binding>, place: Place, results: &[String]) {
+    fn body(&mut self, body: &'a Body<Build>, mut bound: Vec<Binding>, place: LinePosition, results: &[String]) {
         debug_assert_eq!(bound.len(), body.arity());
         for at in body.arity()..body.nodes.len() {
             let name = self.names.binder();
             let line = self.lines.len();
             bound.push(Binding { name: name.clone(), line });
             self.push(place, Some((body, at as NodeId)), name.to_string(), String::new());
-            let inner = Place { depth: place.depth + 1, owner: Some(line) };
+            let inner = LinePosition { depth: place.depth + 1, owner: Some(line) };
             let text = self.node(body, &bound, at as NodeId, inner);
             self.lines[line].1 = text;
             let constants = body.nodes[at].args.iter().filter(|&&arg| matches!(body.node(arg).op, Op::Constant(_)));
@@ -200,7 +206,7 @@ impl<'a> Lister<'a> {
     }
 
     /// A body below its operation, if it is to be shown.
-    fn nested(&mut self, body: &'a Body<Build>, bound: Vec<Binding>, place: Place) {
+    fn nested(&mut self, body: &'a Body<Build>, bound: Vec<Binding>, place: LinePosition) {
         if self.unfold {
             self.body(body, bound, place, &[]);
         } else {
@@ -209,7 +215,7 @@ impl<'a> Lister<'a> {
     }
 
     /// The text of a node after its name and type; its bodies follow.
-    fn node(&mut self, body: &'a Body<Build>, bound: &[Binding], at: NodeId, inner: Place) -> String {
+    fn node(&mut self, body: &'a Body<Build>, bound: &[Binding], at: NodeId, inner: LinePosition) -> String {
         let node = body.node(at);
         let line = self.lines.len() - 1;
         let (own, captured) = node.args.split_at(own_operands(&node.op).min(node.args.len()));
@@ -231,7 +237,7 @@ impl<'a> Lister<'a> {
             }
             Op::Branch(branch) => {
                 let condition = self.operand(body, bound, own[0]).expression.at(Level::Atom);
-                let head = Place { depth: inner.depth - 1, ..inner };
+                let head = LinePosition { depth: inner.depth - 1, ..inner };
                 self.nested(&branch.then, captures().collect(), inner);
                 self.push(head, None, String::new(), "else".into());
                 self.nested(&branch.otherwise, captures().collect(), inner);
@@ -239,7 +245,7 @@ impl<'a> Lister<'a> {
             }
             Op::Custom(custom) => {
                 let operands = self.listed(body, bound, own);
-                let head = Place { depth: inner.depth - 1, ..inner };
+                let head = LinePosition { depth: inner.depth - 1, ..inner };
                 let (parameters, typed) = self.parameters(&custom.value, own.len(), line);
                 self.nested(&custom.value, parameters, inner);
                 for (word, rule) in [("vjp", &custom.vjp), ("jvp", &custom.jvp)] {
@@ -274,7 +280,7 @@ impl<'a> Lister<'a> {
         bound: &[Binding],
         at: NodeId,
         sweeps: &'a Sweeps<Build>,
-        inner: Place,
+        inner: LinePosition,
     ) -> String {
         let args = &body.node(at).args;
         let captures: Vec<Binding> = args[sweeps.captures()..].iter().map(|&arg| bound[arg as usize].clone()).collect();
@@ -284,7 +290,7 @@ impl<'a> Lister<'a> {
                 let (mut parameters, typed) = self.parameters(condition, condition.parameters, self.lines.len());
                 self.push(inner, None, String::new(), format!("while {typed}"));
                 parameters.extend(captures.iter().cloned());
-                self.nested(condition, parameters, Place { depth: inner.depth + 1, ..inner });
+                self.nested(condition, parameters, LinePosition { depth: inner.depth + 1, ..inner });
                 "while".to_string()
             }
         };
@@ -305,7 +311,7 @@ impl<'a> Lister<'a> {
             let (mut parameters, typed) = self.parameters(&sweep.body, sweep.carries, self.lines.len());
             self.push(inner, None, String::new(), format!("{head} {typed}"));
             parameters.extend(captures.iter().cloned());
-            self.nested(&sweep.body, parameters, Place { depth: inner.depth + 1, ..inner });
+            self.nested(&sweep.body, parameters, LinePosition { depth: inner.depth + 1, ..inner });
         }
         let reverse = if sweeps.reverse { ", reverse" } else { "" };
         format!("sweeps[{steps}{reverse}{}]", checkpoints(sweeps.checkpoints))

@@ -29,26 +29,26 @@ const STEP: f64 = 15.0;
 
 /// Where the elements of a buffer are: in registers, in memory, or in both.
 #[derive(Clone, Debug)]
-struct Place {
+struct ElementStorage {
     dtype: DType,
     elements: Option<Vec<Option<Register>>>,
     pointer: Option<Register>,
 }
 
-impl Place {
-    fn in_registers(dtype: DType, elements: impl IntoIterator<Item = Register>) -> Place {
-        Place { dtype, elements: Some(elements.into_iter().map(Some).collect()), pointer: None }
+impl ElementStorage {
+    fn in_registers(dtype: DType, elements: impl IntoIterator<Item = Register>) -> ElementStorage {
+        ElementStorage { dtype, elements: Some(elements.into_iter().map(Some).collect()), pointer: None }
     }
 
-    fn in_memory(dtype: DType, pointer: Register) -> Place {
-        Place { dtype, elements: None, pointer: Some(pointer) }
+    fn in_memory(dtype: DType, pointer: Register) -> ElementStorage {
+        ElementStorage { dtype, elements: None, pointer: Some(pointer) }
     }
 }
 
 /// The places of the buffers of a procedure, by the buffers that have the elements.
 struct Frame<'a> {
     procedure: &'a Procedure,
-    places: TermMap<BufferId, Place>,
+    places: TermMap<BufferId, ElementStorage>,
     /// Where buffers go that are results.
     results: TermMap<BufferId, Register>,
 }
@@ -108,7 +108,7 @@ pub(super) fn flatten(
         let id = procedure.origin(id);
         frame.results.insert(id, pointer);
         if matches!(procedure.buffers[id as usize].source, Source::Parameter(_)) {
-            frame.places.insert(id, Place::in_memory(frame.ty(id).dtype, pointer));
+            frame.places.insert(id, ElementStorage::in_memory(frame.ty(id).dtype, pointer));
         }
     }
     for step in steps {
@@ -124,7 +124,7 @@ pub(super) fn flatten(
                         pointer
                     }
                 };
-                frame.places.insert(id, Place::in_memory(frame.ty(id).dtype, pointer));
+                frame.places.insert(id, ElementStorage::in_memory(frame.ty(id).dtype, pointer));
             }
         }
         flattener.step(&mut frame, step)?;
@@ -194,12 +194,12 @@ impl Flattener {
             }
             _ => return None,
         };
-        frame.places.insert(id, Place::in_registers(ty.dtype, elements));
+        frame.places.insert(id, ElementStorage::in_registers(ty.dtype, elements));
         Some(())
     }
 
     /// The place of a buffer that has elements.
-    fn place<'f>(&mut self, frame: &'f mut Frame<'_>, id: BufferId) -> Option<&'f mut Place> {
+    fn place<'f>(&mut self, frame: &'f mut Frame<'_>, id: BufferId) -> Option<&'f mut ElementStorage> {
         let id = frame.procedure.origin(id);
         if !frame.places.contains_key(&id) {
             self.constant(frame, id)?;
@@ -209,7 +209,7 @@ impl Flattener {
 
     /// An element of a buffer.
     fn element(&mut self, frame: &mut Frame<'_>, id: BufferId, at: usize) -> Option<Register> {
-        let Place { dtype, elements, pointer } = self.place(frame, id)?;
+        let ElementStorage { dtype, elements, pointer } = self.place(frame, id)?;
         if let Some(elements) = elements {
             return *elements.get(at)?;
         }
@@ -237,8 +237,8 @@ impl Flattener {
     fn store_all(&mut self, frame: &mut Frame<'_>, id: BufferId, to: Register) -> Option<()> {
         let ty = frame.ty(id);
         match self.place(frame, id)? {
-            Place { pointer, .. } if *pointer == Some(to) => {}
-            Place { elements: None, pointer: Some(from), .. } if ty.size() > ELEMENTS => {
+            ElementStorage { pointer, .. } if *pointer == Some(to) => {}
+            ElementStorage { elements: None, pointer: Some(from), .. } if ty.size() > ELEMENTS => {
                 let from = *from;
                 self.builder.copy(to, from, ty.bytes()?)?;
             }
@@ -269,7 +269,7 @@ impl Flattener {
         let id = frame.procedure.origin(id);
         (ty.size() <= ELEMENTS).then_some(())?;
         let elements = Some(vec![value; ty.size()]);
-        frame.places.insert(id, Place { dtype: ty.dtype, elements, pointer: None });
+        frame.places.insert(id, ElementStorage { dtype: ty.dtype, elements, pointer: None });
         Some(())
     }
 
@@ -277,7 +277,7 @@ impl Flattener {
     fn procedure<'a>(
         &mut self,
         procedure: &'a Procedure,
-        places: Vec<Place>,
+        places: Vec<ElementStorage>,
         results: TermMap<BufferId, Register>,
     ) -> Option<Frame<'a>> {
         let mut frame = Frame::new(procedure, results);
@@ -300,16 +300,16 @@ impl Flattener {
         for &id in &branch.arguments {
             arguments.push(self.place(frame, id)?.clone());
         }
-        let mut results: Vec<Option<Place>> = vec![None; branch.results.len()];
+        let mut results: Vec<Option<ElementStorage>> = vec![None; branch.results.len()];
         for &(argument, result) in &branch.changed {
             let id = branch.arguments[argument];
             let is_own = frame.procedure.origin(id) == frame.procedure.origin(branch.results[result]);
             match &arguments[argument] {
-                place @ Place { elements: None, .. } if is_own => results[result] = Some(place.clone()),
+                place @ ElementStorage { elements: None, .. } if is_own => results[result] = Some(place.clone()),
                 _ => {
                     // A side must not change memory that is read again.
                     let elements = self.elements(frame, id)?;
-                    arguments[argument] = Place::in_registers(frame.ty(id).dtype, elements);
+                    arguments[argument] = ElementStorage::in_registers(frame.ty(id).dtype, elements);
                 }
             }
         }
@@ -317,9 +317,9 @@ impl Flattener {
             let ty = frame.ty(id);
             (ty.size() <= ELEMENTS).then_some(())?;
             let own = (0..ty.size()).map(|_| self.builder.register()).collect::<Option<Vec<Register>>>()?;
-            *place = Some(Place::in_registers(ty.dtype, own));
+            *place = Some(ElementStorage::in_registers(ty.dtype, own));
         }
-        let results: Vec<Place> = results.into_iter().flatten().collect();
+        let results: Vec<ElementStorage> = results.into_iter().flatten().collect();
         let before = (self.builder.cost, self.kernels);
         let otherwise = self.builder.unless(condition)?;
         self.side(&branch.then, arguments.clone(), &results)?;
@@ -336,7 +336,7 @@ impl Flattener {
     }
 
     /// One side of a conditional, whose results come to these places: registers, or memory that they are in already.
-    fn side(&mut self, side: &Procedure, arguments: Vec<Place>, results: &[Place]) -> Option<()> {
+    fn side(&mut self, side: &Procedure, arguments: Vec<ElementStorage>, results: &[ElementStorage]) -> Option<()> {
         self.builder.open();
         let mut frame = self.procedure(side, arguments, TermMap::default())?;
         let mut pairs = Vec::new();

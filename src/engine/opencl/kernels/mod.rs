@@ -25,7 +25,7 @@ use crate::shape::{DType, Value};
 use crate::source::c::C;
 use crate::source::helpers;
 use crate::source::language::{Helper, Language};
-use crate::source::plan::{Place, Plan};
+use crate::source::plan::{BufferBinding, Plan};
 use crate::source::text::Text;
 use once::{Written, WrittenKernels, anonymous};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -137,9 +137,9 @@ impl Writer {
             }
         }
         plan.next();
-        let places: Vec<Place> = (0..procedure.buffers.len()).map(|id| plan.place(id as BufferId)).collect();
+        let places: Vec<BufferBinding> = (0..procedure.buffers.len()).map(|id| plan.place(id as BufferId)).collect();
         let constants = procedure.buffers.iter().enumerate().filter_map(|(id, buffer)| match &buffer.source {
-            Source::Constant(array) if places[id] != Place::Unused => Some((id as BufferId, array.clone())),
+            Source::Constant(array) if places[id] != BufferBinding::Unused => Some((id as BufferId, array.clone())),
             _ => None,
         });
         let (slots, copied, constants) = (plan.slots().to_vec(), plan.copied(), constants.collect());

@@ -1,6 +1,6 @@
 //! Nests that are left to kernels among the instructions.
 
-use super::{ELEMENTS, Flattener, Frame, Place};
+use super::{ELEMENTS, ElementStorage, Flattener, Frame};
 use crate::array::neutral_value;
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
@@ -82,7 +82,7 @@ impl Flattener {
             Some(&pointer) => pointer,
             None => self.room(ty.bytes()?)?,
         };
-        frame.places.insert(id, Place::in_memory(ty.dtype, pointer));
+        frame.places.insert(id, ElementStorage::in_memory(ty.dtype, pointer));
         Some(())
     }
 

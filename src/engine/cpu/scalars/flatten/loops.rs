@@ -1,6 +1,6 @@
 //! Loops: steps with jumps, and their carries.
 
-use super::{ELEMENTS, Flattener, Frame, Place, STEP};
+use super::{ELEMENTS, ElementStorage, Flattener, Frame, STEP};
 use crate::engine::cpu::scalars::builder::COPIED;
 use crate::engine::cpu::scalars::register::Register;
 use crate::kernel::{BufferId, Loop, Procedure, Source, Step, Sweeps};
@@ -20,10 +20,12 @@ enum Carry {
 }
 
 impl Carry {
-    fn place(&self) -> Place {
+    fn place(&self) -> ElementStorage {
         match self {
-            Carry::Registers(dtype, own) => Place::in_registers(*dtype, own.iter().copied()),
-            Carry::Changed(dtype, pointer) | Carry::Copied(dtype, pointer) => Place::in_memory(*dtype, *pointer),
+            Carry::Registers(dtype, own) => ElementStorage::in_registers(*dtype, own.iter().copied()),
+            Carry::Changed(dtype, pointer) | Carry::Copied(dtype, pointer) => {
+                ElementStorage::in_memory(*dtype, *pointer)
+            }
         }
     }
 }
@@ -70,7 +72,7 @@ impl Flattener {
     }
 
     /// The places of a loop's captures; small arrays are read before it begins.
-    fn captures(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<Place>> {
+    fn captures(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<ElementStorage>> {
         let mut places = Vec::with_capacity(ids.len());
         for &id in ids {
             let mut place = self.place(frame, id)?.clone();
@@ -103,7 +105,7 @@ impl Flattener {
         for &id in inputs {
             let pointer = self.pointer(frame, id)?;
             let ty = frame.ty(id);
-            places.push(Place::in_memory(ty.dtype, slices(self, pointer, ty)?));
+            places.push(ElementStorage::in_memory(ty.dtype, slices(self, pointer, ty)?));
         }
         places.extend(self.captures(frame, captured)?);
         let mut outputs = Vec::new();
@@ -113,7 +115,7 @@ impl Flattener {
                 Some(&pointer) => pointer,
                 None => self.room(ty.bytes()?)?,
             };
-            frame.places.insert(frame.procedure.origin(id), Place::in_memory(ty.dtype, whole));
+            frame.places.insert(frame.procedure.origin(id), ElementStorage::in_memory(ty.dtype, whole));
             outputs.push(slices(self, whole, ty)?);
         }
         let carries = self.carries(frame, step, (carried, &repeated.results))?;
@@ -177,7 +179,7 @@ impl Flattener {
         let captures = self.captures(frame, &lowered.arguments[loops.captures()..])?;
         let carried = (&lowered.arguments[..sweep.carries], &lowered.results[..]);
         let carries = self.carries(frame, &lowered.bodies[0], carried)?;
-        let places: Vec<Place> = carries.iter().map(Carry::place).chain(captures).collect();
+        let places: Vec<ElementStorage> = carries.iter().map(Carry::place).chain(captures).collect();
         let before = (self.builder.cost, self.kernels);
         self.builder.open();
         let first = self.builder.label()?;

@@ -1,6 +1,6 @@
 //! Nests, position by position.
 
-use super::{Flattener, Frame, Place};
+use super::{ElementStorage, Flattener, Frame};
 use crate::array::neutral_value;
 use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
 use crate::engine::cpu::scalars::instruction::{Indexed, Op};
@@ -146,8 +146,8 @@ impl Flattener {
             }
         };
         match self.place(frame, store.buffer)? {
-            Place { elements: Some(elements), pointer: None, .. } => *elements.get_mut(at)? = Some(value),
-            Place { elements: None, pointer: Some(pointer), .. } => {
+            ElementStorage { elements: Some(elements), pointer: None, .. } => *elements.get_mut(at)? = Some(value),
+            ElementStorage { elements: None, pointer: Some(pointer), .. } => {
                 let pointer = *pointer;
                 self.builder.store(dtype, pointer, at.checked_mul(dtype.bytes())?, value)?;
             }
