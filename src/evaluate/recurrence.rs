@@ -13,7 +13,7 @@ use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data, Scalar, for_data, for_pair};
 use crate::shape::{DType, Shape, Value, size};
 use crate::term::Scan;
-use crate::term::recurrence::{Elementwise, Instruction, Operand, Recurrence};
+use crate::term::recurrence::{Elementwise, Instruction, Recurrence, StepOperand};
 use fold::{Fold, Number, Numbers};
 
 /// How many numbers of each value are computed at once: so few that they stay in the nearest memory.
@@ -58,12 +58,12 @@ impl Plan<'_> {
         let depends = recurrence.depends_on_carries().into_iter();
         let phases: Vec<Phase> = depends.zip(recurrence.leads_to_carries(carries)).map(phase).collect();
         let fold = |carry: usize| {
-            let Operand::Step(step) = recurrence.results[carry] else { return None };
+            let StepOperand::Step(step) = recurrence.results[carry] else { return None };
             let Instruction { op: Elementwise::Binary(_), operands, .. } = &recurrence.steps[step] else { return None };
-            let at = operands.iter().position(|&operand| operand == Operand::Carry(carry))?;
+            let at = operands.iter().position(|&operand| operand == StepOperand::Carry(carry))?;
             let free = match operands[1 - at] {
-                Operand::Carry(_) => false,
-                Operand::Step(other) => phases[other] == Phase::Before,
+                StepOperand::Carry(_) => false,
+                StepOperand::Step(other) => phases[other] == Phase::Before,
                 _ => true,
             };
             free.then_some((step, at))
@@ -78,7 +78,7 @@ impl Plan<'_> {
         let operands = recurrence.steps.iter().zip(&phases).filter(|(_, phase)| **phase != Phase::Within);
         let operands = operands.flat_map(|(step, _)| &step.operands);
         for operand in operands.chain(&recurrence.results[carries..]) {
-            if let Operand::Carry(carry) = operand {
+            if let StepOperand::Carry(carry) = operand {
                 read[*carry] = true;
             }
         }
@@ -104,14 +104,14 @@ struct Block {
 }
 
 impl Block {
-    fn value(&self, operand: Operand) -> Array {
+    fn value(&self, operand: StepOperand) -> Array {
         let known = |array: &Option<Array>| array.clone().expect("instructions are in order");
         match operand {
-            Operand::Carry(at) => known(&self.carries[at]),
-            Operand::Input(at) => self.inputs[at].clone(),
-            Operand::Capture(at) => self.captures[at].clone(),
-            Operand::Constant(value) => Array::full(&[self.length], value),
-            Operand::Step(at) => known(&self.steps[at]),
+            StepOperand::Carry(at) => known(&self.carries[at]),
+            StepOperand::Input(at) => self.inputs[at].clone(),
+            StepOperand::Capture(at) => self.captures[at].clone(),
+            StepOperand::Constant(value) => Array::full(&[self.length], value),
+            StepOperand::Step(at) => known(&self.steps[at]),
         }
     }
 
@@ -199,12 +199,12 @@ fn write<T: Scalar>(output: &mut Data<T>, block: &Data<T>, from: usize) -> Resul
 /// Whether everything that leads from carries to the next ones can be computed with numbers of one type.
 fn has_one_type<T: Number>(_: &Data<T>, scan: &Scan, plan: &Plan<'_>) -> bool {
     let fits = |dtype: DType| dtype == T::DTYPE || dtype == DType::Bool;
-    let dtype = |operand: &Operand| match *operand {
-        Operand::Carry(_) => T::DTYPE,
-        Operand::Input(at) => scan.body.parameter_type(scan.carries + at).dtype,
-        Operand::Capture(at) => scan.body.parameter_type(scan.body.parameters + at).dtype,
-        Operand::Constant(value) => value.dtype(),
-        Operand::Step(at) => plan.recurrence.steps[at].dtype,
+    let dtype = |operand: &StepOperand| match *operand {
+        StepOperand::Carry(_) => T::DTYPE,
+        StepOperand::Input(at) => scan.body.parameter_type(scan.carries + at).dtype,
+        StepOperand::Capture(at) => scan.body.parameter_type(scan.body.parameters + at).dtype,
+        StepOperand::Constant(value) => value.dtype(),
+        StepOperand::Step(at) => plan.recurrence.steps[at].dtype,
     };
     let carried = (0..scan.carries).all(|carry| scan.body.parameter_type(carry).dtype == T::DTYPE);
     carried

@@ -14,13 +14,13 @@ use smallvec::SmallVec;
 type Labels = SmallVec<[u8; 4]>;
 
 /// A buffer whose element for positions of labels is at an affine place.
-struct Operand {
+struct ProductOperand {
     buffer: BufferId,
     labels: Labels,
     at: Affine,
 }
 
-impl Operand {
+impl ProductOperand {
     /// The elements by which one step along a label advances.
     fn stride(&self, label: u8) -> i64 {
         let axis = self.labels.iter().position(|&l| l == label);
@@ -41,7 +41,7 @@ impl Operand {
 
 impl Lowering<'_> {
     /// An operand as it lies in memory.
-    fn operand(&self, id: NodeId, arg: NodeId, labels: &[u8]) -> Result<Operand, Obstacle> {
+    fn operand(&self, id: NodeId, arg: NodeId, labels: &[u8]) -> Result<ProductOperand, Obstacle> {
         let body = self.body;
         let source = strided_source(body, arg);
         let shape = &body.node(arg).ty().shape;
@@ -53,11 +53,11 @@ impl Lowering<'_> {
             at = body.node(at).args[0];
         }
         let at = access.linear(&body.node(source).ty().shape, shape).ok_or(Obstacle::Read(id))?;
-        Ok(Operand { buffer: self.buffers[source], labels: labels.into(), at })
+        Ok(ProductOperand { buffer: self.buffers[source], labels: labels.into(), at })
     }
 
     /// A copy of an operand with its axes in this order.
-    fn packed(&mut self, arg: NodeId, from: &[u8], to: Labels) -> Result<Operand, Obstacle> {
+    fn packed(&mut self, arg: NodeId, from: &[u8], to: Labels) -> Result<ProductOperand, Obstacle> {
         let ty = self.body.node(arg).ty().clone();
         let axis = |label: u8, of: &[u8]| of.iter().position(|&l| l == label).expect("the same labels");
         let shape: Shape = to.iter().map(|&label| ty.shape[axis(label, from)]).collect();
@@ -91,10 +91,10 @@ impl Lowering<'_> {
         put_in_order(&mut summed, [&left, &right], &extent);
         put_in_order(&mut columns, [&right, &result], &extent);
         // Whether the last of some labels goes along neighbours.
-        let has_neighbours = |operand: &Operand, labels: &Labels| {
+        let has_neighbours = |operand: &ProductOperand, labels: &Labels| {
             labels.iter().rfind(|&&label| extent(label) != 1).is_none_or(|&label| operand.stride(label) == 1)
         };
-        let is_apart = |operand: &Operand, lines: &Labels| {
+        let is_apart = |operand: &ProductOperand, lines: &Labels| {
             !has_neighbours(operand, lines)
                 && !operand.runs_together(lines, &extent)
                 && operand.size(&extent) <= self.procedure.buffers[operand.buffer as usize].ty.size()
@@ -120,7 +120,7 @@ impl Lowering<'_> {
     }
 
     /// Copies a product whose axes are in another order than its node's.
-    fn reordered(&mut self, id: NodeId, from: &Operand, to: BufferId) -> Result<(), Obstacle> {
+    fn reordered(&mut self, id: NodeId, from: &ProductOperand, to: BufferId) -> Result<(), Obstacle> {
         let node = self.body.node(id);
         let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
         let shape = node.ty().shape.clone();
@@ -135,19 +135,19 @@ impl Lowering<'_> {
 }
 
 /// A buffer of this shape, whose axes have these labels.
-fn row_major(buffer: BufferId, labels: Labels, shape: &[usize]) -> Operand {
+fn row_major(buffer: BufferId, labels: Labels, shape: &[usize]) -> ProductOperand {
     let coefficients = strides(shape).iter().map(|&stride| stride as i64).collect();
-    Operand { buffer, labels, at: Affine { offset: 0, coefficients } }
+    ProductOperand { buffer, labels, at: Affine { offset: 0, coefficients } }
 }
 
 /// Labels by how far the larger of two operands, or else the first, advances along them, outermost first.
-fn put_in_order(labels: &mut Labels, [first, second]: [&Operand; 2], extent: &impl Fn(u8) -> usize) {
+fn put_in_order(labels: &mut Labels, [first, second]: [&ProductOperand; 2], extent: &impl Fn(u8) -> usize) {
     let larger = if second.size(extent) > first.size(extent) { second } else { first };
     labels.sort_by_key(|&label| std::cmp::Reverse(larger.stride(label).abs()));
 }
 
 /// The product of matrices whose axes have these labels by role. Labels that run together in all operands become one axis.
-fn product_of(labels: [Labels; 4], operands: [&Operand; 3], extent: &impl Fn(u8) -> usize) -> Product {
+fn product_of(labels: [Labels; 4], operands: [&ProductOperand; 3], extent: &impl Fn(u8) -> usize) -> Product {
     let mut extents = ByRole::default();
     let mut strides: [ByRole<isize>; 3] = Default::default();
     for (role, labels) in labels.into_iter().enumerate() {

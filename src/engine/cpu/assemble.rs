@@ -10,7 +10,7 @@ use super::order::layout;
 use super::slot::Slot;
 use super::split::Split;
 use super::stretch::limits;
-use super::vector::{self, Instructions, Operand, RowsKernel};
+use super::vector::{self, Instructions, OperandForm, RowsKernel};
 use crate::kernel::stretch::{Limit, within};
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
 use crate::shape::{DType, Type};
@@ -211,8 +211,8 @@ impl Assembler<'_> {
     }
 
     /// How an instruction, for a tile or for a single element, sees a value.
-    fn operand(&self, id: ValueId, is_run: bool) -> Operand {
-        if is_run && !self.runs[id as usize] { Operand::One } else { Operand::Run }
+    fn operand(&self, id: ValueId, is_run: bool) -> OperandForm {
+        if is_run && !self.runs[id as usize] { OperandForm::One } else { OperandForm::Run }
     }
 
     fn place(&self, id: ValueId) -> Slot {
@@ -405,8 +405,8 @@ impl Assembler<'_> {
             Value::Guarded(a, guards) => {
                 let run = vector::strided_copy(isa, *dtype);
                 let stride = match self.operand(*a, is_run) {
-                    Operand::Run => dtype.bytes() as isize,
-                    Operand::One => 0,
+                    OperandForm::Run => dtype.bytes() as isize,
+                    OperandForm::One => 0,
                 };
                 let (a, bounds) = (self.place(*a), self.bounds(guards));
                 let result = result(self);
@@ -421,7 +421,7 @@ impl Assembler<'_> {
     /// A value in the form of a run for a tile's instruction: values that the vector axis does not move are repeated.
     fn as_run(&mut self, id: ValueId, (level, is_run): (usize, bool), dtype: DType) -> Slot {
         let a = self.place(id);
-        if self.operand(id, is_run) == Operand::Run {
+        if self.operand(id, is_run) == OperandForm::Run {
             return a;
         }
         let result = self.register(level, is_run);

@@ -9,12 +9,12 @@ mod chain;
 
 use self::chain::{Chain, chain};
 use super::scalars::{Builder, Register as Number, Scalars};
-use super::vector::{self, Instructions, Kernel, Operand as Form};
+use super::vector::{self, Instructions, Kernel, OperandForm as Form};
 use crate::kernel::Loop;
 use crate::operation::Binary;
 use crate::shape::DType;
 use crate::term::hash::TermMap;
-use crate::term::recurrence::{Elementwise, Operand, Recurrence};
+use crate::term::recurrence::{Elementwise, Recurrence, StepOperand};
 use smallvec::SmallVec;
 
 /// Numbers of a block, over all places.
@@ -116,9 +116,9 @@ impl CompiledRecurrence {
         let types_of: Vec<DType> = (0..body.arity()).map(|at| body.parameter_type(at).dtype).collect();
         // Every value that is read is one number a step and place, or one for all.
         let of_size = |at: usize, size: usize| body.parameter_type(at).size() == size;
-        let read = |operand: &Operand| match *operand {
-            Operand::Input(input) => of_size(scan.carries + input, places),
-            Operand::Capture(capture) => of_size(scan.carries + scan.inputs + capture, 1),
+        let read = |operand: &StepOperand| match *operand {
+            StepOperand::Input(input) => of_size(scan.carries + input, places),
+            StepOperand::Capture(capture) => of_size(scan.carries + scan.inputs + capture, 1),
             _ => true,
         };
         let operands = recurrence.steps.iter().flat_map(|step| &step.operands).chain(&recurrence.results);
@@ -300,29 +300,29 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn dtype(&self, operand: Operand) -> DType {
+    fn dtype(&self, operand: StepOperand) -> DType {
         let scan = &self.scan.scan;
         match operand {
-            Operand::Carry(carry) => self.types[carry],
-            Operand::Input(input) => self.types[scan.carries + input],
-            Operand::Capture(capture) => self.types[scan.carries + scan.inputs + capture],
-            Operand::Constant(value) => value.dtype(),
-            Operand::Step(step) => self.recurrence.steps[step].dtype,
+            StepOperand::Carry(carry) => self.types[carry],
+            StepOperand::Input(input) => self.types[scan.carries + input],
+            StepOperand::Capture(capture) => self.types[scan.carries + scan.inputs + capture],
+            StepOperand::Constant(value) => value.dtype(),
+            StepOperand::Step(step) => self.recurrence.steps[step].dtype,
         }
     }
 
     /// Where an operand is, and the bytes of its element.
-    fn place(&mut self, operand: Operand) -> (OperandSource, usize) {
+    fn place(&mut self, operand: StepOperand) -> (OperandSource, usize) {
         let scan = &self.scan.scan;
         let place = match operand {
-            Operand::Carry(carry) => OperandSource::Register(carry),
-            Operand::Input(input) => OperandSource::Input(scan.carries + input),
-            Operand::Capture(capture) => OperandSource::Capture(scan.carries + scan.inputs + capture),
-            Operand::Constant(value) => {
+            StepOperand::Carry(carry) => OperandSource::Register(carry),
+            StepOperand::Input(input) => OperandSource::Input(scan.carries + input),
+            StepOperand::Capture(capture) => OperandSource::Capture(scan.carries + scan.inputs + capture),
+            StepOperand::Constant(value) => {
                 self.constants.push(value.bits());
                 OperandSource::Constant(self.constants.len() - 1)
             }
-            Operand::Step(step) => OperandSource::Register(scan.carries + step),
+            StepOperand::Step(step) => OperandSource::Register(scan.carries + step),
         };
         (place, self.dtype(operand).bytes())
     }
@@ -370,15 +370,15 @@ impl Compiler<'_> {
             let first = builder.load(self.types[carry], state, 0, true)?;
             states.push((state, builder.copied(first)?));
         }
-        let is_sequential = |operand: Operand| match operand {
-            Operand::Carry(_) => true,
-            Operand::Step(step) => depends[step] && leads[step],
+        let is_sequential = |operand: StepOperand| match operand {
+            StepOperand::Carry(_) => true,
+            StepOperand::Step(step) => depends[step] && leads[step],
             _ => false,
         };
         // Other reads: before the steps if the value is the same in all of them.
         let sequential = || (0..recurrence.steps.len()).filter(|&at| depends[at] && leads[at]);
         let operands = sequential().flat_map(|at| &recurrence.steps[at].operands);
-        let mut others: TermMap<Operand, Number> = TermMap::default();
+        let mut others: TermMap<StepOperand, Number> = TermMap::default();
         let (mut runs, mut moves) = (Vec::new(), Vec::new());
         for &operand in operands.chain(&recurrence.results[..carries]) {
             if is_sequential(operand) || others.contains_key(&operand) {
@@ -386,7 +386,7 @@ impl Compiler<'_> {
             }
             let (dtype, (place, width)) = (self.dtype(operand), self.place(operand));
             let register = match (operand, place.form()) {
-                (Operand::Constant(value), _) => builder.constant(value)?,
+                (StepOperand::Constant(value), _) => builder.constant(value)?,
                 (_, Form::One) => {
                     let pointer = begin(&mut builder, Begin::Element(place, width))?;
                     builder.load(dtype, pointer, 0, true)?
@@ -416,9 +416,9 @@ impl Compiler<'_> {
             others.insert(operand, builder.load(dtype, pointer, 0, true)?);
         }
         let mut values: Vec<Number> = vec![0; recurrence.steps.len()];
-        let number = |values: &[Number], operand: Operand| match operand {
-            Operand::Carry(carry) => Some(states[carry].1),
-            Operand::Step(step) if is_sequential(operand) => Some(values[step]),
+        let number = |values: &[Number], operand: StepOperand| match operand {
+            StepOperand::Carry(carry) => Some(states[carry].1),
+            StepOperand::Step(step) if is_sequential(operand) => Some(values[step]),
             _ => others.get(&operand).copied(),
         };
         for at in sequential() {
@@ -456,14 +456,14 @@ impl Compiler<'_> {
         if carries != 1 || steps.is_empty() || steps.len() > 2 {
             return None;
         }
-        let (mut state, mut links, mut others) = (Operand::Carry(0), Vec::new(), Vec::new());
+        let (mut state, mut links, mut others) = (StepOperand::Carry(0), Vec::new(), Vec::new());
         for &at in &steps {
             let instruction = &self.recurrence.steps[at];
             let Elementwise::Binary(op) = instruction.op else { return None };
             let [a, b] = instruction.operands[..] else { return None };
-            let is_sequential = |operand: Operand| match operand {
-                Operand::Carry(_) => true,
-                Operand::Step(step) => depends[step],
+            let is_sequential = |operand: StepOperand| match operand {
+                StepOperand::Carry(_) => true,
+                StepOperand::Step(step) => depends[step],
                 _ => false,
             };
             let other = match (a == state, b == state, op) {
@@ -476,7 +476,7 @@ impl Compiler<'_> {
             }
             links.push(op);
             others.push(self.place(other).0);
-            state = Operand::Step(at);
+            state = StepOperand::Step(at);
         }
         if self.recurrence.results[0] != state {
             return None;

@@ -4,7 +4,7 @@
 //! chunks by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
 
 use super::layout::{Layout, Wrapped};
-use super::vector::{self, Instructions, Operand};
+use super::vector::{self, Instructions, OperandForm};
 use crate::kernel::roots::own_cost;
 use crate::kernel::{BufferId, Mode, Nest, Store};
 use crate::operation::Reduction;
@@ -38,7 +38,7 @@ impl Partial {
     /// The result and the parts have room for the elements.
     pub(super) unsafe fn combine(&self, isa: Instructions, result: *mut u8, parts: *mut u8, chunks: Range<usize>) {
         let combine = self.op.combining(self.dtype);
-        let run = vector::binary(isa, combine, self.dtype, Operand::Run, Operand::Run);
+        let run = vector::binary(isa, combine, self.dtype, OperandForm::Run, OperandForm::Run);
         for chunk in chunks {
             let part = parts.wrapping_add(self.offset + chunk * self.stride);
             // SAFETY: as the caller's.

@@ -16,7 +16,7 @@ pub(super) struct Grid {
 
 /// An array that a kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Operand {
+pub(super) enum KernelArray {
     Buffer(BufferId),
     /// Memory of the step's own.
     Slot(usize),
@@ -26,9 +26,9 @@ pub(super) enum Operand {
 #[derive(Debug)]
 pub(super) enum Action {
     /// Launches a kernel with these arrays and numbers.
-    Launch { kernel: usize, grid: Grid, operands: Vec<Operand>, numbers: Vec<i64> },
+    Launch { kernel: usize, grid: Grid, operands: Vec<KernelArray>, numbers: Vec<i64> },
     /// Writes one value to the first `count` elements of an array.
-    Fill { to: Operand, count: usize, value: Value },
+    Fill { to: KernelArray, count: usize, value: Value },
 }
 
 /// The first kernel of a step, by which its times are known.

@@ -1,6 +1,6 @@
 //! A run of kernels: launches in their order.
 
-use super::code::{Action, Code, Grid, Inner, Operand, actions};
+use super::code::{Action, Code, Grid, Inner, KernelArray, actions};
 use super::devices::{Device, Limits};
 use super::driver::{Argument, Kernel};
 use super::failure::{Outcome, Problem};
@@ -154,9 +154,9 @@ impl Launcher<'_> {
                 (Inner::Actions(actions), ..) => {
                     self.shared.begin(actions);
                     for action in actions {
-                        let operand = |operand: &Operand| match *operand {
-                            Operand::Buffer(id) => at(id),
-                            Operand::Slot(slot) => DeviceView::from(&slots[slot]),
+                        let operand = |operand: &KernelArray| match *operand {
+                            KernelArray::Buffer(id) => at(id),
+                            KernelArray::Slot(slot) => DeviceView::from(&slots[slot]),
                         };
                         match action {
                             Action::Launch { kernel, grid, operands, numbers } => {

@@ -6,7 +6,7 @@ use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data};
 use crate::operation::Binary;
 use crate::shape::DType;
-use crate::term::recurrence::{Elementwise, Instruction, Operand};
+use crate::term::recurrence::{Elementwise, Instruction, StepOperand};
 
 /// Where the number of an operand is found while numbers are computed one by one.
 #[derive(Clone, Copy)]
@@ -64,9 +64,9 @@ impl Block {
         let (carries, places) = (plan.carries, plan.places);
         let steps: Vec<(usize, &Instruction)> = plan.instructions(Phase::Within).collect();
         let mut arrays: Vec<Array> = Vec::new();
-        let mut source = |operand: Operand| match operand {
-            Operand::Carry(carry) => Source::Register(carry),
-            Operand::Step(step) if plan.phases[step] == Phase::Within => {
+        let mut source = |operand: StepOperand| match operand {
+            StepOperand::Carry(carry) => Source::Register(carry),
+            StepOperand::Step(step) if plan.phases[step] == Phase::Within => {
                 let at = steps.iter().position(|&(at, _)| at == step).expect("it is one of them");
                 Source::Register(carries + at)
             }

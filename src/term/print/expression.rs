@@ -9,7 +9,7 @@ use crate::shape::{Type, Value};
 use crate::term::op::Op;
 
 /// An operand of an operation.
-pub(super) struct Operand<'a> {
+pub(super) struct PrintedOperand<'a> {
     /// Its text, where the context does not determine its type.
     pub(super) expression: Expression,
     /// The value of a constant whose elements are all equal.
@@ -23,7 +23,7 @@ pub(super) struct Operand<'a> {
 /// The operands of an elementwise operation: constants print as bare literals where another operand tells the shape.
 ///
 /// `alike` says which operands have one element type.
-fn elementwise(operands: &[Operand<'_>], alike: std::ops::Range<usize>) -> Vec<Expression> {
+fn elementwise(operands: &[PrintedOperand<'_>], alike: std::ops::Range<usize>) -> Vec<Expression> {
     let all = operands.iter().all(|operand| operand.uniform.is_some());
     // If all operands are constants of nonzero rank, the first tells the shape.
     let bare = |at: usize| operands[at].uniform.filter(|_| !(all && at == 0 && operands[0].ty.rank() > 0));
@@ -35,7 +35,7 @@ fn elementwise(operands: &[Operand<'_>], alike: std::ops::Range<usize>) -> Vec<E
     (0..operands.len()).map(text).collect()
 }
 
-fn infix(symbol: &str, level: Level, left_level: Level, operands: &[Operand<'_>]) -> Expression {
+fn infix(symbol: &str, level: Level, left_level: Level, operands: &[PrintedOperand<'_>]) -> Expression {
     let sides = elementwise(operands, 0..2);
     // Both operators of a level associate to the left: the right operand must hold together more tightly.
     let right_level = match level {
@@ -55,7 +55,7 @@ fn call(name: &str, operands: Vec<Expression>) -> Expression {
 }
 
 /// `head a b`.
-fn apply(head: &str, operands: &[Operand<'_>]) -> Expression {
+fn apply(head: &str, operands: &[PrintedOperand<'_>]) -> Expression {
     let mut text = head.to_string();
     let mut depth = 0;
     for operand in operands {
@@ -67,12 +67,12 @@ fn apply(head: &str, operands: &[Operand<'_>]) -> Expression {
 }
 
 /// `a, b`, and how deep the operands nest.
-fn listed(operands: &[Operand<'_>]) -> (String, usize) {
+fn listed(operands: &[PrintedOperand<'_>]) -> (String, usize) {
     let texts: Vec<&str> = operands.iter().map(|operand| operand.expression.text.as_str()).collect();
     (texts.join(", "), operands.iter().map(|operand| operand.expression.depth).max().unwrap_or(0) + 1)
 }
 
-fn binary(op: Binary, operands: &[Operand<'_>]) -> Expression {
+fn binary(op: Binary, operands: &[PrintedOperand<'_>]) -> Expression {
     match op {
         Binary::Add => infix("+", Level::Sum, Level::Sum, operands),
         Binary::Sub => infix("-", Level::Sum, Level::Sum, operands),
@@ -82,7 +82,7 @@ fn binary(op: Binary, operands: &[Operand<'_>]) -> Expression {
     }
 }
 
-fn compare(op: Comparison, operands: &[Operand<'_>]) -> Expression {
+fn compare(op: Comparison, operands: &[PrintedOperand<'_>]) -> Expression {
     let symbol = match op {
         Comparison::Less => "<",
         Comparison::LessEqual => "<=",
@@ -94,7 +94,7 @@ fn compare(op: Comparison, operands: &[Operand<'_>]) -> Expression {
     infix(symbol, Level::Comparison, Level::Sum, operands)
 }
 
-fn unary(op: Unary, operands: &[Operand<'_>]) -> Expression {
+fn unary(op: Unary, operands: &[PrintedOperand<'_>]) -> Expression {
     match op {
         Unary::Neg => {
             let operand = &operands[0].expression;
@@ -194,7 +194,7 @@ pub(crate) fn head<X>(op: &Op<X>) -> String {
 }
 
 /// An operation that is neither a parameter nor a constant and has no body.
-pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
+pub(super) fn operation<X>(op: &Op<X>, operands: &[PrintedOperand<'_>]) -> Expression {
     match op {
         Op::Unary(op) => unary(*op, operands),
         Op::Binary(op) => binary(*op, operands),

@@ -2,7 +2,7 @@
 //! let.
 
 use super::Printer;
-use super::expression::{Operand, operation};
+use super::expression::{PrintedOperand, operation};
 use super::literal::{self, Constants};
 use super::names::{Name, Names, sanitised};
 use super::text::{Expression, Level};
@@ -142,7 +142,7 @@ impl<'a> Lister<'a> {
         drafts.into_iter().zip(texts).map(line).collect()
     }
 
-    fn operand(&mut self, body: &'a Body<Build>, bound: &[Binding], arg: NodeId) -> Operand<'a> {
+    fn operand(&mut self, body: &'a Body<Build>, bound: &[Binding], arg: NodeId) -> PrintedOperand<'a> {
         let node = body.node(arg);
         let constant = match &node.op {
             Op::Constant(array) => literal::uniform(array).map(|value| (array, value)),
@@ -153,7 +153,7 @@ impl<'a> Lister<'a> {
             None => Expression::new(bound[arg as usize].marked(), Level::Atom, 0),
         };
         let uniform = constant.map(|(_, value)| value);
-        Operand { expression, uniform, spelling: self.constants.spelling, ty: &node.types[0] }
+        PrintedOperand { expression, uniform, spelling: self.constants.spelling, ty: &node.types[0] }
     }
 
     fn listed(&mut self, body: &'a Body<Build>, bound: &[Binding], args: &[NodeId]) -> String {
@@ -267,7 +267,7 @@ impl<'a> Lister<'a> {
                 text
             }
             op => {
-                let operands: Vec<Operand> = own.iter().map(|&arg| self.operand(body, bound, arg)).collect();
+                let operands: Vec<PrintedOperand> = own.iter().map(|&arg| self.operand(body, bound, arg)).collect();
                 operation(op, &operands).text
             }
         }

@@ -2,7 +2,7 @@
 
 pub(super) mod sweeps;
 
-use super::expression::{Operand, operation};
+use super::expression::{PrintedOperand, operation};
 use super::literal::{self, Constants, Spelling};
 use super::names::{DTYPES, Name, Names};
 use super::text::{Expression, Level, columns};
@@ -321,11 +321,11 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         if self.uses[at] == 1 && !self.captured[at] { Slot::Inline(expression) } else { self.bound(at, expression) }
     }
 
-    fn operands(&mut self, args: &[NodeId]) -> Vec<Operand<'b>> {
+    fn operands(&mut self, args: &[NodeId]) -> Vec<PrintedOperand<'b>> {
         args.iter().map(|&arg| self.operand(arg as usize)).collect()
     }
 
-    fn operand(&mut self, at: usize) -> Operand<'b> {
+    fn operand(&mut self, at: usize) -> PrintedOperand<'b> {
         let node = &self.body.nodes[at];
         let constant: Option<&Array> = match &node.op {
             Op::Constant(array) if literal::uniform(array).is_some() => Some(array),
@@ -338,7 +338,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             _ => unreachable!("operands have one output, and are written once or have a name"),
         };
         let (uniform, spelling) = (constant.and_then(literal::uniform), self.writer.constants.spelling);
-        Operand { expression, uniform, spelling, ty: node.ty() }
+        PrintedOperand { expression, uniform, spelling, ty: node.ty() }
     }
 
     /// Frees the texts of operands that were written.

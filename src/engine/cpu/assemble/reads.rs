@@ -6,7 +6,7 @@ use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::{Broken, Pieces, broken};
 use crate::engine::cpu::scatter::gather_along;
 use crate::engine::cpu::slot::Slot;
-use crate::engine::cpu::vector::{self, Kernel, Operand};
+use crate::engine::cpu::vector::{self, Kernel, OperandForm};
 use crate::kernel::{Affine, Guard, Value, ValueId};
 use crate::shape::DType;
 
@@ -58,7 +58,7 @@ impl Assembler<'_> {
         let step = self.step(at) as isize;
         let source = self.buffer(buffer, at, dtype);
         let place = self.place(index);
-        if is_run && self.operand(index, is_run) == Operand::One {
+        if is_run && self.operand(index, is_run) == OperandForm::One {
             // A row, from a computed position on.
             let width = dtype.bytes();
             if step == 1 {

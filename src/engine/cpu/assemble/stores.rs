@@ -8,7 +8,7 @@ use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::Reduced;
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::slot::Slot;
-use crate::engine::cpu::vector::{self, Kernel, Operand};
+use crate::engine::cpu::vector::{self, Kernel, OperandForm};
 use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::operation::Reduction;
 use crate::shape::DType;
@@ -41,7 +41,7 @@ impl Assembler<'_> {
                 _ => {
                     // An operand that is one element of a row comes first.
                     let operands = [self.operand(a, true), self.operand(b, true)];
-                    (a, b) = if operands[1] == Operand::One { (b, a) } else { (a, b) };
+                    (a, b) = if operands[1] == OperandForm::One { (b, a) } else { (a, b) };
                     let of_row = self.operand(a, true);
                     if step == 1 {
                         self.of_rows = Some(OfRows::Columns(vector::multiply_add_columns(isa, dtype, of_row)));
@@ -57,7 +57,7 @@ impl Assembler<'_> {
         if let Some((index, stride, extent)) = store.index {
             if let Some(wrapped) = self.layout.wrapped {
                 let Mode::Reduce(op) = store.mode else { unreachable!("rows are not written in pieces") };
-                let combine = vector::binary(isa, op.combining(dtype), dtype, Operand::Run, Operand::Run);
+                let combine = vector::binary(isa, op.combining(dtype), dtype, OperandForm::Run, OperandForm::Run);
                 let elements = self.as_run(store.value, (depth, true), dtype);
                 let access = (store.buffer, &store.at, stride);
                 self.pieces(wrapped, depth, (Some(combine), elements), access, (index, extent), dtype);
@@ -68,11 +68,13 @@ impl Assembler<'_> {
                 let (operand, value) = (self.operand(store.value, true), self.place(store.value));
                 match (store.mode, operand) {
                     (Mode::Reduce(op), _) => {
-                        let run = vector::binary(isa, op.combining(dtype), dtype, Operand::Run, operand);
+                        let run = vector::binary(isa, op.combining(dtype), dtype, OperandForm::Run, operand);
                         self.combine_row(store, (run, None, value));
                     }
-                    (Mode::Write, Operand::Run) => self.combine_row(store, (vector::copy(dtype), Some(value), value)),
-                    (Mode::Write, Operand::One) => {
+                    (Mode::Write, OperandForm::Run) => {
+                        self.combine_row(store, (vector::copy(dtype), Some(value), value))
+                    }
+                    (Mode::Write, OperandForm::One) => {
                         self.combine_row(store, (vector::fill(isa, dtype), Some(value), value));
                     }
                 }
@@ -102,8 +104,8 @@ impl Assembler<'_> {
                 let result = self.buffer(store.buffer, &store.at, dtype);
                 let a = self.place(store.value);
                 let a_stride = match self.operand(store.value, is_run) {
-                    Operand::Run => width,
-                    Operand::One => 0,
+                    OperandForm::Run => width,
+                    OperandForm::One => 0,
                 };
                 if is_run && step != 1 {
                     let run = vector::strided_copy(isa, dtype);
@@ -177,8 +179,8 @@ impl Assembler<'_> {
         let bounds = self.bounds(guards);
         if let Some(sum) = self.tile_sum(store, dtype) {
             let a = (self.place(store.value), self.operand(store.value, true));
-            let run = vector::binary(isa, op.combining(dtype), dtype, Operand::Run, a.1);
-            let stride = if a.1 == Operand::Run { width } else { 0 };
+            let run = vector::binary(isa, op.combining(dtype), dtype, OperandForm::Run, a.1);
+            let stride = if a.1 == OperandForm::Run { width } else { 0 };
             self.within(run, (sum, width), [(sum, width), (a.0, stride)], bounds);
             return;
         }
@@ -191,10 +193,10 @@ impl Assembler<'_> {
         }
         let binary = op.combining(dtype);
         let a = (self.place(store.value), self.operand(store.value, true));
-        let run: Kernel = vector::binary(isa, binary, dtype, Operand::Run, a.1);
-        let stride = if a.1 == Operand::Run { width } else { 0 };
+        let run: Kernel = vector::binary(isa, binary, dtype, OperandForm::Run, a.1);
+        let stride = if a.1 == OperandForm::Run { width } else { 0 };
         if step == 1 {
-            if a.1 == Operand::Run {
+            if a.1 == OperandForm::Run {
                 self.of_rows = Some(OfRows::Columns(vector::reduce_columns(isa, op, dtype)));
             }
             self.within(run, (result, width), [(result, width), (a.0, stride)], bounds);

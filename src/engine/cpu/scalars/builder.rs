@@ -5,7 +5,7 @@ use super::embedded::EmbeddedNest;
 use super::instruction::{Code, Indexed, Instruction, Op};
 use super::register::Register;
 use super::tidy::{join_pairs, remove_unread};
-use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
+use crate::engine::cpu::vector::{self, Instructions, Kernel, OperandForm};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Value};
 use crate::term::hash::TermMap;
@@ -200,7 +200,7 @@ impl Builder {
         }
         match Op::binary(op, dtype) {
             Some(own) => self.pure(own, [a, b, 0], 0),
-            None => self.kernel(vector::binary(self.isa, op, dtype, Operand::Run, Operand::Run), [a, b, b]),
+            None => self.kernel(vector::binary(self.isa, op, dtype, OperandForm::Run, OperandForm::Run), [a, b, b]),
         }
     }
 
@@ -214,7 +214,7 @@ impl Builder {
     ) -> Option<Register> {
         match Op::compare(op, dtype) {
             Some(own) => self.pure(own, [a, b, 0], 0),
-            None => self.kernel(vector::compare(self.isa, op, dtype, Operand::Run, Operand::Run), [a, b, b]),
+            None => self.kernel(vector::compare(self.isa, op, dtype, OperandForm::Run, OperandForm::Run), [a, b, b]),
         }
     }
 

@@ -5,7 +5,7 @@ use super::{Builder, Register, Scalars};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::concrete::{self};
-use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
+use crate::engine::cpu::vector::{self, Instructions, Kernel, OperandForm};
 use crate::engine::cpu::{Cpu, Program};
 use crate::evaluate;
 use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Contraction, Reduction, UNARY_ROWS, Unary};
@@ -92,12 +92,12 @@ fn every_operation_is_that_of_its_kernel() {
                 for &b in &samples(dtype)[at % 2..] {
                     for &op in BINARY_ROWS.iter().filter(|op| op.domain().accepts(dtype)) {
                         let found = run(isa, dtype, dtype, [a, b, 0], |w, [x, y, _]| w.binary(op, dtype, x, y));
-                        let kernel = vector::binary(isa, op, dtype, Operand::Run, Operand::Run);
+                        let kernel = vector::binary(isa, op, dtype, OperandForm::Run, OperandForm::Run);
                         check(op.name(), dtype, kernel, [a, b, 0], found);
                     }
                     for &op in COMPARISON_ROWS {
                         let found = run(isa, dtype, DType::Bool, [a, b, 0], |w, [x, y, _]| w.compare(op, dtype, x, y));
-                        let kernel = vector::compare(isa, op, dtype, Operand::Run, Operand::Run);
+                        let kernel = vector::compare(isa, op, dtype, OperandForm::Run, OperandForm::Run);
                         check(op.name(), DType::Bool, kernel, [a, b, 0], found);
                     }
                 }
@@ -119,7 +119,7 @@ fn two_operations_in_one_are_those_two() {
             for [a, b, c] in [[0.1, 0.7, 3.3], [-0.0, 0.0, -0.0], [1e30, -7.0, f64::INFINITY], [3.0, 0.3, -2.2]] {
                 let operands = [a, b, c].map(|x| Value::from_f64(dtype, x).bits());
                 let isa = Instructions::detect();
-                let kernel = |op| vector::binary(isa, op, dtype, Operand::Run, Operand::Run);
+                let kernel = |op| vector::binary(isa, op, dtype, OperandForm::Run, OperandForm::Run);
                 let between = by_kernel(kernel(first), operands);
                 for on_the_left in [true, false] {
                     let write = |builder: &mut Builder, [a, b, c]: [Register; 3]| {

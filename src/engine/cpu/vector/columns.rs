@@ -5,7 +5,7 @@ use super::dispatch::for_dtype;
 use super::level::{Level, RowsLoop, portable_rows_kernel, rows_kernel};
 use super::packed::{Packed, Vectorised};
 use super::reduction::{Join, Largest, Smallest, Sum};
-use super::{Instructions, Operand, RowsKernel};
+use super::{Instructions, OperandForm, RowsKernel};
 use crate::engine::cpu::elements::{counted, load};
 use crate::operation::Reduction;
 use crate::shape::DType;
@@ -179,9 +179,9 @@ pub(super) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> 
 }
 
 /// The kernel of sums of products by column, where the operand `a` of a row is a run, or one element.
-pub(super) fn multiply_add_columns(isa: Instructions, dtype: DType, a: Operand) -> RowsKernel {
+pub(super) fn multiply_add_columns(isa: Instructions, dtype: DType, a: OperandForm) -> RowsKernel {
     for_dtype!(dtype, T => match a {
-        Operand::Run => columns::<T, Products<true>>(isa),
-        Operand::One => columns::<T, Products<false>>(isa),
+        OperandForm::Run => columns::<T, Products<true>>(isa),
+        OperandForm::One => columns::<T, Products<false>>(isa),
     })
 }

@@ -6,7 +6,7 @@ use super::functions;
 use super::level::{Level, Loop, MaskedLoop, Product, kernel, portable_kernel};
 use super::masked::{Masked, Masks, choice_kernel, pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
-use super::{Instructions, Kernel, Operand};
+use super::{Instructions, Kernel, OperandForm};
 use crate::array::Scalar;
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Row, Unary, UnaryLoop, comparison_row};
@@ -154,7 +154,7 @@ impl<T: Vectorised, R: Row, F: Fn(T, T) -> T> InRegisters for Combined<T, R, F> 
 /// Makes the kernel of whatever function it is given.
 struct Choose {
     isa: Instructions,
-    operands: (Operand, Operand),
+    operands: (OperandForm, OperandForm),
 }
 
 /// No row of the table.
@@ -231,7 +231,7 @@ polygamma!(f64, run_f64);
 
 /// The kernel of a row of the table.
 pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
-    let choose = Choose { isa, operands: (Operand::Run, Operand::Run) };
+    let choose = Choose { isa, operands: (OperandForm::Run, OperandForm::Run) };
     match (op, dtype) {
         (Unary::Polygamma(_), DType::F32) => kernel::<Polygamma<f32>>(isa),
         (Unary::Polygamma(_), DType::F64) => kernel::<Polygamma<f64>>(isa),
@@ -244,7 +244,7 @@ pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
 }
 
 /// The kernel of a row of the table.
-pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: OperandForm, b: OperandForm) -> Kernel {
     let choose = Choose { isa, operands: (a, b) };
     match dtype {
         DType::F32 => op.run_f32(choose),
@@ -301,7 +301,7 @@ impl<T: Vectorised, R: BinaryRow<T, bool> + Question> InRegisters for Compared<T
 }
 
 /// The kernel of a row of the table.
-pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: OperandForm, b: OperandForm) -> Kernel {
     macro_rules! rows {
         ($($row:ident)*) => {
             match op {
@@ -361,7 +361,7 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> InRegisters for Chosen<T, A, B> 
 }
 
 /// The kernel of a choice between two elements, whose bits alone matter.
-pub(super) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
+pub(super) fn select(isa: Instructions, dtype: DType, yes: OperandForm, no: OperandForm) -> Kernel {
     for_size!(dtype, T => choice_kernel::<Select<T>, T>(isa, yes, no))
 }
 
@@ -413,6 +413,6 @@ impl<T: Vectorised, L: Level> InRegisters for Added<T, L> {
 }
 
 /// The kernel of a sum of products.
-pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: OperandForm, b: OperandForm) -> Kernel {
     for_dtype!(dtype, T => pair_kernel::<MultiplyAdd<T>, T>(isa, a, b))
 }

@@ -11,7 +11,7 @@ use super::level::{
     CopyingLoop, LARGEST_BLOCK, Level, Loop, MaskedLoop, call_copying, call_masked, kernel, masked_kernel,
 };
 use super::packed::{Packed, Vectorised};
-use super::{Instructions, Kernel, MaskedKernel, Operand};
+use super::{Instructions, Kernel, MaskedKernel, OperandForm};
 use crate::engine::cpu::elements::{counted, load, store};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -68,25 +68,33 @@ impl<T: Copy> Source<T> for Masked<T> {
 }
 
 /// The kernel of a loop over two operands of these element types, which are the kernel's first two.
-pub(super) fn pair_kernel<B: MaskedLoop, T: Vectorised>(isa: Instructions, left: Operand, right: Operand) -> Kernel {
+pub(super) fn pair_kernel<B: MaskedLoop, T: Vectorised>(
+    isa: Instructions,
+    left: OperandForm,
+    right: OperandForm,
+) -> Kernel {
     of_operands::<B, T, false>(isa, left, right)
 }
 
 /// The kernel of a loop over two operands, which come after a mask.
-pub(super) fn choice_kernel<B: MaskedLoop, T: Vectorised>(isa: Instructions, yes: Operand, no: Operand) -> Kernel {
+pub(super) fn choice_kernel<B: MaskedLoop, T: Vectorised>(
+    isa: Instructions,
+    yes: OperandForm,
+    no: OperandForm,
+) -> Kernel {
     of_operands::<B, T, true>(isa, yes, no)
 }
 
 fn of_operands<B: MaskedLoop, T: Vectorised, const AFTER_MASK: bool>(
     isa: Instructions,
-    first: Operand,
-    second: Operand,
+    first: OperandForm,
+    second: OperandForm,
 ) -> Kernel {
     match (first, second) {
-        (Operand::Run, Operand::Run) => kernel::<Copied<B, T, AFTER_MASK, true, true>>(isa),
-        (Operand::Run, Operand::One) => kernel::<Copied<B, T, AFTER_MASK, true, false>>(isa),
-        (Operand::One, Operand::Run) => kernel::<Copied<B, T, AFTER_MASK, false, true>>(isa),
-        (Operand::One, Operand::One) => kernel::<Copied<B, T, AFTER_MASK, false, false>>(isa),
+        (OperandForm::Run, OperandForm::Run) => kernel::<Copied<B, T, AFTER_MASK, true, true>>(isa),
+        (OperandForm::Run, OperandForm::One) => kernel::<Copied<B, T, AFTER_MASK, true, false>>(isa),
+        (OperandForm::One, OperandForm::Run) => kernel::<Copied<B, T, AFTER_MASK, false, true>>(isa),
+        (OperandForm::One, OperandForm::One) => kernel::<Copied<B, T, AFTER_MASK, false, false>>(isa),
     }
 }
 

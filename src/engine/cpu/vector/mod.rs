@@ -68,7 +68,7 @@ impl Instructions {
 ///
 /// The machine has the instructions that the kernel was chosen for. The result has room for `count` elements of its type,
 /// or for one where the kernel reduces; each operand that is used has `count` valid elements, or one where it is
-/// [`Operand::One`]. Pointers need no alignment beyond that of their elements. An operand that is a run either does not
+/// [`OperandForm::One`]. Pointers need no alignment beyond that of their elements. An operand that is a run either does not
 /// overlap the result or starts where it starts and has elements that are at least as large; one that is a single element
 /// may lie anywhere.
 pub(crate) type Kernel = unsafe fn(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize);
@@ -124,7 +124,7 @@ pub(crate) type GatherKernel =
 
 /// Whether an operand is a run of elements or one element for all.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Operand {
+pub(crate) enum OperandForm {
     /// As many elements as the result has.
     Run,
     /// One element, which meets every element of the other operand.
@@ -138,17 +138,17 @@ pub(crate) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
 }
 
 /// An elementwise operation of two operands of one type.
-pub(crate) fn binary(isa: Instructions, op: Binary, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(crate) fn binary(isa: Instructions, op: Binary, dtype: DType, a: OperandForm, b: OperandForm) -> Kernel {
     functions::binary(isa, op, dtype, a, b).unwrap_or_else(|| elementwise::binary(isa, op, dtype, a, b))
 }
 
 /// An elementwise comparison; the result is boolean, one byte, 0 or 1.
-pub(crate) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(crate) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: OperandForm, b: OperandForm) -> Kernel {
     elementwise::compare(isa, op, dtype, a, b)
 }
 
 /// Where the mask `a`, a run, is true `b`, else `c`.
-pub(crate) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
+pub(crate) fn select(isa: Instructions, dtype: DType, yes: OperandForm, no: OperandForm) -> Kernel {
     elementwise::select(isa, dtype, yes, no)
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn fill(isa: Instructions, dtype: DType) -> Kernel {
 
 /// Adds the product of `a` and `b` to the result; products of floats are not rounded where the instructions have fused
 /// multiply-add.
-pub(crate) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(crate) fn multiply_add(isa: Instructions, dtype: DType, a: OperandForm, b: OperandForm) -> Kernel {
     elementwise::multiply_add(isa, dtype, a, b)
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> 
 }
 
 /// [`multiply_add`] to the result, a run for all rows, row by row: `b` is a run of each row, and `a` may be an element.
-pub(crate) fn multiply_add_columns(isa: Instructions, dtype: DType, a: Operand) -> RowsKernel {
+pub(crate) fn multiply_add_columns(isa: Instructions, dtype: DType, a: OperandForm) -> RowsKernel {
     columns::multiply_add_columns(isa, dtype, a)
 }
 

@@ -16,7 +16,7 @@ mod table;
 mod vectors;
 mod windows;
 
-use super::code::{Action, COPIED, Code, Grid, Inner, Operand, SweepsCode};
+use super::code::{Action, COPIED, Code, Grid, Inner, KernelArray, SweepsCode};
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
 use super::tuning::Products;
@@ -222,8 +222,8 @@ impl Writer {
         // The user's names of arrays, by their names in the kernel.
         let called = |parameters: &[String]| -> Vec<String> {
             let called = operands.all.iter().zip(parameters).filter_map(|(operand, name)| match operand {
-                Operand::Buffer(id) => Some(format!("{name}: {}", commented(self.called.get(id)?))),
-                Operand::Slot(_) => None,
+                KernelArray::Buffer(id) => Some(format!("{name}: {}", commented(self.called.get(id)?))),
+                KernelArray::Slot(_) => None,
             });
             called.collect()
         };
@@ -304,7 +304,7 @@ impl Scope<'_> {
 
     /// Has one value written to all elements of a buffer.
     fn fill(&self, to: BufferId, value: Value) -> Action {
-        let operand = self.scratch(to).map_or(Operand::Buffer(to), |&(slot, ..)| Operand::Slot(slot));
+        let operand = self.scratch(to).map_or(KernelArray::Buffer(to), |&(slot, ..)| KernelArray::Slot(slot));
         Action::Fill { to: operand, count: self.count(to), value }
     }
 
@@ -316,9 +316,9 @@ impl Scope<'_> {
         for &id in read.iter().chain(written) {
             let (name, operand) = match self.scratch(id) {
                 Some(&(slot, ..)) => {
-                    (format!("part{}", id as usize - self.procedure.buffers.len()), Operand::Slot(slot))
+                    (format!("part{}", id as usize - self.procedure.buffers.len()), KernelArray::Slot(slot))
                 }
-                None => (format!("b{}", origin(id)), Operand::Buffer(origin(id))),
+                None => (format!("b{}", origin(id)), KernelArray::Buffer(origin(id))),
             };
             if !operands.all.contains(&operand) {
                 operands.parameters.push((name.clone(), self.dtype(id), origins.contains(&origin(id))));
@@ -335,7 +335,7 @@ impl Scope<'_> {
 struct Operands {
     /// Name, element type, and whether it is written.
     parameters: Vec<(String, DType, bool)>,
-    all: Vec<Operand>,
+    all: Vec<KernelArray>,
     /// The name of each buffer.
     names: BTreeMap<BufferId, String>,
     /// Numbers that it takes after the arrays, and that differ from launch to launch: their names, and their values in one

@@ -11,7 +11,7 @@ use crate::source::expression::elementwise;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
-use crate::term::recurrence::{Operand, Recurrence};
+use crate::term::recurrence::{Recurrence, StepOperand};
 use std::collections::BTreeSet;
 
 /// An array that a loop reads.
@@ -95,18 +95,18 @@ impl Sequence {
     }
 
     /// The element type of a value of a step.
-    pub(super) fn dtype(&self, operand: Operand) -> DType {
+    pub(super) fn dtype(&self, operand: StepOperand) -> DType {
         match operand {
-            Operand::Carry(carry) => self.carried[carry],
-            Operand::Input(input) => self.inputs[input].dtype,
-            Operand::Capture(capture) => self.captures[capture].dtype,
-            Operand::Constant(value) => value.dtype(),
-            Operand::Step(step) => self.recurrence.steps[step].dtype,
+            StepOperand::Carry(carry) => self.carried[carry],
+            StepOperand::Input(input) => self.inputs[input].dtype,
+            StepOperand::Capture(capture) => self.captures[capture].dtype,
+            StepOperand::Constant(value) => value.dtype(),
+            StepOperand::Step(step) => self.recurrence.steps[step].dtype,
         }
     }
 
     /// The values from which these are computed.
-    pub(super) fn needed(&self, results: &[Operand]) -> Needed {
+    pub(super) fn needed(&self, results: &[StepOperand]) -> Needed {
         let mut needed = Needed {
             steps: vec![false; self.recurrence.steps.len()],
             inputs: BTreeSet::new(),
@@ -129,13 +129,13 @@ impl Sequence {
     }
 
     /// The text of a value of a step.
-    pub(super) fn text(&self, language: &dyn Language, operand: Operand) -> String {
+    pub(super) fn text(&self, language: &dyn Language, operand: StepOperand) -> String {
         match operand {
-            Operand::Carry(carry) => format!("carry{carry}"),
-            Operand::Input(input) => format!("input{input}"),
-            Operand::Capture(capture) => format!("capture{capture}"),
-            Operand::Constant(value) => language.literal(value),
-            Operand::Step(step) => format!("value{step}"),
+            StepOperand::Carry(carry) => format!("carry{carry}"),
+            StepOperand::Input(input) => format!("input{input}"),
+            StepOperand::Capture(capture) => format!("capture{capture}"),
+            StepOperand::Constant(value) => language.literal(value),
+            StepOperand::Step(step) => format!("value{step}"),
         }
     }
 
@@ -146,13 +146,13 @@ impl Sequence {
 }
 
 impl Needed {
-    fn add(&mut self, operand: Operand) {
+    fn add(&mut self, operand: StepOperand) {
         match operand {
-            Operand::Carry(carry) => _ = self.carries.insert(carry),
-            Operand::Input(input) => _ = self.inputs.insert(input),
-            Operand::Capture(capture) => _ = self.captures.insert(capture),
-            Operand::Step(step) => self.steps[step] = true,
-            Operand::Constant(_) => {}
+            StepOperand::Carry(carry) => _ = self.carries.insert(carry),
+            StepOperand::Input(input) => _ = self.inputs.insert(input),
+            StepOperand::Capture(capture) => _ = self.captures.insert(capture),
+            StepOperand::Step(step) => self.steps[step] = true,
+            StepOperand::Constant(_) => {}
         }
     }
 }
@@ -186,7 +186,7 @@ impl Writer {
             let start = format!("{}[item]", operands.names[id]);
             text.line(self.language.declare_variable(
                 &format!("carry{carry}"),
-                sequence.dtype(Operand::Carry(carry)),
+                sequence.dtype(StepOperand::Carry(carry)),
                 &start,
             ));
         }
@@ -285,10 +285,14 @@ impl Writer {
             text.line(format!("{}[{place}] = {value};", operands.names[id]));
         }
         // All carries change at once.
-        let changed = || (0..carries).filter(|&carry| results[carry] != Operand::Carry(carry));
+        let changed = || (0..carries).filter(|&carry| results[carry] != StepOperand::Carry(carry));
         for carry in changed() {
             let value = sequence.text(&self.language, results[carry]);
-            text.line(self.language.declare(&format!("next{carry}"), sequence.dtype(Operand::Carry(carry)), &value));
+            text.line(self.language.declare(
+                &format!("next{carry}"),
+                sequence.dtype(StepOperand::Carry(carry)),
+                &value,
+            ));
         }
         changed().for_each(|carry| text.line(format!("carry{carry} = next{carry};")));
     }

@@ -27,7 +27,7 @@ use crate::source::helpers::opencl;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
-use crate::term::recurrence::{Elementwise, Operand};
+use crate::term::recurrence::{Elementwise, StepOperand};
 use composition::{Composition, compositions};
 use stages::stages;
 use std::collections::HashSet;
@@ -72,7 +72,7 @@ impl Parts {
     }
 
     /// The values of one step.
-    fn operands(&self) -> Vec<Operand> {
+    fn operands(&self) -> Vec<StepOperand> {
         self.compositions.iter().flat_map(|composition| composition.values()).collect()
     }
 }
