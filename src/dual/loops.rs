@@ -133,19 +133,19 @@ impl Residual {
 
 /// A loop without its length and direction.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Step {
+struct LoopStep {
     active: Active,
     carries: usize,
     inputs: usize,
 }
 
-impl Key for Step {
+impl Key for LoopStep {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.active.bodies()
     }
 }
 
-impl Step {
+impl LoopStep {
     /// The levels of a recording's nodes.
     fn levels(&self, graph: &Graph) -> Vec<Level> {
         let body = &self.active.body;
@@ -173,7 +173,7 @@ impl Step {
 /// The forward pass of a loop.
 struct ForwardLoop {
     /// The loop, with its activity at the fixed point.
-    step: Step,
+    step: LoopStep,
     /// The original body, which returns residuals in addition.
     body: Arc<Body>,
     /// Which results move with the inputs.
@@ -193,7 +193,7 @@ struct ForwardLoop {
 }
 
 impl ForwardLoop {
-    fn new(step: &Step) -> ForwardLoop {
+    fn new(step: &LoopStep) -> ForwardLoop {
         let mut step = step.clone();
         let body = step.active.body.clone();
         spread::<Dual<Recorded>>(&mut step.active, step.carries);
@@ -260,7 +260,7 @@ fn keeps_zeros(graph: &Graph, levels: &[Level], carries: &[NodeId]) -> bool {
 /// Which cotangents a backward loop is given.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Incoming {
-    step: Step,
+    step: LoopStep,
     present: Vec<bool>,
     marked: bool,
     length: usize,
@@ -358,7 +358,7 @@ impl BackwardLoop {
     }
 }
 
-static FORWARD: Memo<Step, Arc<ForwardLoop>> = Memo::new();
+static FORWARD: Memo<LoopStep, Arc<ForwardLoop>> = Memo::new();
 static BACKWARD: Memo<Incoming, Arc<BackwardLoop>> = Memo::new();
 
 /// A loop as a linear map: how it was run, and the values that it left.
@@ -400,7 +400,7 @@ pub(crate) fn scan_dual<A: Algebra>(
     }
     let parameters = deltas.iter().map(Option::is_some).collect();
     let active = Active { body: scan.body.clone(), parameters };
-    let step = Step { active, carries: scan.carries, inputs: scan.inputs };
+    let step = LoopStep { active, carries: scan.carries, inputs: scan.inputs };
     let forward = FORWARD.get(step, |step| Arc::new(ForwardLoop::new(step)));
 
     let captures = primals[scan.carries + scan.inputs..].to_vec();

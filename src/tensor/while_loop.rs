@@ -148,12 +148,12 @@ pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y
 }
 
 /// One step of an eager loop: the carries, and the position of the slices, to the carries and the outputs.
-type Step<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>, usize) -> Vec<<A as Algebra>::Array>>;
+type EagerStep<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>, usize) -> Vec<<A as Algebra>::Array>>;
 
 /// Runs steps `from..to` of an eager loop and keeps as little of them as the checkpoints ask for. Gives the carries, then the
 /// outputs of every step.
 fn run<A: Algebra>(
-    step: &Step<A>,
+    step: &EagerStep<A>,
     carries: Vec<A::Array>,
     (mut from, to): (usize, usize),
     checkpoints: Checkpoints,
@@ -299,7 +299,7 @@ impl Checkpoints {
         let checkpoints = checkpoints.of_steps::<A>(&first);
         let untyped = Rc::new(untyped);
         let (count, inner) = (first.len(), untyped.clone());
-        let one: Step<A> = Rc::new(move |carries, at| {
+        let one: EagerStep<A> = Rc::new(move |carries, at| {
             let position = if reverse { n - 1 - at } else { at };
             let mut arrays = carries;
             for source in &sources {
@@ -379,7 +379,7 @@ impl Checkpoints {
                 // The steps are counted on values that nothing keeps.
                 drop(A::recompute(&some(usize::MAX), first.clone()));
                 let (like, steps) = (like.clone(), counted.get());
-                let one: Step<A> =
+                let one: EagerStep<A> =
                     Rc::new(move |arrays, _| checked(&*like, rebuild(&like, arrays), &*step, place).leaves());
                 run::<A>(&one, first, (0, steps), snapshots)
             }

@@ -45,7 +45,7 @@ impl OperandSource {
 }
 
 #[derive(Clone, Debug)]
-struct Step {
+struct RecurrenceStep {
     run: Kernel,
     result: usize,
     operands: SmallVec<[(OperandSource, usize); 3]>,
@@ -84,9 +84,9 @@ pub(super) struct CompiledRecurrence {
     widths: Vec<usize>,
     carries: usize,
     constants: Vec<u64>,
-    before: Vec<Step>,
+    before: Vec<RecurrenceStep>,
     sequential: Sequential,
-    after: Vec<Step>,
+    after: Vec<RecurrenceStep>,
     /// The next carries, then the outputs, with the bytes of their elements.
     next: Vec<(OperandSource, usize)>,
     registers: Vec<Register>,
@@ -238,7 +238,7 @@ impl CompiledRecurrence {
                     OperandSource::Capture(position) => argument(position),
                     OperandSource::Constant(at) => self.constants.as_ptr().wrapping_add(at).cast_mut().cast(),
                 };
-                let run = |step: &Step| {
+                let run = |step: &RecurrenceStep| {
                     let operand = |k: usize| match step.operands.get(k) {
                         Some(&(place, width)) => at(place, width),
                         None => std::ptr::null_mut(),
@@ -329,7 +329,7 @@ impl Compiler<'_> {
 
     /// The kernel for a step of the recurrence; `None` for operands that kernels do not take, one number for a whole block in a
     /// place where they want a run.
-    fn step(&mut self, at: usize) -> Option<Step> {
+    fn step(&mut self, at: usize) -> Option<RecurrenceStep> {
         let instruction = &self.recurrence.steps[at];
         let operands = instruction.operands.clone();
         let places: SmallVec<[(OperandSource, usize); 3]> =
@@ -350,7 +350,7 @@ impl Compiler<'_> {
             Elementwise::Cast(to) if form(0) == Form::Run => vector::cast(isa, of, to),
             _ => return None,
         };
-        Some(Step { run, result: self.scan.scan.carries + at, operands: places })
+        Some(RecurrenceStep { run, result: self.scan.scan.carries + at, operands: places })
     }
 
     /// The sequential part as instructions, which write the values that others read.
