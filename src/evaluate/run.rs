@@ -9,7 +9,7 @@ use crate::array::memory::OutOfMemory;
 use crate::array::structure::{outer_slice, write_slice};
 use crate::array::{Array, Read, for_data, for_pair, gather, view};
 use crate::shape::{Shape, Type, Value};
-use crate::term::interpret::{self, Positions, Slot};
+use crate::term::interpret::{self, NodeValue, Positions};
 use crate::term::{Arrays, Body, Never, Node, Op, Scan, Sweeps, print};
 
 /// Runs a bulk program: the values of its results.
@@ -40,7 +40,7 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
         op => {
             let result = apply(op, args).map_err(|problem| Failure { operation: print::name(op), problem })?;
             debug_assert_eq!(result.ty(), *node.ty());
-            Ok(Slot::One(result))
+            Ok(NodeValue::One(result))
         }
     };
     interpret::run::<Array, Never, Failure>(body, arguments, evaluate, Some(&InPlace))

@@ -19,7 +19,7 @@ pub(crate) enum BufferBinding {
 
 /// Memory of one element type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct BufferSlot {
     pub(crate) dtype: DType,
     pub(crate) count: usize,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Slot {
 /// The slots of a procedure under construction.
 #[derive(Default, Debug)]
 struct Slots {
-    all: Vec<Slot>,
+    all: Vec<BufferSlot>,
     /// The slots in use, by the step until which they are needed.
     taken: BTreeSet<(usize, usize)>,
     /// The free slots, by element type and size.
@@ -58,7 +58,7 @@ impl Slots {
                 at
             }
             None => {
-                self.all.push(Slot { dtype, count });
+                self.all.push(BufferSlot { dtype, count });
                 self.all.len() - 1
             }
         };
@@ -124,7 +124,7 @@ impl<'p> Plan<'p> {
     }
 
     /// All slots so far.
-    pub(crate) fn slots(&self) -> &[Slot] {
+    pub(crate) fn slots(&self) -> &[BufferSlot] {
         &self.slots.all
     }
 

@@ -8,7 +8,7 @@ use crate::array::OutOfMemory;
 use crate::concrete::Concrete;
 use crate::evaluate;
 use crate::evaluate::Failure;
-use crate::term::interpret::{self, Slot};
+use crate::term::interpret::{self, NodeValue};
 use crate::term::{Body, Custom, Never, Node, Op, print};
 
 /// Runs a bulk program, for its results' dependence.
@@ -35,7 +35,7 @@ pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<Spar
         op => {
             let result = apply(node, args).map_err(|problem| Failure { operation: print::name(op), problem })?;
             debug_assert_eq!(result.ty(), node.ty());
-            Ok(Slot::One(result))
+            Ok(NodeValue::One(result))
         }
     };
     interpret::run::<SparsityArray, Never, Failure>(body, arguments, evaluate, None)

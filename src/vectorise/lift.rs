@@ -47,7 +47,7 @@ impl Lifted {
 }
 
 /// The replacement of a source node: one node, or the outputs of a loop or conditional.
-enum Slot {
+enum Replacement {
     One(Lifted),
     Several(Vec<Lifted>),
 }
@@ -154,33 +154,33 @@ impl Lifter<'_> {
     /// Lifts a body's nodes in place: the values of its results.
     fn body(&mut self, body: &Body<Build>, arguments: &[Lifted]) -> Vec<Lifted> {
         debug_assert_eq!(body.arity(), arguments.len());
-        let mut slots: Vec<Slot> = Vec::with_capacity(body.nodes.len());
-        slots.extend(arguments.iter().cloned().map(Slot::One));
+        let mut slots: Vec<Replacement> = Vec::with_capacity(body.nodes.len());
+        slots.extend(arguments.iter().cloned().map(Replacement::One));
         for node in &body.nodes[body.arity()..] {
             if let Some(plain) = self.plain(node, &slots) {
-                slots.push(Slot::One(Lifted::invariant(plain)));
+                slots.push(Replacement::One(Lifted::invariant(plain)));
                 continue;
             }
             let slot = match &node.op {
                 Op::Output(position) => match &slots[node.args[0] as usize] {
-                    Slot::Several(outputs) => Slot::One(outputs[*position].clone()),
-                    Slot::One(_) => unreachable!("an output of an operation with one output"),
+                    Replacement::Several(outputs) => Replacement::One(outputs[*position].clone()),
+                    Replacement::One(_) => unreachable!("an output of an operation with one output"),
                 },
                 op => {
                     let args: Vec<Lifted> = node
                         .args
                         .iter()
                         .map(|&arg| match &slots[arg as usize] {
-                            Slot::One(value) => value.clone(),
-                            Slot::Several(_) => unreachable!("an operand is one array"),
+                            Replacement::One(value) => value.clone(),
+                            Replacement::Several(_) => unreachable!("an operand is one array"),
                         })
                         .collect();
                     match op {
-                        Op::Scan(scan) => Slot::Several(self.scan(scan, &args)),
-                        Op::Branch(branch) => Slot::Several(self.branch(branch, &args)),
-                        Op::Custom(custom) => Slot::Several(self.custom(custom, &args)),
-                        Op::Sweeps(sweeps) => Slot::Several(self.sweeps(sweeps, &args)),
-                        op => Slot::One(self.node(op, &args)),
+                        Op::Scan(scan) => Replacement::Several(self.scan(scan, &args)),
+                        Op::Branch(branch) => Replacement::Several(self.branch(branch, &args)),
+                        Op::Custom(custom) => Replacement::Several(self.custom(custom, &args)),
+                        Op::Sweeps(sweeps) => Replacement::Several(self.sweeps(sweeps, &args)),
+                        op => Replacement::One(self.node(op, &args)),
                     }
                 }
             };
@@ -189,18 +189,18 @@ impl Lifter<'_> {
         body.results
             .iter()
             .map(|&result| match &slots[result as usize] {
-                Slot::One(value) => value.clone(),
-                Slot::Several(_) => unreachable!("a result is one array"),
+                Replacement::One(value) => value.clone(),
+                Replacement::Several(_) => unreachable!("a result is one array"),
             })
             .collect()
     }
 
     /// An operation without operands that depend on a build variable: it stays unchanged.
-    fn plain(&mut self, node: &Node<Build>, slots: &[Slot]) -> Option<NodeId> {
+    fn plain(&mut self, node: &Node<Build>, slots: &[Replacement]) -> Option<NodeId> {
         let mut args: SmallVec<[NodeId; 3]> = SmallVec::new();
         for &arg in &node.args {
             match &slots[arg as usize] {
-                Slot::One(value) if value.axes.is_empty() => args.push(value.node),
+                Replacement::One(value) if value.axes.is_empty() => args.push(value.node),
                 _ => return None,
             }
         }

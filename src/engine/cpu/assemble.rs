@@ -7,7 +7,7 @@ mod stores;
 use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Level, Linear};
 use super::layout::{Layout, Wrapped};
 use super::order::layout;
-use super::slot::Slot;
+use super::slot::PointerSlot;
 use super::split::Split;
 use super::stretch::limits;
 use super::vector::{self, Instructions, OperandForm, RowsKernel};
@@ -46,20 +46,20 @@ struct Assembler<'a> {
     /// Whether the vector axis moves each value.
     runs: Vec<bool>,
     /// A run of consecutive elements, or a single element; `None` for values that are not computed separately.
-    places: Vec<Option<Slot>>,
+    places: Vec<Option<PointerSlot>>,
     slots: Vec<Base>,
     /// Bytes by which slots of buffers move, by loop.
-    moves: Vec<Vec<(Slot, isize)>>,
+    moves: Vec<Vec<(PointerSlot, isize)>>,
     code: Vec<Level>,
     constants: Vec<u64>,
-    constant_slots: TermMap<u64, Slot>,
-    buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), Slot>,
+    constant_slots: TermMap<u64, PointerSlot>,
+    buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), PointerSlot>,
     /// The buffers that are split among chunks, and their positions.
     partials: TermMap<u32, u32>,
     /// Free registers of a tile, by level: values of an outer loop stay while inner ones run.
-    free: Vec<Vec<Slot>>,
+    free: Vec<Vec<PointerSlot>>,
     /// Slots of tile registers by their number; offsets are known when the tile's size is.
-    tile_registers: Vec<Slot>,
+    tile_registers: Vec<PointerSlot>,
     /// Bytes of registers of one element.
     single: usize,
     /// The kernel that computes the last sum, or other reduction, for several rows.
@@ -156,12 +156,12 @@ impl Assembler<'_> {
         guards.iter().map(|guard| self.level_of(&guard.position)).max().unwrap_or(0)
     }
 
-    fn slot(&mut self, base: Base) -> Slot {
+    fn slot(&mut self, base: Base) -> PointerSlot {
         self.slots.push(base);
-        Slot::try_from(self.slots.len() - 1).expect("fewer slots than a nest may have values")
+        PointerSlot::try_from(self.slots.len() - 1).expect("fewer slots than a nest may have values")
     }
 
-    fn constant(&mut self, bits: u64) -> Slot {
+    fn constant(&mut self, bits: u64) -> PointerSlot {
         if let Some(&slot) = self.constant_slots.get(&bits) {
             return slot;
         }
@@ -172,7 +172,7 @@ impl Assembler<'_> {
     }
 
     /// A pointer into a buffer that follows the loops.
-    fn buffer(&mut self, buffer: u32, at: &Affine, dtype: DType) -> Slot {
+    fn buffer(&mut self, buffer: u32, at: &Affine, dtype: DType) -> PointerSlot {
         let width = dtype.bytes() as isize;
         let strides: SmallVec<[isize; 4]> =
             self.by_loop(at).iter().map(|&coefficient| coefficient as isize * width).collect();
@@ -194,7 +194,7 @@ impl Assembler<'_> {
     }
 
     /// A register for a value at a level: for a tile or for a single element.
-    fn register(&mut self, level: usize, is_run: bool) -> Slot {
+    fn register(&mut self, level: usize, is_run: bool) -> PointerSlot {
         if !is_run {
             let slot = self.slot(Base::Register(self.single));
             self.single += 8;
@@ -215,7 +215,7 @@ impl Assembler<'_> {
         if is_run && !self.runs[id as usize] { OperandForm::One } else { OperandForm::Run }
     }
 
-    fn place(&self, id: ValueId) -> Slot {
+    fn place(&self, id: ValueId) -> PointerSlot {
         self.places[id as usize].expect("operands come before their users")
     }
 
@@ -419,7 +419,7 @@ impl Assembler<'_> {
     }
 
     /// A value in the form of a run for a tile's instruction: values that the vector axis does not move are repeated.
-    fn as_run(&mut self, id: ValueId, (level, is_run): (usize, bool), dtype: DType) -> Slot {
+    fn as_run(&mut self, id: ValueId, (level, is_run): (usize, bool), dtype: DType) -> PointerSlot {
         let a = self.place(id);
         if self.operand(id, is_run) == OperandForm::Run {
             return a;

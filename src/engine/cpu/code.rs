@@ -8,7 +8,7 @@
 use super::elements::load;
 use super::pieces::{Broken, Pieces, Reduced};
 use super::scatter::{AlongKernel, copy_rows};
-use super::slot::Slot;
+use super::slot::PointerSlot;
 use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
 use crate::engine::arrays::Line;
@@ -81,46 +81,89 @@ fn stretch(bounds: &[Bound], index: &[i64], count: usize) -> (usize, usize) {
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
     /// Elementwise work and reductions of runs.
-    Kernel { run: Kernel, result: Slot, a: Slot, b: Slot, c: Slot },
+    Kernel { run: Kernel, result: PointerSlot, a: PointerSlot, b: PointerSlot, c: PointerSlot },
     /// Sums over pairs of elements of rows: places and strides of the results and the operands, in bytes, and how many rows
     /// there are, and in the last step of the outermost loop.
-    Rows { run: RowsKernel, result: (Slot, isize), a: (Slot, isize), b: (Slot, isize), rows: u32, last_rows: u32 },
+    Rows {
+        run: RowsKernel,
+        result: (PointerSlot, isize),
+        a: (PointerSlot, isize),
+        b: (PointerSlot, isize),
+        rows: u32,
+        last_rows: u32,
+    },
     /// A copy between strided runs; strides in bytes.
-    Strided { run: StridedKernel, result: Slot, result_stride: isize, a: Slot, a_stride: isize },
+    Strided { run: StridedKernel, result: PointerSlot, result_stride: isize, a: PointerSlot, a_stride: isize },
     /// Positions, as numbers.
-    Ramp { run: RampKernel, result: Slot, at: Linear },
+    Ramp { run: RampKernel, result: PointerSlot, at: Linear },
     /// A copy of the stretch on which guards hold, zeros elsewhere.
-    Masked { run: StridedKernel, result: Slot, a: Slot, a_stride: isize, width: usize, bounds: Box<[Bound]> },
+    Masked {
+        run: StridedKernel,
+        result: PointerSlot,
+        a: PointerSlot,
+        a_stride: isize,
+        width: usize,
+        bounds: Box<[Bound]>,
+    },
     /// A read at a computed position for each element.
-    Gather { run: GatherKernel, result: Slot, source: Slot, stride: isize, index: Slot, extent: i64 },
+    Gather {
+        run: GatherKernel,
+        result: PointerSlot,
+        source: PointerSlot,
+        stride: isize,
+        index: PointerSlot,
+        extent: i64,
+    },
     /// A copy of a run that begins at a computed position, zeros where that is outside; strides and width in bytes.
     Row {
         run: StridedKernel,
-        result: Slot,
+        result: PointerSlot,
         width: usize,
-        source: Slot,
+        source: PointerSlot,
         source_stride: isize,
         stride: isize,
-        index: Slot,
+        index: PointerSlot,
         extent: i64,
     },
     /// From now on the result is the run that begins at a computed position, or zeros where that is outside; stride and
     /// width in bytes.
-    Point { result: Slot, zeros: Slot, width: usize, source: Slot, stride: isize, index: Slot, extent: i64 },
+    Point {
+        result: PointerSlot,
+        zeros: PointerSlot,
+        width: usize,
+        source: PointerSlot,
+        stride: isize,
+        index: PointerSlot,
+        extent: i64,
+    },
     /// A kernel whose result is a run that begins at a computed position, and where that is outside nothing; the operand
     /// `a` is that run too if there is no other. The stride in bytes.
-    Into { run: Kernel, result: Slot, stride: isize, index: Slot, extent: i64, a: Option<Slot>, b: Slot },
+    Into {
+        run: Kernel,
+        result: PointerSlot,
+        stride: isize,
+        index: PointerSlot,
+        extent: i64,
+        a: Option<PointerSlot>,
+        b: PointerSlot,
+    },
     /// A kernel on the stretch of the result and the operands `a` and `b` on which guards hold; strides in bytes.
-    Within { run: Kernel, result: Slot, result_stride: isize, operands: [(Slot, isize); 2], bounds: Box<[Bound]> },
+    Within {
+        run: Kernel,
+        result: PointerSlot,
+        result_stride: isize,
+        operands: [(PointerSlot, isize); 2],
+        bounds: Box<[Bound]>,
+    },
     /// Element by element, at computed positions: see [`AlongKernel`].
     Along {
         run: AlongKernel,
-        result: Slot,
+        result: PointerSlot,
         along: isize,
         stride: isize,
-        index: (Slot, isize),
+        index: (PointerSlot, isize),
         extent: i64,
-        value: (Slot, isize),
+        value: (PointerSlot, isize),
     },
     /// Pieces of rows at computed positions.
     Pieces(Box<Pieces>),
@@ -130,10 +173,10 @@ pub(super) enum Instruction {
     Reduced(Box<Reduced>),
     /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`].
     Rowwise {
-        result: (Slot, isize),
-        source: (Slot, isize),
+        result: (PointerSlot, isize),
+        source: (PointerSlot, isize),
         stride: isize,
-        index: (Slot, isize),
+        index: (PointerSlot, isize),
         extent: i64,
         bytes: usize,
     },
@@ -144,7 +187,7 @@ pub(super) enum Instruction {
 pub(super) struct Axis {
     pub(super) extent: usize,
     /// The pointers that move with it, and by how many bytes a step.
-    pub(super) moves: Vec<(Slot, isize)>,
+    pub(super) moves: Vec<(PointerSlot, isize)>,
     /// Where the nest begins and ends to change anything, if that is a stretch of the loop.
     pub(super) edges: Box<[Edge]>,
 }
@@ -154,7 +197,7 @@ pub(super) struct Axis {
 pub(super) struct Edge {
     /// Whether the steps are below it, or at least it.
     pub(super) is_upper: bool,
-    pub(super) bound: Slot,
+    pub(super) bound: PointerSlot,
     pub(super) others: Linear,
     pub(super) offset: i64,
 }
@@ -505,7 +548,7 @@ impl Code {
         #[cfg(test)]
         ELEMENTS.set(ELEMENTS.get() + instructions.len() * count);
         // SAFETY: slots are positions in this table, by construction.
-        let at = |pointers: &[*mut u8], slot: Slot| unsafe { *pointers.get_unchecked(slot as usize) };
+        let at = |pointers: &[*mut u8], slot: PointerSlot| unsafe { *pointers.get_unchecked(slot as usize) };
         for instruction in instructions {
             // SAFETY: as the caller's: every operand is a run of `count` elements of its type, or one element where the
             // kernel was chosen for that.
@@ -572,8 +615,9 @@ impl Code {
                     Instruction::Within { run, result, result_stride, operands, bounds } => {
                         let (low, high) = stretch(bounds, index, count);
                         if low < high {
-                            let moved =
-                                |slot: Slot, stride: isize| at(pointers, slot).wrapping_offset(stride * low as isize);
+                            let moved = |slot: PointerSlot, stride: isize| {
+                                at(pointers, slot).wrapping_offset(stride * low as isize)
+                            };
                             let [a, b] = operands.map(|(slot, stride)| moved(slot, stride));
                             run(moved(*result, *result_stride), a, b, b, high - low);
                         }
@@ -630,7 +674,7 @@ fn unsplit(_: u32) -> *mut u8 {
 
 /// Advances pointers by so many steps of a loop.
 #[inline]
-fn advance(pointers: &mut [*mut u8], moves: &[(Slot, isize)], steps: isize) {
+fn advance(pointers: &mut [*mut u8], moves: &[(PointerSlot, isize)], steps: isize) {
     for &(slot, bytes) in moves {
         let pointer = &mut pointers[slot as usize];
         *pointer = pointer.wrapping_offset(bytes * steps);

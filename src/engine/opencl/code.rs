@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::kernel::{BufferId, Procedure, Step};
 use crate::shape::{Type, Value};
-use crate::source::plan::{BufferBinding, Slot};
+use crate::source::plan::{BufferBinding, BufferSlot};
 
 /// The work items of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +70,7 @@ pub(super) struct Code {
     pub(super) procedure: Procedure,
     /// Where each buffer is, aliases included.
     pub(super) places: Vec<BufferBinding>,
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<BufferSlot>,
     pub(super) constants: Vec<(BufferId, Array)>,
     /// Results that are copied from other places after the last step.
     pub(super) copied: Vec<(usize, BufferId)>,

@@ -39,7 +39,7 @@ struct Block {
 }
 
 /// Where the value of a node is found.
-enum Slot {
+enum NodeText {
     /// Under a name.
     Named(Name),
     /// Here, to be written where it is used.
@@ -182,7 +182,7 @@ struct Walk<'w, 'b, X: Extension> {
     uses: Vec<u32>,
     /// Nodes that the texts of inner bodies mention: they are referred to by name.
     captured: Vec<bool>,
-    slots: Vec<Slot>,
+    slots: Vec<NodeText>,
     lines: Vec<String>,
 }
 
@@ -196,7 +196,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             writer.captures(node).into_iter().for_each(|arg| captured[arg as usize] = true);
         }
         body.results.iter().for_each(|&result| uses[result as usize] += 1);
-        let slots = parameters.into_iter().map(Slot::Named).collect();
+        let slots = parameters.into_iter().map(NodeText::Named).collect();
         Walk { writer, body, indent, uses, captured, slots, lines: Vec::new() }
     }
 
@@ -205,10 +205,10 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         let node = &body.nodes[at];
         let slot = match &node.op {
             Op::Output(position) => match &self.slots[node.args[0] as usize] {
-                Slot::Outputs(names) => Slot::Named(names[*position].clone()),
+                NodeText::Outputs(names) => NodeText::Named(names[*position].clone()),
                 _ => unreachable!("an output of an operation with one output"),
             },
-            Op::Constant(array) if literal::uniform(array).is_some() && !self.captured[at] => Slot::Constant,
+            Op::Constant(array) if literal::uniform(array).is_some() && !self.captured[at] => NodeText::Constant,
             Op::Constant(array) => {
                 let expression = self.writer.constants.expression(array);
                 self.place(at, expression)
@@ -250,12 +250,12 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         let mut width = 0;
         for &arg in args {
             match &self.slots[arg as usize] {
-                Slot::Inline(expression) if expression.depth >= DEPTH => self.bind(arg as usize),
-                Slot::Inline(expression) => {
+                NodeText::Inline(expression) if expression.depth >= DEPTH => self.bind(arg as usize),
+                NodeText::Inline(expression) => {
                     width += expression.width + 2;
                     inline.push((expression.width, arg));
                 }
-                Slot::Named(name) => width += name.len() + 2,
+                NodeText::Named(name) => width += name.len() + 2,
                 _ => width += 4,
             }
         }
@@ -279,14 +279,14 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
 
     /// Names the widest operand that is not named yet, if there is one.
     fn bind_widest(&mut self, args: &[NodeId]) -> bool {
-        let width = |slot: &Slot| match slot {
-            Slot::Inline(expression) => expression.width,
+        let width = |slot: &NodeText| match slot {
+            NodeText::Inline(expression) => expression.width,
             _ => 0,
         };
         // Of equally wide ones the first.
         let widest = args.iter().copied().rev().max_by_key(|&arg| width(&self.slots[arg as usize]));
         match widest {
-            Some(arg) if matches!(self.slots[arg as usize], Slot::Inline(_)) => {
+            Some(arg) if matches!(self.slots[arg as usize], NodeText::Inline(_)) => {
                 self.bind(arg as usize);
                 true
             }
@@ -296,16 +296,16 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
 
     /// Writes a let for a node that waits to be written where it is used.
     fn bind(&mut self, at: usize) {
-        if let Slot::Inline(expression) = mem::replace(&mut self.slots[at], Slot::Taken) {
+        if let NodeText::Inline(expression) = mem::replace(&mut self.slots[at], NodeText::Taken) {
             self.slots[at] = self.bound(at, expression);
         }
     }
 
     /// Writes a let.
-    fn bound(&mut self, at: usize, expression: Expression) -> Slot {
+    fn bound(&mut self, at: usize, expression: Expression) -> NodeText {
         let name = self.writer.names.binder();
         self.write_let(&name, self.body.nodes[at].ty(), &expression.text);
-        Slot::Named(name)
+        NodeText::Named(name)
     }
 
     fn write_let(&mut self, name: &Name, ty: &Type, text: &str) {
@@ -317,8 +317,8 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
     }
 
     /// Leaves an expression for its one user, or names it.
-    fn place(&mut self, at: usize, expression: Expression) -> Slot {
-        if self.uses[at] == 1 && !self.captured[at] { Slot::Inline(expression) } else { self.bound(at, expression) }
+    fn place(&mut self, at: usize, expression: Expression) -> NodeText {
+        if self.uses[at] == 1 && !self.captured[at] { NodeText::Inline(expression) } else { self.bound(at, expression) }
     }
 
     fn operands(&mut self, args: &[NodeId]) -> Vec<PrintedOperand<'b>> {
@@ -333,8 +333,8 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         };
         let expression = match (constant, &self.slots[at]) {
             (Some(array), _) => self.writer.constants.expression(array),
-            (None, Slot::Named(name)) => Expression::new(name.to_string(), Level::Atom, 0),
-            (None, Slot::Inline(expression)) => expression.clone(),
+            (None, NodeText::Named(name)) => Expression::new(name.to_string(), Level::Atom, 0),
+            (None, NodeText::Inline(expression)) => expression.clone(),
             _ => unreachable!("operands have one output, and are written once or have a name"),
         };
         let (uniform, spelling) = (constant.and_then(literal::uniform), self.writer.constants.spelling);
@@ -344,8 +344,8 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
     /// Frees the texts of operands that were written.
     fn take(&mut self, args: &[NodeId]) {
         for &arg in args {
-            if matches!(self.slots[arg as usize], Slot::Inline(_)) {
-                self.slots[arg as usize] = Slot::Taken;
+            if matches!(self.slots[arg as usize], NodeText::Inline(_)) {
+                self.slots[arg as usize] = NodeText::Taken;
             }
         }
     }
@@ -360,7 +360,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
     /// The names under which an inner body knows its captures.
     fn capture_names(&self, args: &[NodeId]) -> Vec<Name> {
         let name = |&arg: &NodeId| match &self.slots[arg as usize] {
-            Slot::Named(name) => name.clone(),
+            NodeText::Named(name) => name.clone(),
             // No body mentions it.
             _ => Name::from(""),
         };
@@ -394,7 +394,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         }
     }
 
-    fn scan(&mut self, at: usize, scan: &Scan<X>) -> Slot {
+    fn scan(&mut self, at: usize, scan: &Scan<X>) -> NodeText {
         let args = &self.body.nodes[at].args;
         let (carries, rest) = args.split_at(scan.carries);
         let (inputs, captures) = rest.split_at(scan.inputs);
@@ -418,10 +418,10 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             format!("{binders} scan[{}{direction}] from ({carry_texts}){over} λ({}).", scan.length, typed.join(", "));
         let block = self.writer.body(&scan.body, parameters, self.indent + STEP);
         self.write_block(head, block);
-        Slot::Outputs(outputs)
+        NodeText::Outputs(outputs)
     }
 
-    fn branch(&mut self, at: usize, branch: &Branch<X>) -> Slot {
+    fn branch(&mut self, at: usize, branch: &Branch<X>) -> NodeText {
         let args = &self.body.nodes[at].args;
         self.fit(&args[..1], WIDTH / 2);
         let condition = self.operand(args[0] as usize).expression.at(Level::Atom);
@@ -440,10 +440,10 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             self.line("else".to_string());
             self.lines.extend(otherwise.into_lines(self.indent + STEP));
         }
-        Slot::Outputs(outputs)
+        NodeText::Outputs(outputs)
     }
 
-    fn custom(&mut self, at: usize, custom: &Custom<X>) -> Slot {
+    fn custom(&mut self, at: usize, custom: &Custom<X>) -> NodeText {
         let args = &self.body.nodes[at].args;
         self.fit(args, WIDTH / 2);
         let operands = self.listed(args);
@@ -461,10 +461,10 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             let block = self.writer.body(body, parameters, self.indent + STEP);
             self.write_block(format!("{head} λ({}).", typed.join(", ")), block);
         }
-        Slot::Outputs(outputs)
+        NodeText::Outputs(outputs)
     }
 
-    fn build(&mut self, at: usize, build: &Build) -> Slot {
+    fn build(&mut self, at: usize, build: &Build) -> NodeText {
         let node = &self.body.nodes[at];
         let names = &mut self.writer.names;
         let (lets, open) = (names.let_count(), names.open_indices());
@@ -486,7 +486,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         let head = format!("let {name}: {} = {head}", node.ty());
         self.line(head);
         self.lines.extend(block.into_lines(self.indent + STEP));
-        Slot::Named(name)
+        NodeText::Named(name)
     }
 
     fn finish(mut self) -> Block {

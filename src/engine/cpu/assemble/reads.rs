@@ -5,7 +5,7 @@ use crate::engine::cpu::code::{Base, Instruction};
 use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::{Broken, Pieces, broken};
 use crate::engine::cpu::scatter::gather_along;
-use crate::engine::cpu::slot::Slot;
+use crate::engine::cpu::slot::PointerSlot;
 use crate::engine::cpu::vector::{self, Kernel, OperandForm};
 use crate::kernel::{Affine, Guard, Value, ValueId};
 use crate::shape::DType;
@@ -19,7 +19,7 @@ impl Assembler<'_> {
         at: &Affine,
         guards: &[Guard],
         dtype: DType,
-    ) -> Slot {
+    ) -> PointerSlot {
         let (step, width) = (self.step(at), dtype.bytes());
         let a = self.buffer(buffer, at, dtype);
         let stride = step as isize * width as isize;
@@ -47,7 +47,7 @@ impl Assembler<'_> {
         index: ValueId,
         extent: i64,
         dtype: DType,
-    ) -> Slot {
+    ) -> PointerSlot {
         if let Some(wrapped) = self.layout.wrapped {
             let result = self.register(level, is_run);
             self.pieces(wrapped, level, (None, result), (buffer, at, stride), (index, extent), dtype);
@@ -124,7 +124,7 @@ impl Assembler<'_> {
     pub(super) fn broken_rows(
         &mut self,
         level: usize,
-        tile: Slot,
+        tile: PointerSlot,
         (buffer, at): (u32, &Affine),
         strides: [i64; 2],
         (dtype, writes): (DType, bool),
@@ -142,7 +142,7 @@ impl Assembler<'_> {
         &mut self,
         Wrapped { row, axis, .. }: Wrapped,
         level: usize,
-        (combine, elements): (Option<Kernel>, Slot),
+        (combine, elements): (Option<Kernel>, PointerSlot),
         (buffer, at, stride): (u32, &Affine, i64),
         (index, extent): (ValueId, i64),
         dtype: DType,

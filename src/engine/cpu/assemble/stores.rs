@@ -7,7 +7,7 @@ use crate::engine::cpu::code::{Base, Bound, Instruction};
 use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::Reduced;
 use crate::engine::cpu::scatter::scatter;
-use crate::engine::cpu::slot::Slot;
+use crate::engine::cpu::slot::PointerSlot;
 use crate::engine::cpu::vector::{self, Kernel, OperandForm};
 use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::operation::Reduction;
@@ -146,7 +146,7 @@ impl Assembler<'_> {
     }
 
     /// A kernel whose result is such a run, with its operands.
-    fn combine_row(&mut self, store: &Store, (run, a, b): (Kernel, Option<Slot>, Slot)) {
+    fn combine_row(&mut self, store: &Store, (run, a, b): (Kernel, Option<PointerSlot>, PointerSlot)) {
         let (index, stride, extent) = store.index.expect("a computed position");
         let dtype = self.nest.values[store.value as usize].1;
         let result = self.buffer(store.buffer, &store.at, dtype);
@@ -242,7 +242,7 @@ impl Assembler<'_> {
 
     /// A register for the elements that a store combines a tile's with, where loops inside of the tile do it: it begins
     /// with neutral elements, and goes to the store's place after those loops.
-    fn tile_sum(&mut self, store: &Store, dtype: DType) -> Option<Slot> {
+    fn tile_sum(&mut self, store: &Store, dtype: DType) -> Option<PointerSlot> {
         let level = self.sum_level(store)?;
         let Mode::Reduce(op) = store.mode else { unreachable!("what is summed") };
         let (isa, width, step) = (self.isa, dtype.bytes() as isize, self.step(&store.at) as isize);
@@ -264,7 +264,13 @@ impl Assembler<'_> {
         Some(sum)
     }
 
-    fn within(&mut self, run: Kernel, result: (Slot, isize), operands: [(Slot, isize); 2], bounds: Box<[Bound]>) {
+    fn within(
+        &mut self,
+        run: Kernel,
+        result: (PointerSlot, isize),
+        operands: [(PointerSlot, isize); 2],
+        bounds: Box<[Bound]>,
+    ) {
         let depth = self.depth();
         let instruction = if bounds.is_empty() {
             Instruction::Kernel { run, result: result.0, a: operands[0].0, b: operands[1].0, c: operands[1].0 }
