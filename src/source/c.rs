@@ -2,7 +2,7 @@
 
 use super::functions::{filled, product};
 use super::helpers::routines;
-use super::language::{Helper, Language, Parameter, Part, scratch_name};
+use super::language::{ArraySlice, Helper, Language, Parameter, scratch_name};
 use crate::operation::{HelperFunction, Spelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
@@ -174,16 +174,16 @@ impl Language for C {
         format!("{}_{}_{}({})", self.prefix, function.name, dtype.name(), operands.join(", "))
     }
 
-    fn bind(&self, name: &str, dtype: DType, part: &Part<'_>, writes: bool) -> String {
+    fn bind(&self, name: &str, dtype: DType, part: &ArraySlice<'_>, writes: bool) -> String {
         let pointer = self.pointer(dtype, writes);
         format!("{pointer}{}{name} = {};", self.alone(), self.argument(part, writes))
     }
 
-    fn bind_variable(&self, name: &str, dtype: DType, part: &Part<'_>) -> String {
+    fn bind_variable(&self, name: &str, dtype: DType, part: &ArraySlice<'_>) -> String {
         format!("{}{name} = {};", self.pointer(dtype, true), self.argument(part, true))
     }
 
-    fn argument(&self, Part { array, offset, .. }: &Part<'_>, _: bool) -> String {
+    fn argument(&self, ArraySlice { array, offset, .. }: &ArraySlice<'_>, _: bool) -> String {
         if offset == "0" { array.to_string() } else { format!("{array} + {offset}") }
     }
 
@@ -191,7 +191,7 @@ impl Language for C {
         format!("{{ {}swapped = {a}; {a} = {b}; {b} = swapped; }}", self.pointer(dtype, true))
     }
 
-    fn copy(&self, to: &Part<'_>, from: &Part<'_>, count: usize, dtype: DType) -> String {
+    fn copy(&self, to: &ArraySlice<'_>, from: &ArraySlice<'_>, count: usize, dtype: DType) -> String {
         let (to, from) = (self.argument(to, true), self.argument(from, false));
         if self.is_opencl {
             return format!("for (long at = 0; at < {count}; at++) ({to})[at] = ({from})[at];");

@@ -5,7 +5,7 @@ use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
 /// A part of an array: from an offset on, `count` elements, or all the rest.
-pub(crate) struct Part<'a> {
+pub(crate) struct ArraySlice<'a> {
     pub(crate) array: &'a str,
     pub(crate) offset: String,
     pub(crate) count: Option<usize>,
@@ -74,15 +74,15 @@ pub(crate) trait Language {
         helpers: &mut BTreeSet<Helper>,
     ) -> String;
     /// A part of an array under a name.
-    fn bind(&self, name: &str, dtype: DType, part: &Part<'_>, writes: bool) -> String;
+    fn bind(&self, name: &str, dtype: DType, part: &ArraySlice<'_>, writes: bool) -> String;
     /// As [`Language::bind`], for a name that is bound to other parts later.
-    fn bind_variable(&self, name: &str, dtype: DType, part: &Part<'_>) -> String;
+    fn bind_variable(&self, name: &str, dtype: DType, part: &ArraySlice<'_>) -> String;
     /// A part of an array as an argument.
-    fn argument(&self, part: &Part<'_>, writes: bool) -> String;
+    fn argument(&self, part: &ArraySlice<'_>, writes: bool) -> String;
     /// Has two names of variable parts change places.
     fn swap(&self, a: &str, b: &str, dtype: DType) -> String;
     /// Copies so many elements.
-    fn copy(&self, to: &Part<'_>, from: &Part<'_>, count: usize, dtype: DType) -> String;
+    fn copy(&self, to: &ArraySlice<'_>, from: &ArraySlice<'_>, count: usize, dtype: DType) -> String;
     /// Fills an array with one value.
     fn fill(&self, array: &str, count: usize, value: &str) -> String;
     /// The head of a function of the program's own, which takes memory of these element types too.

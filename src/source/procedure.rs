@@ -1,6 +1,6 @@
 //! Procedures as functions: a block for each step.
 
-use super::language::{DTYPES, Helper, Language, Parameter, Part};
+use super::language::{ArraySlice, DTYPES, Helper, Language, Parameter};
 use super::nest;
 use super::plan::{BufferBinding, Plan};
 use super::text::Text;
@@ -225,7 +225,7 @@ impl Function<'_, '_, '_> {
         for &id in read.union(&written) {
             if let BufferBinding::Slot(slot) = self.plan.place(id) {
                 let (name, array) = (format!("b{id}"), format!("s{slot}"));
-                let part = Part { array: &array, offset: "0".into(), count: Some(self.count(id)) };
+                let part = ArraySlice { array: &array, offset: "0".into(), count: Some(self.count(id)) };
                 let line = self.language().bind(&name, self.dtype(id), &part, written.contains(&id));
                 self.text.declare(&name, line);
             }
@@ -240,7 +240,7 @@ impl Function<'_, '_, '_> {
 
     /// A part of an array, as an argument.
     pub(crate) fn part(&self, array: &str, offset: String, count: Option<usize>, writes: bool) -> String {
-        self.language().argument(&Part { array, offset, count }, writes)
+        self.language().argument(&ArraySlice { array, offset, count }, writes)
     }
 
     /// A whole buffer, as an argument.
@@ -289,7 +289,7 @@ impl Function<'_, '_, '_> {
     /// Copies elements.
     pub(crate) fn copy(&mut self, to: &str, at: String, from: &str, start: String, count: usize, dtype: DType) {
         let (to, from) =
-            (Part { array: to, offset: at, count: None }, Part { array: from, offset: start, count: None });
+            (ArraySlice { array: to, offset: at, count: None }, ArraySlice { array: from, offset: start, count: None });
         let line = self.language().copy(&to, &from, count, dtype);
         self.text.line(line);
     }

@@ -1,6 +1,6 @@
 //! Matrix products: tiles of the result that stay in registers while rows of the right operand go by.
 
-use super::language::Part;
+use super::language::ArraySlice;
 use super::procedure::Function;
 use crate::array::neutral_value;
 use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
@@ -110,7 +110,7 @@ impl Function<'_, '_, '_> {
         }
         let at = place(right, batches, &[(right.strides[SUMMED][0], "i2"), (1, "i1")]);
         let array = self.name(right.buffer);
-        let source = Part { array: &array, offset: at, count: Some(width) };
+        let source = ArraySlice { array: &array, offset: at, count: Some(width) };
         self.text.line(language.bind("row", dtype, &source, false));
         self.text.open(language.for_loop("lane", "0", &width.to_string()));
         for row in 0..ROWS {
@@ -125,7 +125,7 @@ impl Function<'_, '_, '_> {
             let at = place(result, batches, &[(result.strides[ROW][0], &at), (1, "i1")]);
             let array = self.name(result.buffer);
             self.text.open("");
-            let target = Part { array: &array, offset: at, count: Some(width) };
+            let target = ArraySlice { array: &array, offset: at, count: Some(width) };
             self.text.line(language.bind("row", dtype, &target, true));
             self.text.open(language.for_loop("lane", "0", &width.to_string()));
             self.text.line(format!("row[lane] = row[lane] + total{row}[lane];"));

@@ -1,7 +1,7 @@
 //! Rows: the neighbours that an innermost loop goes through, as slices of its length, so that compilers see that all of its
 //! steps are inside, and make vectors of them.
 
-use super::language::Part;
+use super::language::ArraySlice;
 use super::text::Text;
 use super::writer::{NestWriter, Rows};
 use crate::kernel::{Affine, Mode, Value};
@@ -35,7 +35,7 @@ impl NestWriter<'_> {
             start.coefficients[axis] = 0;
             let offset = self.counted(&start).text;
             let (name, array) = (format!("row{}", rows.len()), (self.name)(buffer));
-            let part = Part { array: &array, offset, count: Some(extent) };
+            let part = ArraySlice { array: &array, offset, count: Some(extent) };
             lines.push((name.clone(), self.language.bind(&name, dtype, &part, writes)));
             rows.insert((buffer, at.clone()), (name, writes));
         }
@@ -49,7 +49,7 @@ impl NestWriter<'_> {
         all.sort_by(|a, b| a.1.cmp(b.1));
         for ((buffer, _), (name, writes)) in all {
             let dtype = (self.dtype)(*buffer);
-            let part = Part { array: name, offset: offset.into(), count: Some(lanes) };
+            let part = ArraySlice { array: name, offset: offset.into(), count: Some(lanes) };
             let lane_name = format!("lane_{name}");
             text.declare(&lane_name, self.language.bind(&lane_name, dtype, &part, *writes));
         }

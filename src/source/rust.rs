@@ -1,7 +1,7 @@
 //! Rust.
 
 use super::functions::{filled, product};
-use super::language::{Helper, Language, Parameter, Part, scratch_name};
+use super::language::{ArraySlice, Helper, Language, Parameter, scratch_name};
 use crate::operation::{HelperFunction, Spelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
@@ -147,15 +147,15 @@ impl Language for Rust {
         format!("{}_{}({})", function.name, self.dtype(dtype), operands.join(", "))
     }
 
-    fn bind(&self, name: &str, _: DType, part: &Part<'_>, writes: bool) -> String {
+    fn bind(&self, name: &str, _: DType, part: &ArraySlice<'_>, writes: bool) -> String {
         format!("let {name} = {};", self.argument(part, writes))
     }
 
-    fn bind_variable(&self, name: &str, _: DType, part: &Part<'_>) -> String {
+    fn bind_variable(&self, name: &str, _: DType, part: &ArraySlice<'_>) -> String {
         format!("let mut {name} = {};", self.argument(part, true))
     }
 
-    fn argument(&self, Part { array, offset, count }: &Part<'_>, writes: bool) -> String {
+    fn argument(&self, ArraySlice { array, offset, count }: &ArraySlice<'_>, writes: bool) -> String {
         let reference = if writes { "&mut " } else { "&" };
         match (&offset[..], count) {
             ("0", Some(count)) => format!("{reference}{array}[..{count}]"),
@@ -169,8 +169,8 @@ impl Language for Rust {
         format!("core::mem::swap(&mut {a}, &mut {b});")
     }
 
-    fn copy(&self, to: &Part<'_>, from: &Part<'_>, count: usize, _: DType) -> String {
-        let part = |Part { array, offset, .. }: &Part<'_>| match &offset[..] {
+    fn copy(&self, to: &ArraySlice<'_>, from: &ArraySlice<'_>, count: usize, _: DType) -> String {
+        let part = |ArraySlice { array, offset, .. }: &ArraySlice<'_>| match &offset[..] {
             "0" => format!("{array}[..{count}]"),
             offset => format!("{array}[{offset}..][..{count}]"),
         };

@@ -1,6 +1,6 @@
 //! Steps that are made of procedures: conditionals, rolled loops, operations that were left alone, and blocks of rows.
 
-use super::language::Part;
+use super::language::ArraySlice;
 use super::procedure::{Function, Interface};
 use crate::error::{Error, Result};
 use crate::kernel::{Blocks, Branch, BufferId, Call, Loop, lower};
@@ -96,7 +96,7 @@ impl Function<'_, '_, '_> {
     /// Declares the two places of a carry, or the single place of a carry that is changed in place.
     pub(crate) fn carry(&mut self, carry: &str, from: &str, to: Option<&str>, dtype: DType, count: usize) {
         for (name, array) in std::iter::once(("from", from)).chain(to.map(|to| ("to", to))) {
-            let part = Part { array, offset: "0".into(), count: Some(count) };
+            let part = ArraySlice { array, offset: "0".into(), count: Some(count) };
             let line = self.language().bind_variable(&format!("{name}{carry}"), dtype, &part);
             self.text.line(line);
         }

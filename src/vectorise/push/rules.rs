@@ -11,7 +11,7 @@ use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
 /// Where a read of a concatenation lies.
-enum Part {
+enum ConcatenatedRead {
     /// In one part, which starts at this position.
     One(usize, usize),
     /// In all of them, whose pieces follow each other along an axis of the result.
@@ -315,10 +315,10 @@ impl Push<'_> {
 
     /// Whether a read of a concatenation along an axis lies in one of its parts.
     pub(super) fn lies_in_one_part(&self, at: NodeId, axis: usize, read: &Read) -> bool {
-        *read != Read::Whole && matches!(self.part(at, axis, read), Some(Part::One(..)))
+        *read != Read::Whole && matches!(self.part(at, axis, read), Some(ConcatenatedRead::One(..)))
     }
 
-    fn part(&self, at: NodeId, axis: usize, read: &Read) -> Option<Part> {
+    fn part(&self, at: NodeId, axis: usize, read: &Read) -> Option<ConcatenatedRead> {
         let (low, high) = match read {
             Read::View { map, .. } => {
                 let row = map.row(axis);
@@ -327,7 +327,7 @@ impl Push<'_> {
                         && (0..map.source().len()).all(|other| other == axis || map.coefficient(other, column) == 0);
                     let all = map.offset(axis) == 0 && map.result()[column] == map.source()[axis];
                     if own && all && row[column] == 1 {
-                        return Some(Part::All(column));
+                        return Some(ConcatenatedRead::All(column));
                     }
                 }
                 map.range(axis)
@@ -337,21 +337,21 @@ impl Push<'_> {
                     let (low, high) = self.values.range(index);
                     (low as i128, high as i128)
                 }
-                None => return Some(Part::All(self.values.shape(indices[0]).len() + axis - indices.len())),
+                None => return Some(ConcatenatedRead::All(self.values.shape(indices[0]).len() + axis - indices.len())),
             },
             Read::Whole => unreachable!("all of a node is not a read"),
         };
         let parts = &self.node(at).args;
         let extent = |position: usize| self.shape(parts[position])[axis];
         let (position, start) = self.ends.part(at, (0..parts.len()).map(extent), usize::try_from(low).ok()?)?;
-        (high < (start + extent(position)) as i128).then_some(Part::One(position, start))
+        (high < (start + extent(position)) as i128).then_some(ConcatenatedRead::One(position, start))
     }
 
     fn through_concatenation(&mut self, at: NodeId, axis: usize, read: &Read) -> ValueId {
         let node = self.node(at);
         match self.part(at, axis, read).expect("admitted") {
-            Part::One(position, start) => self.read_part(node.args[position], axis, start, None, read),
-            Part::All(column) => {
+            ConcatenatedRead::One(position, start) => self.read_part(node.args[position], axis, start, None, read),
+            ConcatenatedRead::All(column) => {
                 let mut parts = Vec::with_capacity(node.args.len());
                 for &part in &node.args {
                     parts.push(self.read_part(part, axis, 0, Some(column), read));

@@ -12,7 +12,7 @@ pub(super) type Passed = usize;
 /// A nest that instructions run, in parts.
 #[derive(Clone, Debug)]
 pub(super) struct EmbeddedNest {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<EmbeddedCode>,
     /// The first register of the pointers that are passed.
     pub(super) passed: Register,
     /// Buffers that are filled before, with how many elements.
@@ -21,7 +21,7 @@ pub(super) struct EmbeddedNest {
 
 /// A nest whose table of pointers is in registers.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct EmbeddedCode {
     pub(super) code: Code,
     /// The first register of the table.
     table: Register,
@@ -29,9 +29,9 @@ pub(super) struct Part {
     moving: Vec<(usize, Passed, isize)>,
 }
 
-impl Part {
+impl EmbeddedCode {
     /// A part of a nest whose buffers are passed in this order.
-    pub(super) fn new(code: Code, buffers: &[BufferId], table: Register) -> Part {
+    pub(super) fn new(code: Code, buffers: &[BufferId], table: Register) -> EmbeddedCode {
         let moving = code.slots.iter().enumerate().filter_map(|(slot, base)| match *base {
             Base::Buffer(id, offset) => {
                 let position = buffers.iter().position(|&buffer| buffer == id).expect("all buffers are passed");
@@ -39,7 +39,7 @@ impl Part {
             }
             Base::Register(_) | Base::Constant(_) | Base::Partial(..) => None,
         });
-        Part { moving: moving.collect(), code, table }
+        EmbeddedCode { moving: moving.collect(), code, table }
     }
 
     unsafe fn table<'a>(&self, registers: *mut u64) -> &'a mut [*mut u8] {

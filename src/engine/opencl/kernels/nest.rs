@@ -6,7 +6,7 @@
 //! several items reach one element at known places, loops are changed so that they do not ([`super::windows`]). At computed
 //! places they exchange the element atomically, or, if atomics are not allowed, one of them does all steps that could reach it.
 
-use super::parts::{Manner, Part, first, parts, second, written_first};
+use super::parts::{KernelPart, Manner, first, parts, second, written_first};
 use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::Limits;
@@ -79,7 +79,7 @@ impl Writer {
             let (dtype, count) = (nest.values[value as usize].1, steps(nest.extents.iter().copied()));
             let buffer = scope.add(plan.memory(dtype, count), dtype, count);
             let first = tidied(&written_first(&mut nest, value, buffer), &HashSet::new());
-            let part = Part { nest: first, reduced: Vec::new(), manner: Manner::Apart, is_second: false };
+            let part = KernelPart { nest: first, reduced: Vec::new(), manner: Manner::Apart, is_second: false };
             self.part(&mut scope, plan, &part, &|_| false, &mut actions);
         }
         // The second part that stores to a buffer continues from the first part's results.
@@ -127,7 +127,7 @@ impl Writer {
         &mut self,
         scope: &mut Scope<'_>,
         plan: &mut Plan<'_>,
-        part: &Part,
+        part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,
     ) {
@@ -198,7 +198,7 @@ impl Writer {
 
     /// How a part is shared: as a reduction, unless it is none, or is not to be shared. One that is the second of two is shared
     /// by a group at most.
-    fn shares(&self, part: &Part, order_of_loops: &[usize], parallel: usize) -> Shares {
+    fn shares(&self, part: &KernelPart, order_of_loops: &[usize], parallel: usize) -> Shares {
         let (nest, limits) = (&part.nest, &self.limits);
         let extent = |axes: &[usize]| steps(axes.iter().map(|&axis| nest.extents[axis]));
         let (results, count) = (extent(&order_of_loops[..parallel]), extent(&order_of_loops[parallel..]));

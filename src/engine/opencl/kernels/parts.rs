@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 
 /// Stores of a nest that are a kernel.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct KernelPart {
     pub(super) nest: Nest,
     /// The axes that are reduced over.
     pub(super) reduced: Vec<usize>,
@@ -128,12 +128,12 @@ pub(super) fn parts(
     bound: usize,
     count: impl Fn(BufferId) -> usize,
     manner: impl Fn(&Nest, DType) -> Manner,
-) -> Vec<Part> {
+) -> Vec<KernelPart> {
     if nest.stores.is_empty() {
         return Vec::new();
     }
     if nest.extents.contains(&0) {
-        return vec![Part { nest: nest.clone(), reduced: Vec::new(), manner: Manner::InTurn, is_second: false }];
+        return vec![KernelPart { nest: nest.clone(), reduced: Vec::new(), manner: Manner::InTurn, is_second: false }];
     }
     let mut nest = nest.clone();
     with_guarded_reductions(&mut nest, &count);
@@ -184,7 +184,7 @@ pub(super) fn parts(
             Some(store) => key(&part, store, manner).0.into_iter().collect(),
             None => Vec::new(),
         };
-        parts.push(Part { nest: part, reduced, manner, is_second: false });
+        parts.push(KernelPart { nest: part, reduced, manner, is_second: false });
         for store in written {
             read_again(&mut nest, &store);
         }
@@ -194,7 +194,7 @@ pub(super) fn parts(
         let mut part = by_element(&pruned(&nest, vec![store])).unwrap_or(part);
         with_guarded_reductions(&mut part, &count);
         let reduced = key(&part, &part.stores[0], Manner::Atomic).0.into_iter().collect();
-        parts.push(Part { nest: part, reduced, manner: Manner::Apart, is_second: false });
+        parts.push(KernelPart { nest: part, reduced, manner: Manner::Apart, is_second: false });
     }
     parts
 }
@@ -302,7 +302,7 @@ pub(super) fn pruned(nest: &Nest, stores: Vec<Store>) -> Nest {
 /// The nest that combines the partial results of `chunks` parts of reductions, which are the elements of `arrays` for each
 /// store that reduces. Its axes are those at whose positions there are results, and then the parts; where `columns`, the parts
 /// of one result are as far from each other as there are results.
-pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool, arrays: &[BufferId]) -> Part {
+pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool, arrays: &[BufferId]) -> KernelPart {
     let extents: Vec<usize> = outer.iter().map(|&axis| nest.extents[axis]).chain([chunks]).collect();
     let (results, rank) = (shape::steps(extents[..outer.len()].iter().copied()), extents.len());
     // Each axis goes on by as many results as its inner ones have.
@@ -329,5 +329,5 @@ pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool,
         guards.iter_mut().for_each(|guard| guard.position = moved(&guard.position));
         second.stores.push(Store { value, at: moved(&store.at), guards, ..store.clone() });
     }
-    Part { reduced: vec![rank - 1], nest: second, manner: Manner::Apart, is_second: true }
+    KernelPart { reduced: vec![rank - 1], nest: second, manner: Manner::Apart, is_second: true }
 }

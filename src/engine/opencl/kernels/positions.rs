@@ -1,7 +1,7 @@
 //! Checks, in debug builds, the reads and stores of a part of a nest position by position: that the elements exist, and that no
 //! two items store to one element.
 
-use super::parts::{Manner, Part};
+use super::parts::{KernelPart, Manner};
 use crate::kernel::{Affine, BufferId, Guards, Mode, Store, Value};
 use crate::shape::steps;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 const MOST: usize = 2000;
 
 /// The problem at some position of a small part, whose arrays have `count` elements.
-pub(super) fn problem(part: &Part, count: impl Fn(BufferId) -> usize) -> Option<String> {
+pub(super) fn problem(part: &KernelPart, count: impl Fn(BufferId) -> usize) -> Option<String> {
     let extents = &part.nest.extents;
     if extents.contains(&0) || steps(extents.iter().copied()) > MOST {
         return None;
@@ -48,7 +48,7 @@ pub(super) fn problem(part: &Part, count: impl Fn(BufferId) -> usize) -> Option<
 }
 
 /// Whether the item of a position is the only one so far that reduces to an element.
-fn is_item(store: &Store, part: &Part, position: &[i64], items: &mut HashMap<i64, Vec<i64>>, place: i64) -> bool {
+fn is_item(store: &Store, part: &KernelPart, position: &[i64], items: &mut HashMap<i64, Vec<i64>>, place: i64) -> bool {
     if store.mode == Mode::Write {
         return true;
     }

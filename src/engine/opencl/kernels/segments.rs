@@ -6,7 +6,7 @@
 //! by their places again, until they are so few that the first item of each segment combines all of it. Axes along which the
 //! elements of a place are distinct, such as those of rows, are not sorted: the items at each of their positions do the same.
 
-use super::parts::{Manner, Part, axes_of_guards, axes_of_values, pruned};
+use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values, pruned};
 use super::sort::{Sorted, position_type};
 use super::{Operands, Scope, Writer};
 use crate::array::neutral_value;
@@ -73,7 +73,7 @@ impl Writer {
         &mut self,
         scope: &mut Scope<'_>,
         plan: &mut Plan<'_>,
-        part: &Part,
+        part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,
     ) {
@@ -215,7 +215,7 @@ impl Writer {
 }
 
 /// A part that writes the place of each position, plus 1, or 0 where nothing is stored.
-fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: BufferId) -> Part {
+fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: BufferId) -> KernelPart {
     let (mut nest, store, rank) = (nest.clone(), target.store, nest.extents.len());
     for axis in 0..rank {
         if rows.iter().all(|&(row, _)| row != axis) {
@@ -252,7 +252,7 @@ fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: Buffe
 }
 
 /// A part that writes the value of each position in each column. Values for the same place and column are reduced.
-fn terms(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], values: BufferId) -> Part {
+fn terms(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], values: BufferId) -> KernelPart {
     let mut at = Affine::constant(0, nest.extents.len());
     linear(&mut at, &target.columns, 1);
     linear(&mut at, rows, target.width());
@@ -263,9 +263,9 @@ fn terms(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], values: Buff
 }
 
 /// A part with only this store, which reaches each element once, reduced over the axes that its place does not move along.
-fn written(nest: Nest, store: Store) -> Part {
+fn written(nest: Nest, store: Store) -> KernelPart {
     let nest = tidied(&pruned(&nest, vec![store]), &HashSet::new());
     let at = &nest.stores[0].at;
     let reduced = (0..nest.extents.len()).filter(|&axis| at.coefficients[axis] == 0).collect();
-    Part { nest, reduced, manner: Manner::Apart, is_second: false }
+    KernelPart { nest, reduced, manner: Manner::Apart, is_second: false }
 }

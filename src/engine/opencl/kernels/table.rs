@@ -2,7 +2,7 @@
 //! adds it to the elements when it is done, so that few exchanges go to memory that all groups share.
 
 use super::nest::power_of_two_below;
-use super::parts::{Manner, Part};
+use super::parts::{KernelPart, Manner};
 use super::{Scope, Writer};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::{Action, Grid};
@@ -27,7 +27,7 @@ const POSITIONS: usize = 4;
 
 impl Writer {
     /// Whether a part is written in this way.
-    pub(super) fn has_table(&self, scope: &Scope<'_>, part: &Part) -> bool {
+    pub(super) fn has_table(&self, scope: &Scope<'_>, part: &KernelPart) -> bool {
         let nest = &part.nest;
         let buffers = nest.stores.iter().map(|store| store.buffer);
         let counts = || buffers.clone().map(|id| (scope.count(id), scope.dtype(id).bytes()));
@@ -45,7 +45,7 @@ impl Writer {
     pub(super) fn table(
         &mut self,
         scope: &Scope<'_>,
-        part: &Part,
+        part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,
     ) {

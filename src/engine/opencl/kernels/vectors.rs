@@ -1,6 +1,6 @@
 //! Which parts of nests have items that load and store several neighbours at once, and how many.
 
-use super::parts::{Manner, Part, axes_of_guards, axes_of_values};
+use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values};
 use super::{Operands, Scope, Writer};
 use crate::kernel::{BufferId, Mode, Value};
 use crate::shape::steps;
@@ -9,7 +9,13 @@ use std::collections::HashSet;
 impl Writer {
     /// How many neighbours along the innermost loop each item computes of a part that reduces nothing, whose loops are in this
     /// order: 1, unless everything that moves along that loop is neighbours there, and there are items enough.
-    pub(super) fn width_of_items(&self, scope: &Scope<'_>, part: &Part, order: &[usize], operands: &Operands) -> usize {
+    pub(super) fn width_of_items(
+        &self,
+        scope: &Scope<'_>,
+        part: &KernelPart,
+        order: &[usize],
+        operands: &Operands,
+    ) -> usize {
         let (nest, Some(&axis)) = (&part.nest, order.last()) else { return 1 };
         let is_written = nest.stores.iter().all(|store| store.mode == Mode::Write);
         if !part.reduced.is_empty() || part.manner != Manner::Apart || !is_written || nest.extents.contains(&0) {
@@ -23,7 +29,13 @@ impl Writer {
 
     /// How many neighbours along the axis that is reduced over each step takes of items that share a reduction and have so many
     /// steps each.
-    pub(super) fn width_of_steps(&self, scope: &Scope<'_>, part: &Part, operands: &Operands, steps: usize) -> usize {
+    pub(super) fn width_of_steps(
+        &self,
+        scope: &Scope<'_>,
+        part: &KernelPart,
+        operands: &Operands,
+        steps: usize,
+    ) -> usize {
         let [axis] = part.reduced[..] else { return 1 };
         if part.manner != Manner::Apart || part.nest.extents.contains(&0) {
             return 1;
@@ -33,7 +45,7 @@ impl Writer {
     }
 
     /// How many neighbours along an axis vectors of all that moves along it have; 1 where there is something that is none.
-    fn fitting_width(&self, scope: &Scope<'_>, part: &Part, axis: usize, operands: &Operands) -> usize {
+    fn fitting_width(&self, scope: &Scope<'_>, part: &KernelPart, axis: usize, operands: &Operands) -> usize {
         let nest = &part.nest;
         let moving = axes_of_values(nest);
         let mut loaded: HashSet<BufferId> = HashSet::new();

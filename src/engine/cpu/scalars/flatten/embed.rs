@@ -4,7 +4,7 @@ use super::{ELEMENTS, ElementStorage, Flattener, Frame};
 use crate::array::neutral_value;
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
-use crate::engine::cpu::scalars::embedded::{EmbeddedNest, Part, Passed};
+use crate::engine::cpu::scalars::embedded::{EmbeddedCode, EmbeddedNest, Passed};
 use crate::engine::cpu::scalars::register::Register;
 use crate::engine::cpu::vector::Instructions;
 use crate::kernel::{BufferId, Mode, Nest};
@@ -93,7 +93,7 @@ impl Flattener {
             for part in edges::parts(&nest, false).unwrap_or_else(|| vec![nest]) {
                 let code = assemble(isa, &part, &[], false);
                 let table = self.builder.registers(code.slots.len())?;
-                parts.push(Part::new(code, &buffers, table));
+                parts.push(EmbeddedCode::new(code, &buffers, table));
             }
             self.builder.embed(EmbeddedNest { parts, passed, fills });
         }
