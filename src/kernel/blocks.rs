@@ -111,7 +111,7 @@ struct Found {
 }
 
 /// How steps of a group write a buffer.
-enum Written {
+enum BufferWrites {
     /// They write to each row, or combine there, and the rows fill the buffer.
     Rows(usize),
     /// They write at other distances, so that nothing may be read before all is written.
@@ -154,7 +154,7 @@ struct Group<'a> {
     extent: usize,
     sides: Vec<Side>,
     steps: Vec<RowStep<'a>>,
-    written: TermMap<BufferId, Written>,
+    written: TermMap<BufferId, BufferWrites>,
     /// The buffers that steps read.
     read: HashSet<BufferId>,
 }
@@ -210,8 +210,8 @@ impl<'a> Group<'a> {
         let elements = |id: BufferId| procedure.buffers[id as usize].ty.size();
         let fits = step.reads.iter().all(|rows| match self.written.get(&procedure.origin(rows.buffer)) {
             None => true,
-            Some(Written::Rows(stride)) => rows.stride == *stride,
-            Some(Written::Apart | Written::Sum) => false,
+            Some(BufferWrites::Rows(stride)) => rows.stride == *stride,
+            Some(BufferWrites::Apart | BufferWrites::Sum) => false,
         });
         if !fits {
             return false;
@@ -223,23 +223,24 @@ impl<'a> Group<'a> {
         if step.writes.iter().map(|(rows, _)| procedure.origin(rows.buffer)).any(|id| is_outside(&id) && is_read(&id)) {
             return false;
         }
-        let mut new: TermMap<BufferId, Written> = TermMap::default();
+        let mut new: TermMap<BufferId, BufferWrites> = TermMap::default();
         for (rows, combined) in &step.writes {
             let id = procedure.origin(rows.buffer);
             // The first row and the last lie inside of the buffer. So where the strides of all rows make up the buffer, each
             // row has a part of its own.
             let filled = rows.stride.checked_mul(self.extent) == Some(elements(id));
             let now = match (rows.stride, combined) {
-                (0, Some(_)) => Written::Sum,
+                (0, Some(_)) => BufferWrites::Sum,
                 (0, None) => return false,
-                (stride, _) if filled => Written::Rows(stride),
+                (stride, _) if filled => BufferWrites::Rows(stride),
                 (_, Some(_)) => return false,
-                (_, None) => Written::Apart,
+                (_, None) => BufferWrites::Apart,
             };
             match (self.written.get(&id).or(new.get(&id)), &now) {
                 (None, _) => {}
-                (Some(Written::Rows(before)), Written::Rows(stride)) if before == stride && combined.is_none() => {}
-                (Some(Written::Apart), Written::Apart) => {}
+                (Some(BufferWrites::Rows(before)), BufferWrites::Rows(stride))
+                    if before == stride && combined.is_none() => {}
+                (Some(BufferWrites::Apart), BufferWrites::Apart) => {}
                 _ => return false,
             }
             new.insert(id, now);
@@ -254,7 +255,8 @@ impl<'a> Group<'a> {
     fn inner(&self, uses: &TermMap<BufferId, usize>) -> HashSet<BufferId> {
         let own = touches(self.procedure, self.steps.iter().map(|step| step.step));
         let is_inner = |id: &&BufferId| own.get(id) == uses.get(id);
-        let rows = self.written.iter().filter(|(_, written)| matches!(written, Written::Rows(_))).map(|(id, _)| id);
+        let rows =
+            self.written.iter().filter(|(_, written)| matches!(written, BufferWrites::Rows(_))).map(|(id, _)| id);
         rows.filter(is_inner).copied().collect()
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct Writer<'a> {
 }
 
 /// A function that has been written.
-pub(crate) struct Written {
+pub(crate) struct WrittenFunction {
     pub(crate) name: String,
     /// How many elements of memory of each type it takes, of those that it takes at all.
     pub(crate) scratch: BTreeMap<usize, usize>,
@@ -40,7 +40,7 @@ pub(crate) struct Written {
     pub(crate) fails: bool,
 }
 
-impl Written {
+impl WrittenFunction {
     /// The element types of the memory that it takes, with how many elements.
     pub(crate) fn scratch(&self) -> impl Iterator<Item = (DType, usize)> {
         self.scratch.iter().map(|(&at, &count)| (DTYPES[at], count))
@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the function of a procedure inside of the program.
-    pub(crate) fn inner(&mut self, word: &str, procedure: &Procedure) -> Result<Written> {
+    pub(crate) fn inner(&mut self, word: &str, procedure: &Procedure) -> Result<WrittenFunction> {
         self.procedure(word, procedure, &Interface::inner(procedure))
     }
 
@@ -110,12 +110,17 @@ impl<'a> Writer<'a> {
         word: &str,
         procedure: &Procedure,
         changed: Vec<(usize, usize)>,
-    ) -> Result<Written> {
+    ) -> Result<WrittenFunction> {
         self.procedure(word, procedure, &Interface::inner(procedure).changing(changed))
     }
 
     /// Writes the function of a procedure, and those that it calls.
-    pub(crate) fn procedure(&mut self, word: &str, procedure: &Procedure, interface: &Interface) -> Result<Written> {
+    pub(crate) fn procedure(
+        &mut self,
+        word: &str,
+        procedure: &Procedure,
+        interface: &Interface,
+    ) -> Result<WrittenFunction> {
         let mut function = Function {
             plan: Plan::new(procedure, &interface.changed),
             interface,
@@ -249,7 +254,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// Memory for a function that the step calls, as arguments.
-    pub(crate) fn scratch(&mut self, written: &Written) -> Vec<String> {
+    pub(crate) fn scratch(&mut self, written: &WrittenFunction) -> Vec<String> {
         let all: Vec<(DType, usize)> = written.scratch().collect();
         let part = |(dtype, count)| {
             let slot = self.memory(dtype, count);
@@ -259,7 +264,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// A call of a function that has been written.
-    pub(crate) fn call_line(&mut self, written: &Written, arguments: &[String]) {
+    pub(crate) fn call_line(&mut self, written: &WrittenFunction, arguments: &[String]) {
         let call = self.language().call(&written.name, arguments);
         if written.fails {
             self.fails = true;
@@ -294,7 +299,7 @@ impl Function<'_, '_, '_> {
         self.text.line(line);
     }
 
-    fn finish(self, word: &str) -> Written {
+    fn finish(self, word: &str) -> WrittenFunction {
         let name = match word {
             "run" => word.to_string(),
             word => self.writer.name(word),
@@ -313,7 +318,7 @@ impl Function<'_, '_, '_> {
             *start = start.saturating_add(slot.count);
         }
         let parameters = self.parameters();
-        let written = Written { name, scratch, fails: self.fails };
+        let written = WrittenFunction { name, scratch, fails: self.fails };
         let memory: Vec<DType> = written.scratch().map(|(dtype, _)| dtype).collect();
         let mut text = Text::default();
         let language = self.writer.language;

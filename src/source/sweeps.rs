@@ -5,7 +5,7 @@
 //! loop with a condition may have any number of steps, but memory is planned for a fixed number of stretches; with more, the
 //! function reports that it could not be finished.
 
-use super::procedure::{Function, Written};
+use super::procedure::{Function, WrittenFunction};
 use crate::error::Result;
 use crate::kernel::{BufferId, Sweeps};
 use crate::shape::{DType, Type};
@@ -19,7 +19,7 @@ const MOST: usize = 1 << 12;
 
 /// The state of writing a sweep.
 struct Sweep {
-    step: Written,
+    step: WrittenFunction,
     /// The carries that the step changes in place.
     in_place: Vec<bool>,
     /// The buffers of first carries, inputs, last carries, outputs.
@@ -215,7 +215,7 @@ impl Function<'_, '_, '_> {
         }
     }
 
-    fn first_sweep(&mut self, writing: &Writing, condition: Option<&Written>) {
+    fn first_sweep(&mut self, writing: &Writing, condition: Option<&WrittenFunction>) {
         self.begin_sweep(writing, 0);
         let language = self.writer.language;
         let holds = condition.map(|condition| (self.memory(DType::Bool, 1), self.scratch(condition)));

@@ -8,7 +8,7 @@ use crate::array::Array;
 use crate::operation::{Binary, Unary};
 use crate::shape::Type;
 use crate::tensor::apply::{broadcast_shape, fail_array, stretch};
-use crate::tensor::subscript::{Written, check_positions, read, written};
+use crate::tensor::subscript::{WriteTarget, check_positions, read, written};
 use crate::tensor::{Element, Number, Operand, Rank, Subscript, Tensor};
 
 /// The rank of the elements at a subscript.
@@ -24,7 +24,7 @@ pub(super) enum Mode {
 
 /// A place, the array that is read there, and a value of its shape.
 pub(super) struct Opened<A: Algebra, E: Element, R: Rank> {
-    pub place: Written<A>,
+    pub place: WriteTarget<A>,
     pub read: Tensor<A, E, R>,
     pub value: Tensor<A, E, R>,
 }
@@ -55,10 +55,10 @@ fn fitted<A: Algebra>(value: A::Array, read: &[usize], into: &[usize]) -> Result
 fn write<A: Algebra>(
     target: &mut A::Array,
     mode: Mode,
-    place: Written<A>,
+    place: WriteTarget<A>,
     value: impl FnOnce(&A::Array) -> A::Array,
 ) -> Result<(), String> {
-    let (Written { positions, shape }, ty) = (place, A::type_of(target));
+    let (WriteTarget { positions, shape }, ty) = (place, A::type_of(target));
     // A literal takes the shape of an array.
     let value = value(&A::constant(Array::zeros(&Type::new(ty.dtype, &shape))));
     let value = fitted::<A>(value, &shape, &ty.shape)?;
@@ -147,7 +147,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 
     /// Writes back the elements that an operator updated.
     #[track_caller]
-    pub(super) fn close<S: Rank>(&mut self, name: &str, place: Written<A>, updated: Tensor<A, E, S>) {
+    pub(super) fn close<S: Rank>(&mut self, name: &str, place: WriteTarget<A>, updated: Tensor<A, E, S>) {
         let result = write::<A>(&mut self.array, Mode::Set, place, |_| updated.array);
         self.checked(name, result);
     }

@@ -72,20 +72,20 @@ fn has_doubles(procedure: &Procedure) -> bool {
 }
 
 /// Programs as they are written for a device.
-struct Written {
+struct DeviceSource {
     /// For each, its kernels in the source, and the types of its results.
     codes: Vec<(Code, Range<usize>, Vec<Type>)>,
     source: Arc<str>,
     names: Vec<String>,
 }
 
-impl Written {
+impl DeviceSource {
     fn new(
         procedures: &[(Procedure, Option<Named<'_>>)],
         limits: Limits,
         products: &Products,
         device: &Device,
-    ) -> Outcome<Written> {
+    ) -> Outcome<DeviceSource> {
         let mut writer = Writer::new(limits, products.clone());
         let (mut doubles, mut codes) = (false, Vec::new());
         for (procedure, named) in procedures {
@@ -112,12 +112,12 @@ impl Written {
             };
             return Err(Problem::Unsupported(text.into()));
         }
-        Ok(Written { codes, source: source.into(), names })
+        Ok(DeviceSource { codes, source: source.into(), names })
     }
 
     /// The programs, if the device has registers for their groups.
     fn built(self, device: &Device, options: &OpenCl) -> Outcome<std::result::Result<Vec<Program>, TooLarge>> {
-        let Written { codes, source, names } = self;
+        let DeviceSource { codes, source, names } = self;
         let shared = Shared::of(device)?;
         let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
         let mut programs = Vec::new();
@@ -260,7 +260,7 @@ impl Program {
         let mut limits = options.limits(device);
         let mut refused: Option<Problem> = None;
         loop {
-            let written = Written::new(&procedures, limits, &products, device);
+            let written = DeviceSource::new(&procedures, limits, &products, device);
             let written = match (written, refused) {
                 // If the program can't be written for smaller groups, report the problem with larger ones.
                 (Err(_), Some(problem)) => return Err(problem),

@@ -27,7 +27,7 @@ use crate::source::helpers;
 use crate::source::language::{Helper, Language};
 use crate::source::plan::{BufferBinding, Plan};
 use crate::source::text::Text;
-use once::{Written, WrittenKernels, anonymous};
+use once::{WrittenKernel, WrittenKernels, anonymous};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Kernels under construction.
@@ -228,7 +228,7 @@ impl Writer {
             called.collect()
         };
         let key = anonymous(&required, &body, operands);
-        if let Some(Written { name, parameters }) = self.written.get(&key) {
+        if let Some(WrittenKernel { name, parameters }) = self.written.get(&key) {
             let called = called(parameters);
             if !called.is_empty() {
                 self.text.line(format!("/* {name} once more, {} */", called.join(", ")));
@@ -255,7 +255,7 @@ impl Writer {
         self.text.append(body);
         self.text.close();
         self.text.line("");
-        self.written.insert(key, Written { name, parameters });
+        self.written.insert(key, WrittenKernel { name, parameters });
         launched(self.names.len() - 1)
     }
 }

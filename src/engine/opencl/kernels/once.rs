@@ -5,14 +5,14 @@ use crate::source::text::Text;
 use std::collections::HashMap;
 
 /// A kernel that was written.
-pub(super) struct Written {
+pub(super) struct WrittenKernel {
     pub(super) name: String,
     /// The names of its arrays.
     pub(super) parameters: Vec<String>,
 }
 
 /// Kernels by their text.
-pub(super) type WrittenKernels = HashMap<String, Written>;
+pub(super) type WrittenKernels = HashMap<String, WrittenKernel>;
 
 /// The text of a kernel, independent of the names of its arrays.
 pub(super) fn anonymous(head: &str, text: &Text, operands: &Operands) -> String {
