@@ -20,7 +20,7 @@ const LISTED: usize = 16;
 const FEW: usize = 16;
 
 /// The parts of a program written so far.
-pub(crate) struct Writer<'a> {
+pub(crate) struct FunctionWriter<'a> {
     pub(crate) language: &'a dyn Language,
     /// Known arrays.
     pub(crate) constants: Text,
@@ -84,8 +84,8 @@ impl Interface {
 }
 
 /// A function under construction.
-pub(crate) struct Function<'p, 'w, 'a> {
-    pub(crate) writer: &'w mut Writer<'a>,
+pub(crate) struct FunctionBuilder<'p, 'w, 'a> {
+    pub(crate) writer: &'w mut FunctionWriter<'a>,
     procedure: &'p Procedure,
     plan: Plan<'p>,
     interface: &'p Interface,
@@ -94,9 +94,15 @@ pub(crate) struct Function<'p, 'w, 'a> {
     pub(crate) fails: bool,
 }
 
-impl<'a> Writer<'a> {
-    pub(crate) fn new(language: &'a dyn Language) -> Writer<'a> {
-        Writer { language, constants: Text::default(), functions: Vec::new(), helpers: BTreeSet::new(), count: 0 }
+impl<'a> FunctionWriter<'a> {
+    pub(crate) fn new(language: &'a dyn Language) -> FunctionWriter<'a> {
+        FunctionWriter {
+            language,
+            constants: Text::default(),
+            functions: Vec::new(),
+            helpers: BTreeSet::new(),
+            count: 0,
+        }
     }
 
     /// Writes the function of a procedure inside of the program.
@@ -121,7 +127,7 @@ impl<'a> Writer<'a> {
         procedure: &Procedure,
         interface: &Interface,
     ) -> Result<WrittenFunction> {
-        let mut function = Function {
+        let mut function = FunctionBuilder {
             plan: Plan::new(procedure, &interface.changed),
             interface,
             constants: BTreeMap::new(),
@@ -146,7 +152,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl Function<'_, '_, '_> {
+impl FunctionBuilder<'_, '_, '_> {
     pub(crate) fn language(&self) -> &dyn Language {
         self.writer.language
     }

@@ -1,7 +1,7 @@
 //! Matrix products: tiles of the result that stay in registers while rows of the right operand go by.
 
 use super::language::ArraySlice;
-use super::procedure::Function;
+use super::procedure::FunctionBuilder;
 use crate::array::neutral_value;
 use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
 use crate::operation::Reduction;
@@ -51,7 +51,7 @@ fn part(product: &Product, rows: std::ops::Range<usize>, columns: std::ops::Rang
     part
 }
 
-impl Function<'_, '_, '_> {
+impl FunctionBuilder<'_, '_, '_> {
     /// Writes products in tiles, and the parts beside the tiles as nests.
     pub(crate) fn product(&mut self, product: &Product) {
         let dtype = self.dtype(product.result.buffer);

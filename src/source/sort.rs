@@ -1,11 +1,11 @@
 //! Calls that are neither nests nor made of procedures: positions in the order of elements.
 
 use super::helpers::routines;
-use super::procedure::Function;
+use super::procedure::FunctionBuilder;
 use crate::kernel::{Call, Called, Sort};
 use crate::shape::{DType, Value};
 
-impl Function<'_, '_, '_> {
+impl FunctionBuilder<'_, '_, '_> {
     /// Writes a call that sorts, or that looks for an extreme of nothing; returns whether the call is one of these.
     pub(crate) fn sort(&mut self, call: &Call) -> bool {
         match call.called() {

@@ -1,12 +1,12 @@
 //! Steps that are made of procedures: conditionals, rolled loops, operations that were left alone, and blocks of rows.
 
 use super::language::ArraySlice;
-use super::procedure::{Function, Interface};
+use super::procedure::{FunctionBuilder, Interface};
 use crate::error::{Error, Result};
 use crate::kernel::{Blocks, Branch, BufferId, Call, Loop, lower};
 use crate::shape::DType;
 
-impl Function<'_, '_, '_> {
+impl FunctionBuilder<'_, '_, '_> {
     pub(crate) fn branch(&mut self, branch: &Branch) -> Result<()> {
         let sides = [("then", &branch.then), ("otherwise", &branch.otherwise)];
         let [then, otherwise] = sides.map(|(word, side)| self.writer.changing(word, side, branch.changed.clone()));

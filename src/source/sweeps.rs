@@ -5,7 +5,7 @@
 //! loop with a condition may have any number of steps, but memory is planned for a fixed number of stretches; with more, the
 //! function reports that it could not be finished.
 
-use super::procedure::{Function, WrittenFunction};
+use super::procedure::{FunctionBuilder, WrittenFunction};
 use crate::error::Result;
 use crate::kernel::{BufferId, Sweeps};
 use crate::shape::{DType, Type};
@@ -60,7 +60,7 @@ fn carried(sweep: usize, carry: usize) -> String {
     format!("{sweep}_{carry}")
 }
 
-impl Function<'_, '_, '_> {
+impl FunctionBuilder<'_, '_, '_> {
     pub(crate) fn sweeps(&mut self, lowered: &Sweeps) -> Result<()> {
         let loops = &lowered.sweeps;
         let condition = match &lowered.condition {

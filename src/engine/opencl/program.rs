@@ -7,7 +7,7 @@ use super::counters::Transfers;
 use super::devices::{Device, Limits};
 use super::driver::Kernel;
 use super::failure::{Outcome, Problem};
-use super::kernels::Writer;
+use super::kernels::KernelWriter;
 use super::launch::{Kernels, TooLarge};
 use super::measured;
 use super::memory::{DevicePointer, DeviceView, Queues, Shared, bytes};
@@ -86,7 +86,7 @@ impl DeviceSource {
         products: &Products,
         device: &Device,
     ) -> Outcome<DeviceSource> {
-        let mut writer = Writer::new(limits, products.clone());
+        let mut writer = KernelWriter::new(limits, products.clone());
         let (mut doubles, mut codes) = (false, Vec::new());
         for (procedure, named) in procedures {
             doubles |= has_doubles(procedure);

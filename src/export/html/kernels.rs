@@ -24,7 +24,7 @@ pub(super) fn stage(
     seen: &Seen,
 ) -> Stage {
     let Traced { procedure, body: lowered, buffers } = lower_traced(&push_gathers(body));
-    let mut writer = Writer { lines: Vec::new() };
+    let mut writer = KernelListing { lines: Vec::new() };
     let mut parameter_lines: Vec<usize> = Vec::new();
     for (at, buffer) in procedure.buffers[..procedure.parameters].iter().enumerate() {
         let name = parameters.get(at).cloned().unwrap_or_default();
@@ -113,11 +113,11 @@ impl Filled<'_> {
     }
 }
 
-struct Writer {
+struct KernelListing {
     lines: Vec<Line>,
 }
 
-impl Writer {
+impl KernelListing {
     fn heading(&mut self, depth: usize, text: String) {
         self.lines.push(Line::plain(Kind::Heading, depth, vec![Piece::Text(text)]));
     }

@@ -13,7 +13,7 @@ use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
 use crate::source::order::parallel_first;
 use crate::source::plan::{BufferBinding, Plan};
-use crate::source::procedure::{Writer, touched};
+use crate::source::procedure::{FunctionWriter, touched};
 use crate::source::stretch::stretches;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
@@ -98,7 +98,7 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     let procedure = lowered(&program.body, "OpenCL C", kernel::lower_in_place_unblocked)?;
     let names = FileNames::new(&program, &words::opencl(), "f");
     let language = C { prefix: names.function.clone(), is_opencl: true };
-    let mut writer = Writer::new(&language);
+    let mut writer = FunctionWriter::new(&language);
     let mut file = File {
         plan: Plan::new(&procedure, &[]),
         procedure: &procedure,
@@ -166,7 +166,7 @@ impl File<'_> {
         format!("{}_{word}{}", self.names.function, self.count)
     }
 
-    fn step(&mut self, writer: &mut Writer<'_>, language: &C, step: &Step) -> Result<()> {
+    fn step(&mut self, writer: &mut FunctionWriter<'_>, language: &C, step: &Step) -> Result<()> {
         match step {
             Step::Nest(nest) => self.nest(writer, language, nest, false),
             Step::Product(product) => {
@@ -196,7 +196,7 @@ impl File<'_> {
         ));
     }
 
-    fn nest(&mut self, writer: &mut Writer<'_>, language: &C, nest: &Nest, continues: bool) {
+    fn nest(&mut self, writer: &mut FunctionWriter<'_>, language: &C, nest: &Nest, continues: bool) {
         let nest = &tidied(nest, &self.plan.unread);
         if nest.stores.is_empty() {
             return;
@@ -247,7 +247,7 @@ impl File<'_> {
     }
 
     /// A step that one work item does.
-    fn one_item(&mut self, writer: &mut Writer<'_>, language: &C, step: &Step) -> Result<()> {
+    fn one_item(&mut self, writer: &mut FunctionWriter<'_>, language: &C, step: &Step) -> Result<()> {
         let Isolated { procedure: alone, interface, read, written } = isolated(self.procedure, step);
         let function = writer.procedure("step", &alone, &interface)?;
         let mut parameters: Vec<(String, DType, bool)> = Vec::new();

@@ -1,6 +1,6 @@
 //! Programs, node by node.
 
-use super::writer::{Handle, Writer};
+use super::writer::{Handle, ModuleWriter};
 use super::{elementwise, indexing, operations, views};
 use crate::error::Result;
 use crate::kernel::{additions, turned_scatter};
@@ -82,7 +82,7 @@ fn permuted_axes(body: &Body, id: NodeId) -> Axes {
 }
 
 /// Writes a body's operations where the writer is, on these arguments, and results in its results.
-pub(super) fn body(writer: &mut Writer, body: &Body, arguments: &[Handle]) -> Result<Vec<Handle>> {
+pub(super) fn body(writer: &mut ModuleWriter, body: &Body, arguments: &[Handle]) -> Result<Vec<Handle>> {
     debug_assert_eq!(arguments.len(), body.arity());
     let needed = needed(body);
     let (sums, parts) = added(body);

@@ -6,7 +6,7 @@
 //! dropped, and from there on half as many are taken.
 
 use super::loops::{Pass, WriteBody, cloned, mirrored, stacked, steps};
-use super::writer::{Handle, Writer};
+use super::writer::{Handle, ModuleWriter};
 use crate::error::Result;
 use crate::operation::{Comparison, StableHlo};
 use crate::shape::Type;
@@ -17,7 +17,7 @@ const SNAPSHOTS: usize = 64;
 
 /// A loop with several sweeps.
 pub(super) fn sweeps(
-    writer: &mut Writer,
+    writer: &mut ModuleWriter,
     body: WriteBody,
     sweeps: &Sweeps,
     operands: &[&Handle],
@@ -49,7 +49,7 @@ struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    fn run(&self, writer: &mut Writer, starts: Vec<Vec<Handle>>, inputs: &[Vec<Handle>]) -> Result<Vec<Handle>> {
+    fn run(&self, writer: &mut ModuleWriter, starts: Vec<Vec<Handle>>, inputs: &[Vec<Handle>]) -> Result<Vec<Handle>> {
         let mut tapes: Vec<Vec<Option<Handle>>> = Vec::new();
         let mut results = Vec::new();
         for (at, (sweep, start)) in self.sweeps.sweeps.iter().zip(starts).enumerate() {
@@ -123,7 +123,7 @@ impl Snapshots {
 }
 
 impl Open<'_> {
-    fn run(&self, writer: &mut Writer) -> Result<Vec<Handle>> {
+    fn run(&self, writer: &mut ModuleWriter) -> Result<Vec<Handle>> {
         let Steps::While(condition) = &self.sweeps.steps else { unreachable!("the loop has a condition") };
         let Some(first) = self.sweeps.sweeps.first() else { return Ok(Vec::new()) };
         let mut state = vec![writer.position(0)];
@@ -172,7 +172,7 @@ impl Open<'_> {
     }
 
     /// Room for snapshots of a sweep.
-    fn none(&self, writer: &mut Writer, sweep: usize) -> Snapshots {
+    fn none(&self, writer: &mut ModuleWriter, sweep: usize) -> Snapshots {
         let types: Vec<Type> = self.starts[sweep].iter().map(|value| stacked(&value.ty, self.room)).collect();
         Snapshots { distance: writer.position(1), states: types.iter().map(|ty| writer.zeros(ty)).collect() }
     }
@@ -180,7 +180,7 @@ impl Open<'_> {
     /// The snapshots, with the state before this step added if it is due.
     fn taken(
         &self,
-        writer: &mut Writer,
+        writer: &mut ModuleWriter,
         number: &Handle,
         state: &[Handle],
         snapshots: &[Handle],
@@ -190,10 +190,10 @@ impl Open<'_> {
         let (zero, room) = (writer.position(0), writer.position(self.room));
         let rest = writer.elementwise("remainder", &[number, distance]);
         let due = writer.compare(Comparison::Equal, &rest, &zero);
-        let take = |writer: &mut Writer| {
+        let take = |writer: &mut ModuleWriter| {
             let place = writer.elementwise("divide", &[number, distance]);
             let full = writer.compare(Comparison::Equal, &place, &room);
-            let thinned = |writer: &mut Writer| {
+            let thinned = |writer: &mut ModuleWriter| {
                 let twice = writer.elementwise("add", &[distance, distance]);
                 let half = |state: &Handle| self.half(writer, state);
                 Ok([vec![twice], snapshots[1..].iter().map(half).collect()].concat())
@@ -210,7 +210,7 @@ impl Open<'_> {
     }
 
     /// Every second slice, and room for as many.
-    fn half(&self, writer: &mut Writer, states: &Handle) -> Handle {
+    fn half(&self, writer: &mut ModuleWriter, states: &Handle) -> Handle {
         let ranges = states.ty.shape.iter().enumerate();
         let ranges = ranges.map(|(axis, &extent)| (0, extent, if axis == 0 { 2 } else { 1 }));
         let kept = writer.slice(states, &ranges.collect::<Vec<_>>());
@@ -220,14 +220,14 @@ impl Open<'_> {
     }
 
     /// The number of a step in the order of a sweep, or the other way round.
-    fn in_order(writer: &mut Writer, sweep: usize, number: &Handle, count: &Handle) -> Handle {
+    fn in_order(writer: &mut ModuleWriter, sweep: usize, number: &Handle, count: &Handle) -> Handle {
         if sweep.is_multiple_of(2) { number.clone() } else { mirrored(writer, number, count) }
     }
 
     /// All steps of a sweep: its last carries, and its snapshots, if later sweeps read its kept values.
     fn whole(
         &self,
-        writer: &mut Writer,
+        writer: &mut ModuleWriter,
         sweep: usize,
         count: &Handle,
         snapshots: &[Option<Snapshots>],
@@ -249,7 +249,7 @@ impl Open<'_> {
     /// The carries of a sweep after a step.
     fn next(
         &self,
-        writer: &mut Writer,
+        writer: &mut ModuleWriter,
         sweep: usize,
         number: &Handle,
         count: &Handle,
@@ -266,7 +266,7 @@ impl Open<'_> {
     /// The values that earlier sweeps keep of a step, as far as this sweep needs them.
     fn kept(
         &self,
-        writer: &mut Writer,
+        writer: &mut ModuleWriter,
         sweep: usize,
         step: &Handle,
         count: &Handle,
@@ -299,7 +299,13 @@ impl Open<'_> {
     }
 
     /// The results of a step of a sweep.
-    fn step(&self, writer: &mut Writer, sweep: usize, state: &[Handle], tapes: &[Vec<Handle>]) -> Result<Vec<Handle>> {
+    fn step(
+        &self,
+        writer: &mut ModuleWriter,
+        sweep: usize,
+        state: &[Handle],
+        tapes: &[Vec<Handle>],
+    ) -> Result<Vec<Handle>> {
         let description = &self.sweeps.sweeps[sweep];
         let reads = description.reads.iter().map(|&(from, kept)| tapes[from][kept].clone());
         let arguments: Vec<Handle> = state.iter().cloned().chain(reads).collect();

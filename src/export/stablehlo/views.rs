@@ -4,7 +4,7 @@
 use super::dialect::Indexing;
 use super::indexing::adding;
 use super::problem;
-use super::writer::{Handle, Writer};
+use super::writer::{Handle, ModuleWriter};
 use crate::affine::AffineMap;
 use crate::error::Result;
 use crate::operation::{Comparison, Reduction, StableHlo};
@@ -110,7 +110,7 @@ fn kept(lines: &[Line]) -> Vec<(usize, usize)> {
 }
 
 /// `result[j] = a[matrix · j + offset]`, and 0 outside.
-pub(super) fn view(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> {
+pub(super) fn view(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap) -> Result<Handle> {
     let ty = Type::new(a.ty.dtype, map.result());
     let lines = match lines(map) {
         Lines::Nothing => return Ok(writer.zeros(&ty)),
@@ -140,7 +140,7 @@ fn step_within(line: &Line) -> usize {
 }
 
 /// The adjoint of [`view`].
-pub(super) fn accumulate(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> {
+pub(super) fn accumulate(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap) -> Result<Handle> {
     let ty = Type::new(a.ty.dtype, map.source());
     let lines = match lines(map) {
         Lines::Nothing => return Ok(writer.zeros(&ty)),
@@ -154,7 +154,12 @@ pub(super) fn accumulate(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Re
 }
 
 /// A target with the result of [`accumulate`] added to it: in place, if that is one block.
-pub(super) fn accumulate_onto(writer: &mut Writer, target: &Handle, a: &Handle, map: &AffineMap) -> Result<Handle> {
+pub(super) fn accumulate_onto(
+    writer: &mut ModuleWriter,
+    target: &Handle,
+    a: &Handle,
+    map: &AffineMap,
+) -> Result<Handle> {
     if let Lines::Separate(lines) = lines(map)
         && lines.iter().all(|line| step_within(line) == 1)
     {
@@ -170,7 +175,7 @@ pub(super) fn accumulate_onto(writer: &mut Writer, target: &Handle, a: &Handle, 
 }
 
 /// The elements that a map along separate lines puts in its source, in the order of the source.
-fn block(writer: &mut Writer, a: &Handle, map: &AffineMap, lines: &[Line]) -> Handle {
+fn block(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap, lines: &[Line]) -> Handle {
     let kept = kept(lines);
     let ignored: Axes =
         (0..map.result().len()).filter(|&column| kept.iter().all(|&(other, _)| other != column)).collect();
@@ -191,7 +196,7 @@ fn block(writer: &mut Writer, a: &Handle, map: &AffineMap, lines: &[Line]) -> Ha
 }
 
 /// A number that depends on the position in the result.
-fn affine(writer: &mut Writer, shape: &[usize], coefficients: &[i64], offset: i64) -> Handle {
+fn affine(writer: &mut ModuleWriter, shape: &[usize], coefficients: &[i64], offset: i64) -> Handle {
     let mut sum = None;
     for (axis, &coefficient) in coefficients.iter().enumerate().filter(|(_, coefficient)| **coefficient != 0) {
         let mut term = writer.iota(shape, axis);
@@ -212,7 +217,7 @@ fn affine(writer: &mut Writer, shape: &[usize], coefficients: &[i64], offset: i6
 }
 
 /// For each element of the result, the row-major position in the source, and whether it is inside, if that is not known.
-fn positions(writer: &mut Writer, operation: &str, map: &AffineMap) -> Result<(Handle, Option<Handle>)> {
+fn positions(writer: &mut ModuleWriter, operation: &str, map: &AffineMap) -> Result<(Handle, Option<Handle>)> {
     if i64::try_from(size(map.source())).is_err() {
         return Err(problem(operation, "positions beyond 64 bits"));
     }
@@ -267,7 +272,7 @@ fn one_by_one(rank: usize) -> Indexing {
     Indexing::outer(rank, 1, 0)
 }
 
-fn gathered(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> {
+fn gathered(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap) -> Result<Handle> {
     let (position, inside) = positions(writer, "view", map)?;
     let flat = writer.reshape(a, &[a.ty.size()]);
     let read = writer.gather(&flat, &position, &one_by_one(map.result().len()));
@@ -280,7 +285,7 @@ fn gathered(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> 
     })
 }
 
-fn scattered(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> {
+fn scattered(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap) -> Result<Handle> {
     let (mut position, inside) = positions(writer, "accumulate", map)?;
     if let Some(inside) = inside {
         let outside = writer.filled(DType::I64, map.result(), -1);

@@ -27,7 +27,7 @@ use crate::term::op::Extension;
 use literal::Spelling;
 use names::{Name, Names};
 use std::fmt;
-use writer::{Writer, wrap};
+use writer::{ProgramWriter, wrap};
 
 /// Prints a program under names of the caller's choice.
 ///
@@ -147,7 +147,7 @@ impl<X: Extension> fmt::Display for Printer<'_, X> {
         for line in wrap(self.header(&program, &parameters), 0) {
             writeln!(f, "{line}")?;
         }
-        for line in Writer::new(names, self.spelling).program(self.body, parameters) {
+        for line in ProgramWriter::new(names, self.spelling).program(self.body, parameters) {
             writeln!(f, "{line}")?;
         }
         Ok(())

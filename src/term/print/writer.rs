@@ -25,7 +25,7 @@ const DEPTH: usize = 3;
 const STEP: usize = 4;
 
 /// Facts about a whole program while it is written.
-pub(super) struct Writer {
+pub(super) struct ProgramWriter {
     names: Names,
     constants: Constants,
     /// For each body, by its address, which parameters and captures its text mentions.
@@ -52,10 +52,10 @@ enum NodeText {
     Taken,
 }
 
-impl Writer {
+impl ProgramWriter {
     /// A writer of a program whose parameters have names already.
-    pub(super) fn new(names: Names, spelling: Spelling) -> Writer {
-        Writer { names, constants: Constants::new(spelling), mentions: HashMap::new() }
+    pub(super) fn new(names: Names, spelling: Spelling) -> ProgramWriter {
+        ProgramWriter { names, constants: Constants::new(spelling), mentions: HashMap::new() }
     }
 
     /// The lines below a program's first; spelled exactly they are followed by the elements of the constants.
@@ -175,7 +175,7 @@ pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
 
 /// One body on its way to lines.
 struct Walk<'w, 'b, X: Extension> {
-    writer: &'w mut Writer,
+    writer: &'w mut ProgramWriter,
     body: &'b Body<X>,
     indent: usize,
     /// How often nodes are written as operands and results.
@@ -187,7 +187,7 @@ struct Walk<'w, 'b, X: Extension> {
 }
 
 impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
-    fn new(writer: &'w mut Writer, body: &'b Body<X>, parameters: Vec<Name>, indent: usize) -> Self {
+    fn new(writer: &'w mut ProgramWriter, body: &'b Body<X>, parameters: Vec<Name>, indent: usize) -> Self {
         debug_assert_eq!(parameters.len(), body.arity());
         let (mut captured, mut uses) = (vec![false; body.nodes.len()], vec![0; body.nodes.len()]);
         for node in &body.nodes {

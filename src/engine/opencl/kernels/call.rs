@@ -1,7 +1,7 @@
 //! Operations that lowering left alone: sorts, and extremes of nothing.
 
 use super::sort::Sorted;
-use super::{Scope, Writer};
+use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Inner};
 use crate::engine::opencl::failure::{Outcome, Problem};
 use crate::kernel::{Call, Called, Procedure, Sort, lower_unblocked};
@@ -15,7 +15,7 @@ use crate::source::text::Text;
 /// them.
 const SHORT: usize = 4;
 
-impl Writer {
+impl KernelWriter {
     /// An operation that was left alone.
     pub(super) fn call(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, call: &Call) -> Outcome<Inner> {
         let mut scope = Scope { procedure, scratch: Vec::new() };

@@ -31,7 +31,7 @@ use once::{WrittenKernel, WrittenKernels, anonymous};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Kernels under construction.
-pub(super) struct Writer {
+pub(super) struct KernelWriter {
     language: C,
     helpers: BTreeSet<Helper>,
     text: Text,
@@ -57,11 +57,11 @@ const PREFIX: &str = "deltaray";
 /// The line of a source whose kernels have subgroups combine the values of their items.
 pub(super) const SUBGROUPS: &str = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable";
 
-impl Writer {
-    pub(super) fn new(limits: Limits, products: Products) -> Writer {
+impl KernelWriter {
+    pub(super) fn new(limits: Limits, products: Products) -> KernelWriter {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
         let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
-        Writer {
+        KernelWriter {
             language,
             helpers,
             text,

@@ -7,7 +7,7 @@
 //! places they exchange the element atomically, or, if atomics are not allowed, one of them does all steps that could reach it.
 
 use super::parts::{KernelPart, Manner, first, parts, second, written_first};
-use super::{Scope, Writer};
+use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::Limits;
 use crate::kernel::{BufferId, Mode, Nest, Procedure};
@@ -62,7 +62,7 @@ struct Shares {
     columns: bool,
 }
 
-impl Writer {
+impl KernelWriter {
     /// A nest as kernels.
     pub(super) fn nest(
         &mut self,

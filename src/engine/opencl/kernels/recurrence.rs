@@ -3,7 +3,7 @@
 //! Carries are variables of the item's own; every input is read once, and every output written once, neighbouring items at
 //! neighbouring places.
 
-use super::{Operands, Scope, Writer};
+use super::{KernelWriter, Operands, Scope};
 use crate::engine::opencl::code::{Action, Inner};
 use crate::kernel::{BufferId, Loop, Procedure};
 use crate::shape::{DType, size};
@@ -47,7 +47,7 @@ pub(super) struct Sequence {
 pub(super) enum Inputs<'a> {
     /// In memory.
     Arrays,
-    /// In variables of the item's own, at this position of each: see [`Writer::keep`].
+    /// In variables of the item's own, at this position of each: see [`KernelWriter::keep`].
     Kept(&'a str),
 }
 
@@ -157,7 +157,7 @@ impl Needed {
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// A loop whose step is elementwise, if it is one, without a launch for each step.
     pub(super) fn recurrence(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, repeated: &Loop) -> Option<Inner> {
         let sequence = Sequence::new(repeated)?;

@@ -8,7 +8,7 @@
 
 use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values, pruned};
 use super::sort::{Sorted, position_type};
-use super::{Operands, Scope, Writer};
+use super::{KernelWriter, Operands, Scope};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::Action;
 use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, Sort, Store, Value, ValueId};
@@ -67,7 +67,7 @@ fn linear(at: &mut Affine, axes: &[(usize, usize)], distance: usize) {
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// A part that is one reduction, sorted by places.
     pub(super) fn by_place(
         &mut self,
@@ -164,7 +164,7 @@ impl Writer {
         let next_values = &operands.names[&next.values];
         let (ty, key_type) = (self.language.dtype(target.dtype), self.language.dtype(target.key));
         let (width, neutral) = (target.width(), self.language.literal(neutral_value(target.op, target.dtype)));
-        let mut text = Writer::column(target, "chunk");
+        let mut text = KernelWriter::column(target, "chunk");
         text.line(format!("const long start = chunk * {CHUNK}, end = min(start + {CHUNK}, (long){});", level.count));
         text.line(format!("const {key_type} first = {keys}[start];"));
         text.line(format!("{key_type} key = first;"));
@@ -180,7 +180,7 @@ impl Writer {
         text.line("key = next;");
         text.line(format!("total = {neutral};"));
         text.close();
-        let combined = self.combined(target, "total", &Writer::value(target, &operands, level));
+        let combined = self.combined(target, "total", &KernelWriter::value(target, &operands, level));
         text.line(format!("total = {combined};"));
         text.close();
         // If all reach one place, there is nothing left for the last one.
@@ -200,12 +200,12 @@ impl Writer {
         let operands = scope.operands(&read, &[target.store.buffer]);
         let keys = &operands.names[&level.keys];
         let (ty, key_type) = (self.language.dtype(target.dtype), self.language.dtype(target.key));
-        let mut text = Writer::column(target, "start");
+        let mut text = KernelWriter::column(target, "start");
         text.line(format!("const {key_type} key = {keys}[start];"));
         text.line(format!("if (key == 0 || (start > 0 && {keys}[start - 1] == key)) return;"));
         let neutral = self.language.literal(neutral_value(target.op, target.dtype));
         text.line(format!("{ty} total = {neutral};"));
-        let combined = self.combined(target, "total", &Writer::value(target, &operands, level));
+        let combined = self.combined(target, "total", &KernelWriter::value(target, &operands, level));
         text.open(format!("for (long at = start; at < {} && {keys}[at] == key; at++)", level.count));
         text.line(format!("total = {combined};"));
         text.close();

@@ -1,14 +1,14 @@
 //! Loops and conditionals with little to do in each step, as kernels of a single work item: the host launches nothing for each
 //! step, and waits for no condition.
 
-use super::{Scope, Writer};
+use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{Buffer, Procedure, Source, Step};
 use crate::shape::steps;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
 use crate::source::plan::Plan;
-use crate::source::procedure::Writer as Functions;
+use crate::source::procedure::FunctionWriter as Functions;
 use crate::source::text::Text;
 use crate::term::Steps;
 
@@ -59,7 +59,7 @@ fn functions_of(writer: Functions<'_>) -> Text {
     all
 }
 
-impl Writer {
+impl KernelWriter {
     /// A loop or a conditional as a kernel of a single work item, if it is small enough for that, and needs no more memory
     /// than is known before it is run.
     pub(super) fn sequential(

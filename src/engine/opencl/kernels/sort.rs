@@ -6,7 +6,7 @@
 //! compared where keys are equal; in merges, since those of the left run, which are before those of the right one, go first.
 
 use super::nest::power_of_two_below;
-use super::{Operands, Scope, Writer};
+use super::{KernelWriter, Operands, Scope};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Sort};
 use crate::operation::Order;
@@ -61,7 +61,7 @@ pub(super) fn position_type(extent: usize) -> DType {
     if extent <= i32::MAX as usize { DType::I32 } else { DType::I64 }
 }
 
-impl Writer {
+impl KernelWriter {
     /// The elements that a group has local memory for.
     fn tile(&self, dtype: DType) -> usize {
         let room = power_of_two_below(self.limits.local / (dtype.bytes() + 4));

@@ -3,7 +3,7 @@
 
 use super::nest::power_of_two_below;
 use super::parts::{KernelPart, Manner};
-use super::{Scope, Writer};
+use super::{KernelWriter, Scope};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Mode};
@@ -25,7 +25,7 @@ const ITEMS: usize = 256;
 /// Positions for each element at least: beneath, the copies are more work than they save.
 const POSITIONS: usize = 4;
 
-impl Writer {
+impl KernelWriter {
     /// Whether a part is written in this way.
     pub(super) fn has_table(&self, scope: &Scope<'_>, part: &KernelPart) -> bool {
         let nest = &part.nest;

@@ -1,12 +1,12 @@
 //! Which parts of nests have items that load and store several neighbours at once, and how many.
 
 use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values};
-use super::{Operands, Scope, Writer};
+use super::{KernelWriter, Operands, Scope};
 use crate::kernel::{BufferId, Mode, Value};
 use crate::shape::steps;
 use std::collections::HashSet;
 
-impl Writer {
+impl KernelWriter {
     /// How many neighbours along the innermost loop each item computes of a part that reduces nothing, whose loops are in this
     /// order: 1, unless everything that moves along that loop is neighbours there, and there are items enough.
     pub(super) fn width_of_items(

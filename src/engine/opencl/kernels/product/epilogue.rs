@@ -4,7 +4,7 @@ use super::merging::{is_everywhere, origins, touched};
 use super::places;
 use crate::engine::opencl::failure::Outcome;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
-use crate::engine::opencl::kernels::{Operands, Scope, Writer};
+use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::kernel::{
     BATCH, BufferId, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Source, Step, Store, Value,
 };
@@ -28,7 +28,7 @@ struct Merge {
     rest: Option<Nest>,
 }
 
-impl Writer {
+impl KernelWriter {
     /// The procedure, with work on the elements of products in tiles moved into their epilogues.
     pub(in crate::engine::opencl::kernels) fn with_epilogues(&self, mut procedure: Procedure) -> Outcome<Procedure> {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {

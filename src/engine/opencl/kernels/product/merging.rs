@@ -2,7 +2,7 @@
 //! operand or of the result of a product.
 
 use super::places::Element;
-use crate::engine::opencl::kernels::{Operands, Scope, Writer};
+use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::kernel::{Affine, BufferId, Nest, Procedure, Step, Value};
 use crate::source::text::Text;
 use crate::source::writer::{Buffers, NestWriter};
@@ -34,7 +34,7 @@ pub(super) fn is_everywhere(at: &Affine, extents: &[usize], count: usize) -> boo
     at.offset == 0 && whole == i64::try_from(count).ok()
 }
 
-impl Writer {
+impl KernelWriter {
     /// The work of a nest at an element of a product's operand or result, which has a name wherever the nest reads or writes
     /// it; `at` is its place at the nest's positions.
     pub(super) fn elementwise(

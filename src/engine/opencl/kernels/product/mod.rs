@@ -9,7 +9,7 @@ mod places;
 mod prologue;
 mod worth;
 
-use super::{Scope, Writer};
+use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::failure::Outcome;
 use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
@@ -62,7 +62,7 @@ struct Tiling {
     part: usize,
 }
 
-impl Writer {
+impl KernelWriter {
     /// How a product is computed in tiles, if it is.
     fn tiling(&self, procedure: &Procedure, product: &Product) -> Outcome<Option<Tiling>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;

@@ -5,7 +5,7 @@ use super::worth::Exchange;
 use super::{Loaded, places};
 use crate::engine::opencl::failure::Outcome;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
-use crate::engine::opencl::kernels::{Operands, Scope, Writer};
+use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::engine::opencl::tuning::Tile;
 use crate::kernel::{BufferId, Mode, Nest, Procedure, Product, Source, Step, Store};
 use crate::source::plan::Plan;
@@ -57,7 +57,7 @@ impl Uses {
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// The procedure whose products in tiles compute operands that nothing else reads as they load them, where that is worth it.
     pub(in crate::engine::opencl::kernels) fn with_prologues(&self, mut procedure: Procedure) -> Outcome<Procedure> {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {

@@ -4,7 +4,7 @@ use super::lookback::Tiles;
 use super::{LANES, Parts};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
-use crate::engine::opencl::kernels::{Scope, Writer};
+use crate::engine::opencl::kernels::{KernelWriter, Scope};
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
@@ -16,7 +16,7 @@ const GROUP: usize = 128;
 /// fewer steps a tile has, and the cost of telling is the same for any number of steps.
 const STRIP: usize = 64;
 
-impl Writer {
+impl KernelWriter {
     /// Composes an item's steps with the next one, or begins with that.
     fn compose_step(&mut self, text: &mut Text, parts: &Parts, is_first: &str) {
         let own = |value: usize| format!("own{value}");

@@ -16,7 +16,7 @@
 //! after spans. Telling them tile by tile would be as deterministic, but then all tiles of a place would have to be applied in
 //! sequence. With spans, groups compose many of them at the same time, and a step of that sequence covers several tiles.
 
-use super::{Parts, Writer};
+use super::{KernelWriter, Parts};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::kernels::recurrence::{Needed, Sequence};
 use crate::engine::opencl::kernels::{Operands, Scope};
@@ -129,7 +129,7 @@ impl Tiles {
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// The kernel of all tiles, and the actions before its launch.
     pub(super) fn at_once(&mut self, scope: &Scope<'_>, tiles: &Tiles, operands: &Operands, text: Text) -> Vec<Action> {
         let cleared = tiles.told.as_ref().map(|told| scope.fill(told.flags, Value::I32(0)));

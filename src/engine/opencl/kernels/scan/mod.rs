@@ -17,7 +17,7 @@ mod tile;
 
 use super::nest::power_of_two_below;
 use super::recurrence::{Inputs, Needed, Sequence};
-use super::{Operands, Scope, Writer};
+use super::{KernelWriter, Operands, Scope};
 use crate::engine::opencl::code::Action;
 use crate::kernel::BufferId;
 use crate::operation::{Binary, HelperFunction};
@@ -86,7 +86,7 @@ fn composed(mut sequence: Sequence) -> Option<(Sequence, Parts)> {
     Some((sequence, parts))
 }
 
-impl Writer {
+impl KernelWriter {
     /// A recurrence whose steps are shared, if they can be and that is worth it.
     pub(super) fn shared_scan(
         &mut self,

@@ -10,7 +10,7 @@ use super::{LANES, Parts, power_of_two_below};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::Limits;
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
-use crate::engine::opencl::kernels::{Operands, Scope, Writer};
+use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::shape::DType;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
@@ -78,7 +78,7 @@ impl Tile {
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// A scan whose chunks have a group each.
     pub(super) fn tiles(
         &mut self,
@@ -287,7 +287,7 @@ impl Writer {
         parts: &Parts,
         tile: Tile,
         count: usize,
-        element: &mut dyn FnMut(&mut Writer, &mut Text),
+        element: &mut dyn FnMut(&mut KernelWriter, &mut Text),
     ) {
         tile.rows(text);
         text.line(format!("const long number = min(first + within, {}L);", count - 1));
