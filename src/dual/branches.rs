@@ -75,7 +75,7 @@ fn recordings((then, otherwise): (&Active, &Active), present: &[bool]) -> [Box<R
 }
 
 /// One side's recording, the values that its backward pass has, and those that it needs.
-struct Side<'a> {
+struct BranchSide<'a> {
     active: &'a Active,
     recording: &'a mut Recording,
     held: Held,
@@ -86,8 +86,8 @@ struct Side<'a> {
     places: HashMap<NodeId, usize>,
 }
 
-impl<'a> Side<'a> {
-    fn new(active: &'a Active, recording: &'a mut Recording) -> (Side<'a>, Undoing) {
+impl<'a> BranchSide<'a> {
+    fn new(active: &'a Active, recording: &'a mut Recording) -> (BranchSide<'a>, Undoing) {
         let is_small = |at: &usize| {
             let ty = active.body.parameter_type(*at);
             !ty.dtype.is_float() && ty.size() == 1
@@ -95,7 +95,7 @@ impl<'a> Side<'a> {
         let held = Held { inputs: (0..active.body.arity()).filter(is_small).collect(), ..Held::default() };
         let wanted = recording.reached();
         let (overwritten, places) = (Vec::new(), HashMap::new());
-        let mut side = Side { active, recording, held, wanted, overwritten, places };
+        let mut side = BranchSide { active, recording, held, wanted, overwritten, places };
         let stored = side.needed();
         let Recording { graph, results, .. } = &mut *side.recording;
         let undoing = Undoing::choose(graph, results, &stored, |_, _| true);
@@ -120,7 +120,7 @@ impl<'a> Side<'a> {
 }
 
 /// The residuals of both sides.
-fn residuals(sides: [&Side; 2], undoing: &[Undoing; 2], changed: &[(usize, usize)]) -> Vec<Stored> {
+fn residuals(sides: [&BranchSide; 2], undoing: &[Undoing; 2], changed: &[(usize, usize)]) -> Vec<Stored> {
     let mut position = sides[0].active.body.results.len();
     let have_bodies = sides.iter().all(|side| side.active.body.nesting() > 0);
     let results = sides.map(|side| &side.recording.results);
@@ -183,8 +183,8 @@ impl ForwardBranch {
         let present = vec![true; then.body.results.len()];
         let [mut first, mut second] = recordings((then, otherwise), &present);
         let moving = first.moving.iter().zip(&second.moving).map(|(a, b)| a | b).collect();
-        let (mut yes, yes_undoing) = Side::new(then, &mut first);
-        let (mut no, no_undoing) = Side::new(otherwise, &mut second);
+        let (mut yes, yes_undoing) = BranchSide::new(then, &mut first);
+        let (mut no, no_undoing) = BranchSide::new(otherwise, &mut second);
         let undoing = [yes_undoing, no_undoing];
         let changed = changed([&mut yes, &mut no], &undoing);
         let residuals = residuals([&yes, &no], &undoing, &changed);
@@ -208,7 +208,7 @@ impl ForwardBranch {
 
 /// The captures that one side changes by writes that are taken back, and the other as well or not at all: which result they
 /// become. The other side is given them as they are in the end.
-fn changed(sides: [&mut Side; 2], undoing: &[Undoing; 2]) -> Vec<(usize, usize)> {
+fn changed(sides: [&mut BranchSide; 2], undoing: &[Undoing; 2]) -> Vec<(usize, usize)> {
     let mut changed: Vec<(usize, usize)> = Vec::new();
     for at in 0..2 {
         for array in &undoing[at].arrays {

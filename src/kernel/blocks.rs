@@ -52,9 +52,9 @@ pub(crate) fn blocked(mut procedure: Procedure) -> Procedure {
             let mut after = Vec::new();
             for (at, step) in window.into_iter().enumerate() {
                 match group.sides[at] {
-                    Side::Before => before.push(step),
-                    Side::Inside => {}
-                    Side::After => after.push(step),
+                    BlockSide::Before => before.push(step),
+                    BlockSide::Inside => {}
+                    BlockSide::After => after.push(step),
                 }
             }
             procedure.steps.append(&mut before);
@@ -78,11 +78,11 @@ fn touches<'a>(procedure: &Procedure, steps: impl Iterator<Item = &'a Step>) -> 
 }
 
 /// Whether steps that touch the same buffer run in their order, unless both read it.
-fn keeps_order(procedure: &Procedure, steps: &[Step], sides: &[Side]) -> bool {
-    let (mut read, mut written): (TermMap<BufferId, Side>, TermMap<BufferId, Side>) = Default::default();
+fn keeps_order(procedure: &Procedure, steps: &[Step], sides: &[BlockSide]) -> bool {
+    let (mut read, mut written): (TermMap<BufferId, BlockSide>, TermMap<BufferId, BlockSide>) = Default::default();
     steps.iter().zip(sides).all(|(step, &side)| {
         let (reads, writes) = step.touched();
-        let after = |sides: &TermMap<BufferId, Side>, id: &BufferId| {
+        let after = |sides: &TermMap<BufferId, BlockSide>, id: &BufferId| {
             sides.get(&procedure.origin(*id)).is_none_or(|&earlier| earlier <= side)
         };
         let keeps = reads.iter().all(|id| after(&written, id))
@@ -99,14 +99,14 @@ fn keeps_order(procedure: &Procedure, steps: &[Step], sides: &[Side]) -> bool {
 
 /// Where a step runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+enum BlockSide {
     Before,
     Inside,
     After,
 }
 
 struct Found {
-    sides: Vec<Side>,
+    sides: Vec<BlockSide>,
     blocks: Blocks,
 }
 
@@ -152,7 +152,7 @@ fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>)
 struct Group<'a> {
     procedure: &'a Procedure,
     extent: usize,
-    sides: Vec<Side>,
+    sides: Vec<BlockSide>,
     steps: Vec<RowStep<'a>>,
     written: TermMap<BufferId, BufferWrites>,
     /// The buffers that steps read.
@@ -185,13 +185,13 @@ impl<'a> Group<'a> {
                     || writes.iter().any(|id| group.written.contains_key(id) || group.read.contains(id))
             };
             let side = if !waits && group.join(step) {
-                Side::Inside
+                BlockSide::Inside
             } else if waits || follows(&group) {
-                Side::After
+                BlockSide::After
             } else {
-                Side::Before
+                BlockSide::Before
             };
-            if side == Side::After {
+            if side == BlockSide::After {
                 late_reads.extend(reads);
                 late_writes.extend(writes);
             }

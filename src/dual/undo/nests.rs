@@ -9,18 +9,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// A body of a loop or conditional, and its results.
-pub(super) struct Side {
+pub(super) struct NestedGraph {
     pub(super) graph: Graph,
     pub(super) results: Vec<NodeId>,
     pub(super) nests: Nests,
 }
 
-impl Side {
-    fn new(body: &Body) -> Side {
+impl NestedGraph {
+    fn new(body: &Body) -> NestedGraph {
         let mut graph = Graph::like(body);
         let ids = graph.append(body, 0..body.arity() as NodeId);
         let results = body.results.iter().map(|&id| ids[id as usize]).collect();
-        Side { graph, results, nests: Nests::default() }
+        NestedGraph { graph, results, nests: Nests::default() }
     }
 
     /// The body that returns all of it.
@@ -37,7 +37,7 @@ impl Side {
 /// The loops and conditionals of a graph.
 #[derive(Default)]
 pub(super) struct Nests {
-    bodies: HashMap<NodeId, Vec<Side>>,
+    bodies: HashMap<NodeId, Vec<NestedGraph>>,
     /// The nodes of those that leave more, the last of which leaves all.
     extended: BTreeMap<NodeId, Vec<NodeId>>,
 }
@@ -56,7 +56,7 @@ struct Reversal {
 impl Reversal {
     /// Given the parameters that are at hand, which need not be kept, and the last that differ from step to step.
     fn of(
-        side: &mut Side,
+        side: &mut NestedGraph,
         result: usize,
         chain: Chain,
         at_hand: HashSet<usize>,
@@ -93,10 +93,10 @@ impl Reversal {
 
 impl Nests {
     /// The bodies of a loop or conditional.
-    pub(super) fn bodies(&mut self, graph: &Graph, node: NodeId) -> &mut Vec<Side> {
+    pub(super) fn bodies(&mut self, graph: &Graph, node: NodeId) -> &mut Vec<NestedGraph> {
         self.bodies.entry(node).or_insert_with(|| match &graph.node(node).op {
-            Op::Scan(scan) => vec![Side::new(&scan.body)],
-            Op::Branch(branch) => vec![Side::new(&branch.then), Side::new(&branch.otherwise)],
+            Op::Scan(scan) => vec![NestedGraph::new(&scan.body)],
+            Op::Branch(branch) => vec![NestedGraph::new(&branch.then), NestedGraph::new(&branch.otherwise)],
             _ => unreachable!("a loop or conditional has bodies"),
         })
     }
@@ -153,7 +153,7 @@ impl Nests {
 fn undo_loop(
     node: NodeId,
     scan: &Arc<Scan>,
-    side: &mut Side,
+    side: &mut NestedGraph,
     output: usize,
     chains: Vec<Chain>,
 ) -> (Nested, Arc<Scan>) {
@@ -190,7 +190,7 @@ fn undo_loop(
 fn undo_branch(
     node: NodeId,
     branch: &Branch,
-    sides: &mut [Side],
+    sides: &mut [NestedGraph],
     output: usize,
     chains: Vec<Chain>,
 ) -> (Nested, Arc<Branch>) {

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 type Labels = SmallVec<[Label; 4]>;
 
 /// The labels of one operand of a contraction of reads, and the read itself.
-struct Side {
+struct ContractionOperand {
     labels: Labels,
     read: SideRead,
 }
@@ -33,7 +33,7 @@ fn summed(spec: &Contraction, label: Label, taken: usize) -> Option<Label> {
 
 /// A view of the contraction's result, as a view of one operand: its axes are the columns that it depends on and the
 /// summed axes.
-fn side_of_view(spec: &Contraction, own: &[Label], shape: &[usize], map: &AffineMap) -> Option<Side> {
+fn side_of_view(spec: &Contraction, own: &[Label], shape: &[usize], map: &AffineMap) -> Option<ContractionOperand> {
     let rows: Vec<Option<usize>> =
         own.iter().map(|label| spec.result.iter().position(|other| other == label)).collect();
     let columns = map.result().len();
@@ -46,12 +46,12 @@ fn side_of_view(spec: &Contraction, own: &[Label], shape: &[usize], map: &Affine
     for (axis, _) in rows.iter().enumerate().filter(|(_, row)| row.is_none()) {
         labels.push(summed(spec, own[axis], columns)?);
     }
-    Some(Side { labels, read: SideRead::View(map.restricted(shape, &rows, &used)) })
+    Some(ContractionOperand { labels, read: SideRead::View(map.restricted(shape, &rows, &used)) })
 }
 
 /// A gather of the contraction's result, as a gather of one operand: `outer` axes of the index arrays come first if it has
 /// an indexed axis.
-fn side_of_gather(spec: &Contraction, own: &[Label], indexed: usize, outer: usize) -> Option<Side> {
+fn side_of_gather(spec: &Contraction, own: &[Label], indexed: usize, outer: usize) -> Option<ContractionOperand> {
     let taken = outer + spec.result.len() - indexed;
     let mut reads = Vec::new();
     for (axis, label) in own.iter().enumerate() {
@@ -74,11 +74,11 @@ fn side_of_gather(spec: &Contraction, own: &[Label], indexed: usize, outer: usiz
             None => summed(spec, *label, taken)?,
         });
     }
-    Some(Side { labels, read: SideRead::Gather(reads) })
+    Some(ContractionOperand { labels, read: SideRead::Gather(reads) })
 }
 
 impl Push<'_> {
-    fn sides(&self, at: NodeId, spec: &Contraction, read: &Read) -> Option<(Contraction, [Side; 2])> {
+    fn sides(&self, at: NodeId, spec: &Contraction, read: &Read) -> Option<(Contraction, [ContractionOperand; 2])> {
         let node = self.node(at);
         let side = |own: &Labels, operand: NodeId| match read {
             Read::View { map, .. } => side_of_view(spec, own, self.shape(operand), map),
