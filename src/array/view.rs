@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 /// Positions `result..result + count` of the result read positions `source, source + step, ..` of the source.
 #[derive(Clone, Copy)]
-struct Run {
+struct StridedRun {
     result: usize,
     source: usize,
     step: isize,
@@ -53,15 +53,15 @@ impl Walk {
     }
 
     /// All runs, in the order of the result.
-    fn runs(&self, mut f: impl FnMut(Run)) {
+    fn runs(&self, mut f: impl FnMut(StridedRun)) {
         let Some(inner) = self.extents.len().checked_sub(1) else {
-            return f(Run { result: 0, source: self.base as usize, step: 0, count: 1 });
+            return f(StridedRun { result: 0, source: self.base as usize, step: 0, count: 1 });
         };
         let (count, step) = (self.extents[inner], self.steps[inner]);
         let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, inner);
         let (mut result, mut source) = (0, self.base);
         loop {
-            f(Run { result, source: source as usize, step, count });
+            f(StridedRun { result, source: source as usize, step, count });
             result += count;
             let mut axis = inner;
             loop {
@@ -92,7 +92,7 @@ fn clip(start: i128, step: i128, extent: i128, count: i128) -> (i128, i128) {
 }
 
 /// The runs of a map that may read outside, cut to the part inside.
-fn clipped_runs(map: &AffineMap, mut f: impl FnMut(Run)) {
+fn clipped_runs(map: &AffineMap, mut f: impl FnMut(StridedRun)) {
     if size(map.result()) == 0 || size(map.source()) == 0 {
         return;
     }
@@ -123,7 +123,12 @@ fn clipped_runs(map: &AffineMap, mut f: impl FnMut(Run)) {
             }
             // A run of one element has a step that is never taken, and that might not fit.
             let step = if high - low > 1 { step as isize } else { 0 };
-            f(Run { result: result + low as usize, source: source as usize, step, count: (high - low) as usize });
+            f(StridedRun {
+                result: result + low as usize,
+                source: source as usize,
+                step,
+                count: (high - low) as usize,
+            });
         }
         result += count;
         let mut axis = outer;
@@ -147,7 +152,7 @@ fn clipped_runs(map: &AffineMap, mut f: impl FnMut(Run)) {
 }
 
 /// The positions that a strided run visits in its source.
-fn positions(run: Run) -> impl Iterator<Item = usize> {
+fn positions(run: StridedRun) -> impl Iterator<Item = usize> {
     (0..run.count as isize).map(move |j| (run.source as isize + run.step * j) as usize)
 }
 
@@ -288,7 +293,7 @@ pub(crate) fn accumulate_onto<T: Scalar>(
         Data::Dense(array) => (map, array.as_slice(), true),
     };
     let mut out = target.into_vec()?;
-    let add = |run: Run| {
+    let add = |run: StridedRun| {
         let start = if whole { run.result } else { 0 };
         let updates = &updates[start..start + run.count];
         match run.step {

@@ -10,7 +10,7 @@ use crate::term::schedule::{self, Counts, Runner};
 use crate::term::{Steps, Sweeps};
 
 /// The runner of a loop's bodies.
-type Run = fn(&Body, Vec<Array>) -> Result<Vec<Array>, Failure>;
+type BodyRunner = fn(&Body, Vec<Array>) -> Result<Vec<Array>, Failure>;
 
 /// The carries of a sweep.
 type State = Vec<Array>;
@@ -47,7 +47,7 @@ impl Tapes {
 
 /// A loop that is being run.
 struct Engine<'a> {
-    run: Run,
+    run: BodyRunner,
     sweeps: &'a Sweeps,
     /// By sweep, as all that follows: the first carries, the current carries, the last carries, and the stored states.
     starts: Vec<State>,
@@ -68,11 +68,15 @@ struct Engine<'a> {
 /// # Errors
 ///
 /// The first operation for which there is no memory.
-pub(crate) fn run_sweeps(run: Run, sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Array>, Failure> {
+pub(crate) fn run_sweeps(run: BodyRunner, sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Array>, Failure> {
     run_counted(run, sweeps, operands).map(|(outputs, _)| outputs)
 }
 
-pub(crate) fn run_counted(run: Run, sweeps: &Sweeps, operands: Vec<Array>) -> Result<(Vec<Array>, Counts), Failure> {
+pub(crate) fn run_counted(
+    run: BodyRunner,
+    sweeps: &Sweeps,
+    operands: Vec<Array>,
+) -> Result<(Vec<Array>, Counts), Failure> {
     let mut operands = operands.into_iter();
     let (mut starts, mut inputs) = (Vec::new(), Vec::new());
     for sweep in &sweeps.sweeps {

@@ -15,11 +15,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The runner of the bodies of a loop or conditional.
-pub(super) type Run = fn(&Body, Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
+pub(super) type SparsityRunner = fn(&Body, Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
 
 /// Runs one of two sides where the condition is known, else both.
 pub(super) fn branch(
-    run: Run,
+    run: SparsityRunner,
     condition: &SparsityArray,
     then: &Arc<Body>,
     otherwise: &Arc<Body>,
@@ -97,7 +97,7 @@ impl Output {
 
 /// Runs a loop, step by step.
 pub(super) fn scan(
-    run: Run,
+    run: SparsityRunner,
     scan: &Scan,
     mut carries: Vec<SparsityArray>,
     inputs: &[SparsityArray],
@@ -125,7 +125,7 @@ pub(super) fn scan(
 
 /// A loop with several sweeps.
 struct Engine<'a> {
-    run: Run,
+    run: SparsityRunner,
     sweeps: &'a Sweeps,
     operands: &'a [SparsityArray],
 }
@@ -238,7 +238,11 @@ fn slices(sweep: &Sweep) -> impl Iterator<Item = &Type> {
 }
 
 /// Runs a loop with several sweeps.
-pub(super) fn sweeps(run: Run, sweeps: &Sweeps, operands: &[SparsityArray]) -> Result<Vec<SparsityArray>, Failure> {
+pub(super) fn sweeps(
+    run: SparsityRunner,
+    sweeps: &Sweeps,
+    operands: &[SparsityArray],
+) -> Result<Vec<SparsityArray>, Failure> {
     let engine = Engine { run, sweeps, operands };
     match engine.step_by_step()? {
         Some(results) => Ok(results),
