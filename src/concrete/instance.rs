@@ -2,7 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, ForwardArray, NestedArray, Operands, Pullback};
-use crate::array::{Array, OutOfMemory, Read, Traced, available, elementwise, for_pair, gather, view};
+use crate::array::{Array, OutOfMemory, ReadArrays, Traced, available, elementwise, for_pair, gather, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::evaluate::{self, Failure, run_sweeps};
 use crate::operation::{Binary, Comparison, Unary};
@@ -164,7 +164,7 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn scan(scan: &Arc<Scan>, carries: Vec<Array>, inputs: Vec<Array>, captures: Vec<Array>) -> Vec<Array> {
-        let read = |arrays: Vec<Array>| arrays.into_iter().map(Read::read).collect::<Vec<_>>();
+        let read = |arrays: Vec<Array>| arrays.into_iter().map(ReadArrays::read).collect::<Vec<_>>();
         let (carries, inputs, captures) = (read(carries), read(inputs), read(captures));
         let call = Call::new(|| Op::Scan(scan.clone()), &[&carries, &inputs, &captures]);
         call.several(evaluate::run_scan(scan, carries, &inputs, &captures))
@@ -181,7 +181,7 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<Array>) -> Vec<Array> {
-        let operands: Vec<Array> = operands.into_iter().map(Read::read).collect();
+        let operands: Vec<Array> = operands.into_iter().map(ReadArrays::read).collect();
         let call = Call::new(|| Op::Sweeps(sweeps.clone()), &[&operands]);
         call.several(run_sweeps(sweeps, operands))
     }

@@ -7,7 +7,7 @@ use super::recurrence::run_recurrence;
 use super::sweeps;
 use crate::array::memory::OutOfMemory;
 use crate::array::structure::{outer_slice, write_slice};
-use crate::array::{Array, Read, for_data, for_pair, gather, view};
+use crate::array::{Array, ReadArrays, for_data, for_pair, gather, view};
 use crate::shape::{Shape, Type, Value};
 use crate::term::interpret::{self, NodeValue, Positions};
 use crate::term::{Arrays, Body, Never, Node, Op, Scan, Sweeps, print};
@@ -19,7 +19,7 @@ use crate::term::{Arrays, Body, Never, Node, Op, Scan, Sweeps, print};
 /// The first operation for which there is no memory.
 pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Failure> {
     // The program's operations do not belong to a closure that is being traced.
-    let arguments: Vec<Array> = arguments.into_iter().map(Read::read).collect();
+    let arguments: Vec<Array> = arguments.into_iter().map(ReadArrays::read).collect();
     debug_assert!(arguments.iter().enumerate().all(|(at, array)| array.ty() == *body.parameter_type(at)));
     let evaluate = |node: &Node, args: Arrays<Array>| match &node.op {
         Op::Scan(scan) => {

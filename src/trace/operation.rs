@@ -2,7 +2,7 @@
 
 use super::node::{Node, StagedArray, fresh, placeholder};
 use super::session;
-use crate::array::{Array, Read, ReportedAt};
+use crate::array::{Array, ReadArrays, ReportedAt};
 use crate::error::Error;
 use crate::shape::{DType, Type};
 use crate::term::content::check_nested;

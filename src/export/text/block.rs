@@ -1,12 +1,12 @@
 //! Lets, and the results of a body.
 
-use super::reader::{Form, Read, Reader};
+use super::reader::{Form, ParseResult, Reader};
 use super::tokens::{Kind, Problem};
 use crate::term::{NodeId, Op};
 
 impl<'t, X: Form> Reader<'t, X> {
     /// Lets, each followed by the expression that uses it, on lines of their own.
-    pub(super) fn block(&mut self) -> Read<Vec<NodeId>> {
+    pub(super) fn block(&mut self) -> ParseResult<Vec<NodeId>> {
         self.kind(Kind::Newline, "the end of the line")?;
         self.kind(Kind::Indent, "a line further to the right")?;
         while self.is_word("let") {
@@ -19,7 +19,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A block, or a value and the end of its line.
-    pub(super) fn block_or_line(&mut self) -> Read<Vec<NodeId>> {
+    pub(super) fn block_or_line(&mut self) -> ParseResult<Vec<NodeId>> {
         if self.token().kind == Kind::Newline {
             return self.block();
         }
@@ -29,7 +29,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// One result, or several in parentheses.
-    pub(super) fn value(&mut self) -> Read<Vec<NodeId>> {
+    pub(super) fn value(&mut self) -> ParseResult<Vec<NodeId>> {
         match self.is_symbol("(") && self.token().several {
             true => self.operands(),
             false => Ok(vec![self.operand()?]),
@@ -37,7 +37,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `let m1: f64 = ..` and `let (m1: f64, m2: f64) = ..`
-    fn binding(&mut self) -> Read<()> {
+    fn binding(&mut self) -> ParseResult<()> {
         self.word("let")?;
         let names = match self.accept("(") {
             true => self.list(")", Reader::typed_name)?,

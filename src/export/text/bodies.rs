@@ -1,7 +1,7 @@
 //! Reading bodies: names and operations go to the innermost of those that are open.
 
 use super::frame::{Captures, Frame, Open, Parameter};
-use super::reader::{Form, Read, Reader};
+use super::reader::{Form, ParseResult, Reader};
 use super::tokens::Problem;
 use crate::array::Array;
 use crate::export::limits::NESTING;
@@ -33,8 +33,8 @@ impl<'t, X: Form> Reader<'t, X> {
         parameters: Vec<Parameter<'t>>,
         captures: Captures,
         closed: bool,
-        read: impl FnOnce(&mut Self) -> Read<Vec<NodeId>>,
-    ) -> Read<Open<'t, X>> {
+        read: impl FnOnce(&mut Self) -> ParseResult<Vec<NodeId>>,
+    ) -> ParseResult<Open<'t, X>> {
         if self.frames.len() == NESTING {
             return self.fail(format!("bodies are nested more than {NESTING} deep"));
         }
@@ -87,7 +87,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Gives a node a name that is not taken.
-    pub(super) fn bind(&mut self, name: &'t str, node: NodeId, place: usize) -> Read<()> {
+    pub(super) fn bind(&mut self, name: &'t str, node: NodeId, place: usize) -> ParseResult<()> {
         if self.frames.iter().any(|frame| frame.names.contains_key(name)) {
             return Err(Problem::new(format!("the name {name} is taken"), place));
         }
@@ -106,7 +106,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// The node of a name, which inner bodies capture.
-    pub(super) fn look_up(&mut self, name: &str, place: usize) -> Read<NodeId> {
+    pub(super) fn look_up(&mut self, name: &str, place: usize) -> ParseResult<NodeId> {
         let Some(outermost) = self.frames.iter().rposition(|frame| frame.names.contains_key(name)) else {
             return Err(Problem::new(format!("nothing has the name {name}"), place));
         };
@@ -136,7 +136,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Adds an operation to the innermost body. A mismatch is reported at a place of the text.
-    pub(super) fn add(&mut self, op: Op<X>, args: &[NodeId], place: usize) -> Read<NodeId> {
+    pub(super) fn add(&mut self, op: Op<X>, args: &[NodeId], place: usize) -> ParseResult<NodeId> {
         let frame = self.frames.last().expect("bodies are read in frames");
         let types = {
             let operands: SmallVec<[&[Type]; 4]> =
@@ -147,7 +147,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Adds a constant.
-    pub(super) fn constant(&mut self, array: Array, place: usize) -> Read<NodeId> {
+    pub(super) fn constant(&mut self, array: Array, place: usize) -> ParseResult<NodeId> {
         let uniform = array.uniform().is_some();
         if let Some(&known) = self.top().constants.get(&array).filter(|_| uniform) {
             return Ok(known);

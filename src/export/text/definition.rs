@@ -2,7 +2,7 @@
 
 use super::expression::Term;
 use super::frame::{Captures, Open, Parameter};
-use super::reader::{Form, Read, Reader};
+use super::reader::{Form, ParseResult, Reader};
 use super::tokens::{Kind, Problem};
 use crate::shape::{DType, Shape, Type};
 use crate::term::{Branch, Checkpoints, Custom, NodeId, Op, Scan, Steps, Sweep, Sweeps};
@@ -18,7 +18,7 @@ struct Started {
 
 impl<'t, X: Form> Reader<'t, X> {
     /// The operation of several outputs that a let defines, up to the end of its last line, if it is one.
-    pub(super) fn definition(&mut self) -> Read<Option<NodeId>> {
+    pub(super) fn definition(&mut self) -> ParseResult<Option<NodeId>> {
         if self.token().kind != Kind::Word {
             return Ok(None);
         }
@@ -32,7 +32,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `λ(s1: f64, e1: f64).`
-    fn lambda(&mut self) -> Read<Vec<Parameter<'t>>> {
+    fn lambda(&mut self) -> ParseResult<Vec<Parameter<'t>>> {
         self.symbol("λ")?;
         self.symbol("(")?;
         let parameters = self.list(")", Reader::typed_name)?;
@@ -41,7 +41,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Parameters, so many as there are values for them, and a body to the end of its last line.
-    fn step(&mut self, count: usize, captures: Captures, closed: bool) -> Read<Open<'t, X>> {
+    fn step(&mut self, count: usize, captures: Captures, closed: bool) -> ParseResult<Open<'t, X>> {
         let place = self.place();
         let parameters = self.lambda()?;
         if parameters.len() != count {
@@ -52,7 +52,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `build [3, 4] λ[i, j].`
-    fn build_head(&mut self) -> Read<(Shape, Vec<Parameter<'t>>, usize)> {
+    fn build_head(&mut self) -> ParseResult<(Shape, Vec<Parameter<'t>>, usize)> {
         let place = self.next().place();
         if !X::HAS_BUILD {
             let problem = "a bulk program has no `build`: this one is read as a source program";
@@ -74,7 +74,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok((extents, parameters, place))
     }
 
-    fn built(&mut self, extents: Shape, mut open: Open<'t, X>, place: usize) -> Read<NodeId> {
+    fn built(&mut self, extents: Shape, mut open: Open<'t, X>, place: usize) -> ParseResult<NodeId> {
         let captures = Reader::captures(&mut open);
         let body = self.close(vec![open], &captures).remove(0);
         match X::build(extents, body) {
@@ -84,14 +84,14 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A build inside of an expression, or to its end.
-    pub(super) fn build_on_one_line(&mut self) -> Read<Term<'t>> {
+    pub(super) fn build_on_one_line(&mut self) -> ParseResult<Term<'t>> {
         let (extents, parameters, place) = self.build_head()?;
         let open = self.body(parameters, Captures::default(), false, |reader| Ok(vec![reader.operand()?]))?;
         Ok(Term::Node(self.built(extents, open, place)?))
     }
 
     /// A build that a let defines, to the end of its last line.
-    pub(super) fn build_of_a_let(&mut self) -> Read<NodeId> {
+    pub(super) fn build_of_a_let(&mut self) -> ParseResult<NodeId> {
         let (extents, parameters, place) = self.build_head()?;
         let on_lines = self.token().kind == Kind::Newline;
         let read = |reader: &mut Reader<'t, X>| match on_lines {
@@ -110,14 +110,14 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(node)
     }
 
-    fn from(&mut self) -> Read<(Vec<NodeId>, Vec<NodeId>)> {
+    fn from(&mut self) -> ParseResult<(Vec<NodeId>, Vec<NodeId>)> {
         self.word("from")?;
         let carries = self.operands()?;
         let inputs = if self.accept_word("over") { self.operands()? } else { Vec::new() };
         Ok((carries, inputs))
     }
 
-    fn scan(&mut self) -> Read<NodeId> {
+    fn scan(&mut self) -> ParseResult<NodeId> {
         let place = self.next().place();
         self.bracket()?;
         let length = self.natural()?;
@@ -136,7 +136,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.add(Op::Scan(Arc::new(scan)), &args, place)
     }
 
-    fn branch(&mut self) -> Read<NodeId> {
+    fn branch(&mut self) -> ParseResult<NodeId> {
         let place = self.next().place();
         let condition = self.atom()?;
         let condition = self.node(condition)?;
@@ -158,7 +158,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.add(Op::Branch(Arc::new(Branch { then, otherwise })), &args, place)
     }
 
-    fn custom(&mut self) -> Read<NodeId> {
+    fn custom(&mut self) -> ParseResult<NodeId> {
         let place = self.next().place();
         let operands = self.operands()?;
         let value = self.step(operands.len(), Captures::default(), true)?;
@@ -174,7 +174,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.add(Op::Custom(Arc::new(Custom { value, vjp, jvp })), &operands, place)
     }
 
-    fn checkpoints(&mut self) -> Read<Checkpoints> {
+    fn checkpoints(&mut self) -> ParseResult<Checkpoints> {
         let kind: fn(usize) -> Checkpoints = match self.peek() {
             "every" => Checkpoints::Every,
             "snapshots" => Checkpoints::Snapshots,
@@ -185,7 +185,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(kind(self.natural()?))
     }
 
-    fn sweeps(&mut self) -> Read<NodeId> {
+    fn sweeps(&mut self) -> ParseResult<NodeId> {
         let place = self.next().place();
         self.bracket()?;
         let count = if self.accept_word("while") { None } else { Some(self.natural()?) };
@@ -243,7 +243,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `0.1`: a value that sweep 0 keeps.
-    fn kept(&mut self) -> Read<(usize, usize)> {
+    fn kept(&mut self) -> ParseResult<(usize, usize)> {
         let kept = self.peek().split_once('.').filter(|_| self.token().kind == Kind::Number);
         match kept.and_then(|(sweep, kept)| Some((sweep.parse().ok()?, kept.parse().ok()?))) {
             Some(kept) => {

@@ -1,6 +1,6 @@
 //! A program from its first line to its constants.
 
-use super::reader::{Form, Read, Reader};
+use super::reader::{Form, ParseResult, Reader};
 use super::tokens::{Kind, Problem};
 use crate::export::Program;
 use crate::shape::Type;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 impl<'t, X: Form> Reader<'t, X> {
     /// The program that the text is.
-    pub(super) fn document(mut self) -> Read<Program<X>> {
+    pub(super) fn document(mut self) -> ParseResult<Program<X>> {
         let below = self.constants_below();
         if let Some(mark) = below {
             self.go_to(mark);
@@ -32,7 +32,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// The elements of constants that are referred to by numbers.
-    fn large_constants(&mut self) -> Read<()> {
+    fn large_constants(&mut self) -> ParseResult<()> {
         self.word("constants")?;
         self.symbol(":")?;
         self.kind(Kind::Newline, "the end of the line")?;
@@ -56,7 +56,7 @@ impl<'t, X: Form> Reader<'t, X> {
         }
     }
 
-    fn program(&mut self) -> Read<Program<X>> {
+    fn program(&mut self) -> ParseResult<Program<X>> {
         self.word("program")?;
         let (name, _) = self.name()?;
         self.symbol("(")?;
@@ -99,7 +99,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// The name of a result, if it has one, its type, and where that stands.
-    fn result(&mut self) -> Read<(&'t str, Type, usize)> {
+    fn result(&mut self) -> ParseResult<(&'t str, Type, usize)> {
         let name = match self.is_name() {
             true => {
                 let (name, _) = self.name()?;

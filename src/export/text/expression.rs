@@ -1,7 +1,7 @@
 //! Expressions: operations on operands, written in each other.
 
 use super::literal::Literal;
-use super::reader::{Form, Read, Reader};
+use super::reader::{Form, ParseResult, Reader};
 use super::tokens::{Kind, Problem};
 use super::view::{self, is_view};
 use crate::affine::AffineMap;
@@ -36,13 +36,13 @@ fn binary(word: &str) -> Option<Binary> {
 
 impl<'t, X: Form> Reader<'t, X> {
     /// An expression as an operand.
-    pub(super) fn operand(&mut self) -> Read<NodeId> {
+    pub(super) fn operand(&mut self) -> ParseResult<NodeId> {
         let term = self.expression()?;
         self.node(term)
     }
 
     /// The node of a term: a literal is of rank 0.
-    pub(super) fn node(&mut self, term: Term<'t>) -> Read<NodeId> {
+    pub(super) fn node(&mut self, term: Term<'t>) -> ParseResult<NodeId> {
         match term {
             Term::Node(node) => Ok(node),
             Term::Literal(literal) => {
@@ -60,13 +60,19 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `(a, b)`, of expressions as operands.
-    pub(super) fn operands(&mut self) -> Read<Vec<NodeId>> {
+    pub(super) fn operands(&mut self) -> ParseResult<Vec<NodeId>> {
         self.symbol("(")?;
         self.list(")", Reader::operand)
     }
 
     /// An elementwise operation; the operands in `alike` have one element type.
-    fn elementwise(&mut self, op: Op<X>, terms: Vec<Term<'t>>, alike: Range<usize>, place: usize) -> Read<Term<'t>> {
+    fn elementwise(
+        &mut self,
+        op: Op<X>,
+        terms: Vec<Term<'t>>,
+        alike: Range<usize>,
+        place: usize,
+    ) -> ParseResult<Term<'t>> {
         let mut nodes: SmallVec<[Option<NodeId>; 3]> = SmallVec::new();
         let mut literals: SmallVec<[Option<Literal<'t>>; 3]> = SmallVec::new();
         for term in terms {
@@ -99,14 +105,14 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// An expression of any kind.
-    pub(super) fn expression(&mut self) -> Read<Term<'t>> {
+    pub(super) fn expression(&mut self) -> ParseResult<Term<'t>> {
         match self.is_word("build") {
             true => self.build_on_one_line(),
             false => self.comparison(),
         }
     }
 
-    fn comparison(&mut self) -> Read<Term<'t>> {
+    fn comparison(&mut self) -> ParseResult<Term<'t>> {
         let left = self.sum()?;
         let op = match self.peek() {
             "<" => Comparison::Less,
@@ -122,7 +128,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.elementwise(Op::Compare(op), vec![left, right], 0..2, place)
     }
 
-    fn sum(&mut self) -> Read<Term<'t>> {
+    fn sum(&mut self) -> ParseResult<Term<'t>> {
         let mut left = self.product()?;
         loop {
             let op = match self.peek() {
@@ -136,7 +142,7 @@ impl<'t, X: Form> Reader<'t, X> {
         }
     }
 
-    fn product(&mut self) -> Read<Term<'t>> {
+    fn product(&mut self) -> ParseResult<Term<'t>> {
         let mut left = self.negation()?;
         loop {
             let op = match self.peek() {
@@ -150,7 +156,7 @@ impl<'t, X: Form> Reader<'t, X> {
         }
     }
 
-    fn negation(&mut self) -> Read<Term<'t>> {
+    fn negation(&mut self) -> ParseResult<Term<'t>> {
         if !self.is_symbol("-") {
             return self.application();
         }
@@ -164,13 +170,13 @@ impl<'t, X: Form> Reader<'t, X> {
         self.apply(Op::Unary(Unary::Neg), term, place)
     }
 
-    fn apply(&mut self, op: Op<X>, term: Term<'t>, place: usize) -> Read<Term<'t>> {
+    fn apply(&mut self, op: Op<X>, term: Term<'t>, place: usize) -> ParseResult<Term<'t>> {
         let node = self.node(term)?;
         Ok(Term::Node(self.add(op, &[node], place)?))
     }
 
     /// A word that is applied, and the atoms after it, or an atom.
-    fn application(&mut self) -> Read<Term<'t>> {
+    fn application(&mut self) -> ParseResult<Term<'t>> {
         let token = self.token();
         if token.kind != Kind::Word || self.is_name() || self.is_number() || self.is_call() {
             return self.atom();
@@ -205,7 +211,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.apply(op, term, place)
     }
 
-    fn unary_of_a_number(&mut self, word: &str) -> Read<Op<X>> {
+    fn unary_of_a_number(&mut self, word: &str) -> ParseResult<Op<X>> {
         self.bracket()?;
         let place = self.place();
         let number = self.integer()?;
@@ -216,7 +222,7 @@ impl<'t, X: Form> Reader<'t, X> {
         }
     }
 
-    fn full(&mut self) -> Read<Term<'t>> {
+    fn full(&mut self) -> ParseResult<Term<'t>> {
         let place = self.place();
         let Term::Literal(literal) = self.atom()? else {
             return Err(Problem::new("expected a number, which is what all elements are", place));
@@ -227,7 +233,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `constant f64[1000]#1`, whose elements stand below the program.
-    fn large_constant(&mut self) -> Read<Term<'t>> {
+    fn large_constant(&mut self) -> ParseResult<Term<'t>> {
         let place = self.place();
         let ty = self.ty()?;
         self.symbol("#")?;
@@ -243,7 +249,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `gather a [i, j]`, `scatter [28] a [i]` and `scatter_set a b [i]`.
-    fn positions(&mut self, word: &str, place: usize) -> Read<Term<'t>> {
+    fn positions(&mut self, word: &str, place: usize) -> ParseResult<Term<'t>> {
         let op = match word {
             "gather" => Op::Gather,
             "scatter" => Op::Scatter(self.shape()?),
@@ -259,7 +265,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(Term::Node(self.add(op, &args, place)?))
     }
 
-    fn accumulate(&mut self, place: usize) -> Read<Term<'t>> {
+    fn accumulate(&mut self, place: usize) -> ParseResult<Term<'t>> {
         let source = self.shape()?;
         let term = self.atom()?;
         let node = self.node(term)?;
@@ -271,7 +277,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A view, by its name or its map.
-    fn view(&mut self, word: &str, place: usize) -> Read<Term<'t>> {
+    fn view(&mut self, word: &str, place: usize) -> ParseResult<Term<'t>> {
         if word == "view" {
             let result = self.shape()?;
             let (node, mut maps) = self.atom_for_view()?;
@@ -288,13 +294,13 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(Term::Views(node, maps))
     }
 
-    fn atom_for_view(&mut self) -> Read<(NodeId, Vec<AffineMap>)> {
+    fn atom_for_view(&mut self) -> ParseResult<(NodeId, Vec<AffineMap>)> {
         let term = self.atom()?;
         self.views_of(term)
     }
 
     /// A term as views of a node, possibly without any views.
-    fn views_of(&mut self, term: Term<'t>) -> Read<(NodeId, Vec<AffineMap>)> {
+    fn views_of(&mut self, term: Term<'t>) -> ParseResult<(NodeId, Vec<AffineMap>)> {
         match term {
             Term::Views(node, maps) => Ok((node, maps)),
             term => Ok((self.node(term)?, Vec::new())),
@@ -309,7 +315,7 @@ impl<'t, X: Form> Reader<'t, X> {
         }
     }
 
-    fn contract(&mut self, place: usize) -> Read<Term<'t>> {
+    fn contract(&mut self, place: usize) -> ParseResult<Term<'t>> {
         let token = self.kind(Kind::Labels, "labels such as \"ij,jk->ik\"")?;
         let spec = match contraction(self.text_of(token).trim_matches('"')) {
             Some(spec) if spec.is_valid() => spec,
@@ -327,7 +333,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(Term::Node(self.add(Op::Contract(spec), &args, place)?))
     }
 
-    fn concatenate(&mut self, place: usize) -> Read<Term<'t>> {
+    fn concatenate(&mut self, place: usize) -> ParseResult<Term<'t>> {
         let op = Op::Concatenate(self.axis()?);
         let mut args = Vec::new();
         while args.is_empty() || self.is_name() || self.is_number() || self.is_call() || self.opens() {
@@ -349,7 +355,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A name, a number, a list, a call or parentheses, and positions in brackets after it.
-    pub(super) fn atom(&mut self) -> Read<Term<'t>> {
+    pub(super) fn atom(&mut self) -> ParseResult<Term<'t>> {
         let mut term = self.atom_without_positions()?;
         while self.token().kind == Kind::At {
             term = self.indexed(term)?;
@@ -357,7 +363,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(term)
     }
 
-    fn atom_without_positions(&mut self) -> Read<Term<'t>> {
+    fn atom_without_positions(&mut self) -> ParseResult<Term<'t>> {
         let place = self.place();
         if self.is_number() {
             return Ok(Term::Literal(self.number()?));
@@ -393,7 +399,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `a[:, 3]`, a view, or `a[i, j]`, a read at positions of which one at least is computed.
-    fn indexed(&mut self, term: Term<'t>) -> Read<Term<'t>> {
+    fn indexed(&mut self, term: Term<'t>) -> ParseResult<Term<'t>> {
         let place = self.place();
         let (node, mut maps) = self.views_of(term)?;
         self.bracket()?;

@@ -1,6 +1,6 @@
 //! Numbers, and lists of them.
 
-use super::reader::{Form, Read, Reader};
+use super::reader::{Form, ParseResult, Reader};
 use super::tokens::{Kind, Problem};
 use crate::array::{Array, Data, Scalar};
 use crate::shape::{DType, Shape, Type, Value, size};
@@ -37,7 +37,7 @@ impl Literal<'_> {
 
     /// Its value as an element of a type: the type of its ending, or else the given one, or else the one that its spelling
     /// implies.
-    pub(super) fn value(&self, dtype: Option<DType>) -> Read<Value> {
+    pub(super) fn value(&self, dtype: Option<DType>) -> ParseResult<Value> {
         let dtype = self.ending.or(dtype).unwrap_or(self.dtype());
         let spelled = match self.negative {
             true => format!("-{}", self.text),
@@ -93,7 +93,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A number, perhaps with a minus sign.
-    pub(super) fn number(&mut self) -> Read<Literal<'t>> {
+    pub(super) fn number(&mut self) -> ParseResult<Literal<'t>> {
         let place = self.place();
         let negative = self.accept("-");
         if !self.is_number() {
@@ -116,7 +116,7 @@ impl<'t, X: Form> Reader<'t, X> {
 
     /// The elements of nested lists, row-major, and their shape; of the type that the first one is spelled as, unless the type
     /// is given. The list's `[` is next.
-    fn elements(&mut self, mut dtype: Option<DType>) -> Read<(Shape, Vec<Value>)> {
+    fn elements(&mut self, mut dtype: Option<DType>) -> ParseResult<(Shape, Vec<Value>)> {
         let (mut shape, mut elements) = (Shape::new(), Vec::new());
         // How many parts the lists that are open have so far.
         let mut open: Vec<usize> = Vec::new();
@@ -172,13 +172,13 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A list of numbers as an array of the type of its first number.
-    pub(super) fn listed(&mut self) -> Read<Array> {
+    pub(super) fn listed(&mut self) -> ParseResult<Array> {
         let (shape, elements) = self.elements(None)?;
         Ok(array(&shape, &elements))
     }
 
     /// A list of numbers as an array of a type.
-    pub(super) fn listed_as(&mut self, ty: &Type) -> Read<Array> {
+    pub(super) fn listed_as(&mut self, ty: &Type) -> ParseResult<Array> {
         let place = self.place();
         if !self.is_symbol("[") {
             return self.expected("`[`");

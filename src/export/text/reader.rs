@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// A result, or a problem of the text with its position.
-pub(super) type Read<T> = Result<T, Problem>;
+pub(super) type ParseResult<T> = Result<T, Problem>;
 
 /// A text that is being read, token by token.
 pub(super) struct Reader<'t, X> {
@@ -111,7 +111,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// The error that something else was expected than the next token.
-    pub(super) fn expected<T>(&self, what: &str) -> Read<T> {
+    pub(super) fn expected<T>(&self, what: &str) -> ParseResult<T> {
         let token = self.token();
         let found = match token.kind {
             Kind::Newline => "the end of the line".to_string(),
@@ -127,20 +127,20 @@ impl<'t, X: Form> Reader<'t, X> {
         Err(Problem::new(format!("expected {what}, found {found}"), token.place()))
     }
 
-    pub(super) fn symbol(&mut self, symbol: &str) -> Read<()> {
+    pub(super) fn symbol(&mut self, symbol: &str) -> ParseResult<()> {
         if self.accept(symbol) { Ok(()) } else { self.expected(&format!("`{symbol}`")) }
     }
 
-    pub(super) fn word(&mut self, word: &str) -> Read<()> {
+    pub(super) fn word(&mut self, word: &str) -> ParseResult<()> {
         if self.accept_word(word) { Ok(()) } else { self.expected(&format!("`{word}`")) }
     }
 
-    pub(super) fn kind(&mut self, kind: Kind, what: &str) -> Read<Token> {
+    pub(super) fn kind(&mut self, kind: Kind, what: &str) -> ParseResult<Token> {
         if self.token().kind == kind { Ok(self.next()) } else { self.expected(what) }
     }
 
     /// A `[` directly after the last token.
-    pub(super) fn bracket(&mut self) -> Read<()> {
+    pub(super) fn bracket(&mut self) -> ParseResult<()> {
         match self.accept_kind(Kind::At) {
             true => Ok(()),
             false => self.expected("`[` without a space before it"),
@@ -153,7 +153,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A name, and where it stands.
-    pub(super) fn name(&mut self) -> Read<(&'t str, usize)> {
+    pub(super) fn name(&mut self) -> ParseResult<(&'t str, usize)> {
         match self.is_name() {
             true => {
                 let token = self.next();
@@ -165,7 +165,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A number without a sign, fraction and ending.
-    pub(super) fn natural(&mut self) -> Read<usize> {
+    pub(super) fn natural(&mut self) -> ParseResult<usize> {
         let text = self.peek();
         match text.parse() {
             Ok(number) if self.token().kind == Kind::Number => {
@@ -180,19 +180,23 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A number with or without a minus sign.
-    pub(super) fn integer(&mut self) -> Read<i128> {
+    pub(super) fn integer(&mut self) -> ParseResult<i128> {
         let negative = self.accept("-");
         let number = self.natural()? as i128;
         Ok(if negative { -number } else { number })
     }
 
     /// An error at the next token.
-    pub(super) fn fail<T>(&self, problem: impl Into<String>) -> Read<T> {
+    pub(super) fn fail<T>(&self, problem: impl Into<String>) -> ParseResult<T> {
         Err(Problem::new(problem, self.place()))
     }
 
     /// Things with commas between them, up to a closing bracket.
-    pub(super) fn list<T>(&mut self, closing: &str, mut one: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+    pub(super) fn list<T>(
+        &mut self,
+        closing: &str,
+        mut one: impl FnMut(&mut Self) -> ParseResult<T>,
+    ) -> ParseResult<Vec<T>> {
         let mut list = Vec::new();
         if self.accept(closing) {
             return Ok(list);
@@ -209,26 +213,26 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `[3, 4]`.
-    pub(super) fn shape(&mut self) -> Read<Shape> {
+    pub(super) fn shape(&mut self) -> ParseResult<Shape> {
         self.symbol("[")?;
         Ok(self.list("]", |reader| reader.natural())?.into())
     }
 
     /// `[0, 1]`, directly after a word.
-    pub(super) fn axes(&mut self) -> Read<SmallVec<[usize; 4]>> {
+    pub(super) fn axes(&mut self) -> ParseResult<SmallVec<[usize; 4]>> {
         self.bracket()?;
         Ok(self.list("]", |reader| reader.natural())?.into())
     }
 
     /// `[0]`, directly after a word.
-    pub(super) fn axis(&mut self) -> Read<usize> {
+    pub(super) fn axis(&mut self) -> ParseResult<usize> {
         self.bracket()?;
         let axis = self.natural()?;
         self.symbol("]")?;
         Ok(axis)
     }
 
-    pub(super) fn dtype(&mut self) -> Read<DType> {
+    pub(super) fn dtype(&mut self) -> ParseResult<DType> {
         let word = self.peek();
         match DTYPES.iter().find(|dtype| dtype.name() == word) {
             Some(&dtype) => {
@@ -240,7 +244,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `f64[3, 4]`.
-    pub(super) fn ty(&mut self) -> Read<Type> {
+    pub(super) fn ty(&mut self) -> ParseResult<Type> {
         let place = self.place();
         let dtype = self.dtype()?;
         let shape: Shape = if self.token().kind == Kind::At { self.axes()? } else { Shape::new() };
@@ -250,7 +254,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `x: f64[3]`, and where the name stands.
-    pub(super) fn typed_name(&mut self) -> Read<(&'t str, Type, usize)> {
+    pub(super) fn typed_name(&mut self) -> ParseResult<(&'t str, Type, usize)> {
         let (name, place) = self.name()?;
         self.symbol(":")?;
         Ok((name, self.ty()?, place))
@@ -259,16 +263,16 @@ impl<'t, X: Form> Reader<'t, X> {
 
 impl<X: Form> Attributes for Reader<'_, X> {
     type Problem = Problem;
-    fn axis(&mut self) -> Read<usize> {
+    fn axis(&mut self) -> ParseResult<usize> {
         Reader::axis(self)
     }
-    fn axes(&mut self) -> Read<Axes> {
+    fn axes(&mut self) -> ParseResult<Axes> {
         Reader::axes(self)
     }
-    fn shape(&mut self) -> Read<Shape> {
+    fn shape(&mut self) -> ParseResult<Shape> {
         Reader::shape(self)
     }
-    fn dtype(&mut self) -> Read<DType> {
+    fn dtype(&mut self) -> ParseResult<DType> {
         Reader::dtype(self)
     }
 }

@@ -1,6 +1,6 @@
 //! Views by their names, and by their maps.
 
-use super::reader::{Form, Read, Reader};
+use super::reader::{Form, ParseResult, Reader};
 use super::tokens::{Kind, Problem};
 use crate::affine::AffineMap;
 use crate::shape::Shape;
@@ -96,7 +96,7 @@ pub(super) enum Head {
 
 impl<'t, X: Form> Reader<'t, X> {
     /// The map whose rows read single axes.
-    fn by_rows(&mut self, source: &[usize], result: &[usize], rows: &[Row], place: usize) -> Read<AffineMap> {
+    fn by_rows(&mut self, source: &[usize], result: &[usize], rows: &[Row], place: usize) -> ParseResult<AffineMap> {
         let failed = |problem: String| Problem::new(problem, place);
         self.limits.coefficients(source.len(), result.len()).map_err(failed)?;
         let mut matrix: Vec<SmallVec<[i64; 4]>> = Vec::with_capacity(rows.len());
@@ -112,7 +112,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `x[:, 3]`: some axes at one position.
-    pub(super) fn picked(&mut self, source: &[usize], index: &[Option<i64>], place: usize) -> Read<AffineMap> {
+    pub(super) fn picked(&mut self, source: &[usize], index: &[Option<i64>], place: usize) -> ParseResult<AffineMap> {
         if index.len() > source.len() {
             let problem = format!("{} indices into shape {source:?}", index.len());
             return Err(Problem::new(problem, place));
@@ -137,7 +137,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `0: 5, 2: 3`.
-    fn extents(&mut self) -> Read<Vec<(usize, usize)>> {
+    fn extents(&mut self) -> ParseResult<Vec<(usize, usize)>> {
         self.list("]", |reader| {
             let axis = reader.natural()?;
             reader.symbol(":")?;
@@ -146,7 +146,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A view's word and the attributes in brackets after it.
-    pub(super) fn view_head(&mut self, word: &str) -> Read<Head> {
+    pub(super) fn view_head(&mut self, word: &str) -> ParseResult<Head> {
         Ok(match word {
             "transpose" => Head::Transpose(self.axes()?),
             "reverse" => Head::Reverse(self.axes()?),
@@ -192,7 +192,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `0: 1..9 by 2`.
-    fn slice(&mut self) -> Read<(usize, i64, i64, usize)> {
+    fn slice(&mut self) -> ParseResult<(usize, i64, i64, usize)> {
         let axis = self.natural()?;
         self.symbol(":")?;
         let place = self.place();
@@ -210,7 +210,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// The map of a view of a source.
-    pub(super) fn map_of(&mut self, head: &Head, source: &[usize], place: usize) -> Read<AffineMap> {
+    pub(super) fn map_of(&mut self, head: &Head, source: &[usize], place: usize) -> ParseResult<AffineMap> {
         let failed = |problem: String| Err(Problem::new(problem, place));
         let axis_of = |axis: usize| match axis < source.len() {
             true => Ok(axis),
@@ -306,7 +306,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `([i, j] -> [j, 3 - i])`: the rows and offsets, for a number of columns, which the names must be.
-    pub(super) fn map_rows(&mut self, columns: usize) -> Read<(Vec<SmallVec<[i64; 4]>>, SmallVec<[i64; 4]>)> {
+    pub(super) fn map_rows(&mut self, columns: usize) -> ParseResult<(Vec<SmallVec<[i64; 4]>>, SmallVec<[i64; 4]>)> {
         self.symbol("(")?;
         let place = self.place();
         self.symbol("[")?;
@@ -353,7 +353,7 @@ impl<'t, X: Form> Reader<'t, X> {
                 let problem = || Problem::new(format!("{x} is no number of 64 bits"), place);
                 i64::try_from(x).map_err(|_| problem())
             };
-            rows.push(row.into_iter().map(number).collect::<Read<SmallVec<[i64; 4]>>>()?);
+            rows.push(row.into_iter().map(number).collect::<ParseResult<SmallVec<[i64; 4]>>>()?);
             offsets.push(number(offset)?);
             Ok(())
         })?;

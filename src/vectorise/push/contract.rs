@@ -1,7 +1,7 @@
 //! How a read moves into a contraction: into the operands that have the axes it touches.
 
 use super::Push;
-use super::read::{Outside, Read};
+use super::read::{Outside, ReadRequest};
 use super::values::ValueId;
 use crate::affine::AffineMap;
 use crate::operation::{Contraction, Label};
@@ -78,14 +78,19 @@ fn side_of_gather(spec: &Contraction, own: &[Label], indexed: usize, outer: usiz
 }
 
 impl Push<'_> {
-    fn sides(&self, at: NodeId, spec: &Contraction, read: &Read) -> Option<(Contraction, [ContractionOperand; 2])> {
+    fn sides(
+        &self,
+        at: NodeId,
+        spec: &Contraction,
+        read: &ReadRequest,
+    ) -> Option<(Contraction, [ContractionOperand; 2])> {
         let node = self.node(at);
         let side = |own: &Labels, operand: NodeId| match read {
-            Read::View { map, .. } => side_of_view(spec, own, self.shape(operand), map),
-            Read::Gather { indices, .. } => {
+            ReadRequest::View { map, .. } => side_of_view(spec, own, self.shape(operand), map),
+            ReadRequest::Gather { indices, .. } => {
                 side_of_gather(spec, own, indices.len(), self.values.shape(indices[0]).len())
             }
-            Read::Whole => None,
+            ReadRequest::Whole => None,
         };
         let (left, right) = (side(&spec.left, node.args[0])?, side(&spec.right, node.args[1])?);
         let result: Option<Labels> =
@@ -96,7 +101,7 @@ impl Push<'_> {
 
     /// Whether the reads of the operands are no larger than those: a read of scattered elements of a product would
     /// otherwise repeat rows.
-    pub(super) fn admits_contraction(&self, at: NodeId, spec: &Contraction, read: &Read) -> bool {
+    pub(super) fn admits_contraction(&self, at: NodeId, spec: &Contraction, read: &ReadRequest) -> bool {
         let Some((_, sides)) = self.sides(at, spec, read) else { return false };
         let node = self.node(at);
         sides.iter().zip(&node.args).all(|(side, &operand)| {
@@ -105,7 +110,7 @@ impl Push<'_> {
                 SideRead::View(map) => size(map.result()),
                 SideRead::Gather(indexed) if indexed.is_empty() => 0,
                 SideRead::Gather(indexed) => {
-                    let Read::Gather { indices, .. } = read else { unreachable!("a gather's side") };
+                    let ReadRequest::Gather { indices, .. } = read else { unreachable!("a gather's side") };
                     let rest = (0..shape.len()).filter(|&axis| !indexed.iter().any(|&(other, _)| other == axis));
                     rest.fold(size(&self.values.shape(indices[0])), |product, axis| product.saturating_mul(shape[axis]))
                 }
@@ -124,16 +129,18 @@ impl Push<'_> {
         !self.node(at).ty().dtype.is_float() || leaving.iter().all(in_both)
     }
 
-    pub(super) fn through_contraction(&mut self, at: NodeId, spec: &Contraction, read: &Read) -> ValueId {
+    pub(super) fn through_contraction(&mut self, at: NodeId, spec: &Contraction, read: &ReadRequest) -> ValueId {
         let (mut moved, sides) = self.sides(at, spec, read).expect("admitted");
         let operands = self.node(at).args.clone();
         let mut args: SmallVec<[ValueId; 2]> = SmallVec::new();
         for (place, side) in sides.into_iter().enumerate() {
             let outside = read.outside();
             args.push(match (side.read, read) {
-                (SideRead::View(map), _) => self.demand(operands[place], Read::View { map, outside }),
-                (SideRead::Gather(indexed), _) if indexed.is_empty() => self.demand(operands[place], Read::Whole),
-                (SideRead::Gather(indexed), Read::Gather { indices, .. }) => {
+                (SideRead::View(map), _) => self.demand(operands[place], ReadRequest::View { map, outside }),
+                (SideRead::Gather(indexed), _) if indexed.is_empty() => {
+                    self.demand(operands[place], ReadRequest::Whole)
+                }
+                (SideRead::Gather(indexed), ReadRequest::Gather { indices, .. }) => {
                     let own = if place == 0 { &mut moved.left } else { &mut moved.right };
                     self.gather_operand(operands[place], &indexed, indices, outside, own)
                 }

@@ -5,7 +5,7 @@
 //! gather along an axis that an operand merely repeats is that operand. So gathers move where recomputation costs less than
 //! storing, whatever else uses the value.
 
-use super::read::{Read, keeps_trailing};
+use super::read::{ReadRequest, keeps_trailing};
 use super::values::ValueId;
 use super::{Memo, Push, READS, push_body};
 use crate::kernel::roots::{self, Class, NEST};
@@ -63,7 +63,7 @@ pub(super) fn stored(body: &Body) -> Vec<bool> {
 
 impl Push<'_> {
     /// Whether the gathers among the reads of a node that is not stored for others cost less in it than storing it.
-    pub(super) fn moving_pays(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
+    pub(super) fn moving_pays(&self, at: NodeId, pending: &[(ReadRequest, ValueId)]) -> bool {
         let node = self.node(at);
         if roots::class(self.body, node) != Class::Pointwise || pending.len() > READS {
             return false;
@@ -76,7 +76,7 @@ impl Push<'_> {
             before += work * own + NEST;
         }
         for (read, _) in pending {
-            let Read::Gather { indices, .. } = read else { continue };
+            let ReadRequest::Gather { indices, .. } = read else { continue };
             let elements = size(&self.result_shape(at, read)) as f64;
             let Some(work) = self.work(at, indices.len()) else { return false };
             before += elements * self.load(at, indices.len());

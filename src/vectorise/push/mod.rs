@@ -26,7 +26,7 @@ use crate::term::hash::TermMap;
 use crate::term::infer::Types;
 use crate::term::{Body, Node, NodeId, Op};
 pub(crate) use cost::push_gathers;
-use read::{Outside, Read, without_repetition};
+use read::{Outside, ReadRequest, without_repetition};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ struct Memo {
 
 fn push_body(body: &Body, memo: &mut Memo) -> (Body, bool) {
     let mut push = Push::new(body, memo);
-    let results: Vec<ValueId> = body.results.iter().map(|&result| push.demand(result, Read::Whole)).collect();
+    let results: Vec<ValueId> = body.results.iter().map(|&result| push.demand(result, ReadRequest::Whole)).collect();
     for at in (0..body.nodes.len()).rev() {
         push.settle(at as NodeId);
     }
@@ -73,8 +73,8 @@ struct Push<'a> {
     memo: &'a mut Memo,
     values: Values,
     /// The requests for each node that the walk has not come to.
-    pending: Vec<Vec<(Read, ValueId)>>,
-    table: TermMap<(NodeId, Read), ValueId>,
+    pending: Vec<Vec<(ReadRequest, ValueId)>>,
+    table: TermMap<(NodeId, ReadRequest), ValueId>,
     /// Smallest and largest element of each node of element type `i64`.
     ranges: Vec<(i64, i64)>,
     /// Whether a node is arithmetic on nothing but iotas and constants.
@@ -129,11 +129,11 @@ impl<'a> Push<'a> {
     }
 
     /// The shape of a read of a node.
-    fn result_shape(&self, at: NodeId, read: &Read) -> Shape {
+    fn result_shape(&self, at: NodeId, read: &ReadRequest) -> Shape {
         match read {
-            Read::Whole => self.shape(at).clone(),
-            Read::View { map, .. } => Shape::from_slice(map.result()),
-            Read::Gather { indices, .. } => {
+            ReadRequest::Whole => self.shape(at).clone(),
+            ReadRequest::View { map, .. } => Shape::from_slice(map.result()),
+            ReadRequest::Gather { indices, .. } => {
                 let mut shape = self.values.shape(indices[0]);
                 shape.extend_from_slice(&self.shape(at)[indices.len()..]);
                 shape
@@ -142,12 +142,12 @@ impl<'a> Push<'a> {
     }
 
     /// Whether a read may fall outside along an axis of the node.
-    fn leaves(&self, at: NodeId, read: &Read, axis: usize) -> bool {
+    fn leaves(&self, at: NodeId, read: &ReadRequest, axis: usize) -> bool {
         let extent = self.shape(at)[axis] as i128;
         let (low, high) = match read {
-            Read::Whole => return false,
-            Read::View { map, .. } => map.range(axis),
-            Read::Gather { indices, .. } => match indices.get(axis) {
+            ReadRequest::Whole => return false,
+            ReadRequest::View { map, .. } => map.range(axis),
+            ReadRequest::Gather { indices, .. } => match indices.get(axis) {
                 Some(&index) => {
                     let (low, high) = self.values.range(index);
                     (low as i128, high as i128)
@@ -159,7 +159,7 @@ impl<'a> Push<'a> {
     }
 
     /// The axes of the node along which a read may fall outside, where it must give 0 there.
-    fn leaving(&self, at: NodeId, read: &Read) -> Axes {
+    fn leaving(&self, at: NodeId, read: &ReadRequest) -> Axes {
         if read.outside() != Outside::Zero {
             return Axes::new();
         }
@@ -167,15 +167,15 @@ impl<'a> Push<'a> {
     }
 
     /// The value of a read of a node that the walk has not come to.
-    fn demand(&mut self, at: NodeId, mut read: Read) -> ValueId {
+    fn demand(&mut self, at: NodeId, mut read: ReadRequest) -> ValueId {
         match &read {
-            Read::View { map, .. } if map.is_identity() => read = Read::Whole,
-            Read::Gather { indices, .. } if indices.is_empty() => read = Read::Whole,
+            ReadRequest::View { map, .. } if map.is_identity() => read = ReadRequest::Whole,
+            ReadRequest::Gather { indices, .. } if indices.is_empty() => read = ReadRequest::Whole,
             _ => {}
         }
-        if read == Read::Whole {
+        if read == ReadRequest::Whole {
             // A loop may have very many outputs, each of which asks for it: its types are looked at once.
-            return match self.table.get(&(at, Read::Whole)) {
+            return match self.table.get(&(at, ReadRequest::Whole)) {
                 Some(&value) => value,
                 None => self.pending(at, read, self.node(at).types.clone(), self.ranges[at as usize]),
             };
@@ -184,16 +184,18 @@ impl<'a> Push<'a> {
         if ty.size() == 0 || self.node(at).ty().size() == 0 {
             return self.values.zeros(&ty);
         }
-        if let Read::View { map, outside } = &read
+        if let ReadRequest::View { map, outside } = &read
             && let Some((map, places)) = without_repetition(map)
         {
-            let core = self.demand(at, Read::View { map, outside: *outside });
+            let core = self.demand(at, ReadRequest::View { map, outside: *outside });
             return self.values.spread(core, &ty.shape, &places);
         }
         let axes = self.shape(at).len();
         let inside = !(0..axes).any(|axis| self.leaves(at, &read, axis));
         match &mut read {
-            Read::View { outside, .. } | Read::Gather { outside, .. } if inside => *outside = Outside::Never,
+            ReadRequest::View { outside, .. } | ReadRequest::Gather { outside, .. } if inside => {
+                *outside = Outside::Never
+            }
             _ => {}
         }
         if let Some(value) = self.uniform(at)
@@ -206,7 +208,7 @@ impl<'a> Push<'a> {
         self.pending(at, read, smallvec![ty], range)
     }
 
-    fn pending(&mut self, at: NodeId, read: Read, types: Types, range: (i64, i64)) -> ValueId {
+    fn pending(&mut self, at: NodeId, read: ReadRequest, types: Types, range: (i64, i64)) -> ValueId {
         let key = (at, read);
         if let Some(&value) = self.table.get(&key) {
             return value;
@@ -231,9 +233,9 @@ impl<'a> Push<'a> {
             } else {
                 let kept = *kept.get_or_insert_with(|| self.kept(at));
                 match read {
-                    Read::Whole => kept,
-                    Read::View { map, .. } => self.values.make(Op::View(map), &[kept]),
-                    Read::Gather { indices, .. } => {
+                    ReadRequest::Whole => kept,
+                    ReadRequest::View { map, .. } => self.values.make(Op::View(map), &[kept]),
+                    ReadRequest::Gather { indices, .. } => {
                         let mut args = vec![kept];
                         args.extend_from_slice(&indices);
                         self.values.make(Op::Gather, &args)
@@ -250,12 +252,12 @@ impl<'a> Push<'a> {
     /// Several reads turn one node that computes into several: they move only where that saves at least half of the
     /// computation, or where they separate a concatenation. Otherwise a level of a reduction that reads the even and the odd
     /// positions of the one below would become a tree.
-    fn moves(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
+    fn moves(&self, at: NodeId, pending: &[(ReadRequest, ValueId)]) -> bool {
         if let Some(stored) = &self.stored {
             return (!stored[at as usize] || self.uniform(at).is_some()) && self.moving_pays(at, pending);
         }
-        let reads = || pending.iter().map(|(read, _)| read).filter(|read| **read != Read::Whole);
-        let elements = |read: &Read| size(&self.result_shape(at, read));
+        let reads = || pending.iter().map(|(read, _)| read).filter(|read| **read != ReadRequest::Whole);
+        let elements = |read: &ReadRequest| size(&self.result_shape(at, read));
         let total = reads().fold(0usize, |total, read| total.saturating_add(elements(read)));
         let extent = || self.node(at).ty().size();
         let arrangement =
@@ -266,16 +268,16 @@ impl<'a> Push<'a> {
     }
 
     /// Whether a read is of the kind that moves.
-    fn may_move(&self, read: &Read) -> bool {
+    fn may_move(&self, read: &ReadRequest) -> bool {
         match read {
-            Read::Whole => false,
-            Read::View { .. } => self.stored.is_none(),
-            Read::Gather { .. } => true,
+            ReadRequest::Whole => false,
+            ReadRequest::View { .. } => self.stored.is_none(),
+            ReadRequest::Gather { .. } => true,
         }
     }
 
     /// Whether elementwise operations lead from a node to a concatenation, with each read in a single part.
-    fn parts(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
+    fn parts(&self, at: NodeId, pending: &[(ReadRequest, ValueId)]) -> bool {
         let mut open: SmallVec<[NodeId; 8]> = smallvec![at];
         // Long chains are not traversed repeatedly.
         for _ in 0..READS {
@@ -297,13 +299,13 @@ impl<'a> Push<'a> {
     /// The value of a node itself.
     fn kept(&mut self, at: NodeId) -> ValueId {
         let node = self.node(at);
-        let whole = |push: &mut Self, arg: NodeId| push.demand(arg, Read::Whole);
+        let whole = |push: &mut Self, arg: NodeId| push.demand(arg, ReadRequest::Whole);
         let op = match &node.op {
             Op::Parameter(position) => return self.values.parameter(*position, node.types.clone()),
-            Op::View(map) => return self.demand(node.args[0], Read::view(map.clone())),
+            Op::View(map) => return self.demand(node.args[0], ReadRequest::view(map.clone())),
             Op::Gather => {
                 let indices: SmallVec<[ValueId; 4]> = node.args[1..].iter().map(|&arg| whole(self, arg)).collect();
-                return self.demand(node.args[0], Read::Gather { indices, outside: Outside::Zero });
+                return self.demand(node.args[0], ReadRequest::Gather { indices, outside: Outside::Zero });
             }
             op => op.map_bodies(|body| self.nested(body)),
         };
@@ -321,13 +323,13 @@ impl<'a> Push<'a> {
     }
 
     /// A read moved into a node, with a guard where it needs one.
-    fn moved(&mut self, at: NodeId, read: &Read) -> ValueId {
+    fn moved(&mut self, at: NodeId, read: &ReadRequest) -> ValueId {
         let leaving = self.leaving(at, read);
         if leaving.is_empty() || self.keeps_zero(at, read, &leaving) {
             return self.through(at, read);
         }
         // The positions that are outside along one axis of the read are not computed.
-        if let (Op::Contract(_), Read::View { map, outside }) = (&self.node(at).op, read) {
+        if let (Op::Contract(_), ReadRequest::View { map, outside }) = (&self.node(at).op, read) {
             let Some((inner, padding)) = map.padded() else {
                 return self.values.zeros(&Type { dtype: self.node(at).ty().dtype, shape: map.result().into() });
             };
@@ -335,7 +337,7 @@ impl<'a> Push<'a> {
                 let outside = if inner.is_inside() { Outside::Never } else { *outside };
                 let shape = Shape::from_slice(inner.result());
                 let (core, places) = without_repetition(&inner).unwrap_or_else(|| (inner, (0..shape.len()).collect()));
-                let core = self.moved(at, &Read::View { map: core, outside });
+                let core = self.moved(at, &ReadRequest::View { map: core, outside });
                 let inner = self.values.spread(core, &shape, &places);
                 return self.values.make(Op::View(padding), &[inner]);
             }
@@ -348,17 +350,19 @@ impl<'a> Push<'a> {
     }
 
     /// Where a read falls inside, along the given axes of the node.
-    fn guard(&mut self, at: NodeId, read: &Read, leaving: &[usize], result: &[usize]) -> ValueId {
+    fn guard(&mut self, at: NodeId, read: &ReadRequest, leaving: &[usize], result: &[usize]) -> ValueId {
         let mut mask: Option<ValueId> = None;
         for &axis in leaving {
             let (position, places) = match read {
-                Read::View { map, .. } => self.values.affine(result, map.row(axis), map.offset(axis)),
-                Read::Gather { indices, .. } => (indices[axis], (0..self.values.shape(indices[axis]).len()).collect()),
-                Read::Whole => unreachable!("all of a node lies inside"),
+                ReadRequest::View { map, .. } => self.values.affine(result, map.row(axis), map.offset(axis)),
+                ReadRequest::Gather { indices, .. } => {
+                    (indices[axis], (0..self.values.shape(indices[axis]).len()).collect())
+                }
+                ReadRequest::Whole => unreachable!("all of a node lies inside"),
             };
             let extent = self.shape(at)[axis];
             let (low, high) = match read {
-                Read::View { map, .. } => map.range(axis),
+                ReadRequest::View { map, .. } => map.range(axis),
                 _ => {
                     let (low, high) = self.values.range(position);
                     (low as i128, high as i128)
@@ -395,15 +399,15 @@ impl<'a> Push<'a> {
     }
 
     /// The positions that a read visits along every axis of a node, as index arrays of the result's shape.
-    fn positions(&mut self, at: NodeId, read: &Read) -> Vec<ValueId> {
+    fn positions(&mut self, at: NodeId, read: &ReadRequest) -> Vec<ValueId> {
         let result = self.result_shape(at, read);
         let axes = self.shape(at).len();
         match read {
-            Read::Whole => unreachable!("all of a node is not a read"),
-            Read::View { map, .. } => {
+            ReadRequest::Whole => unreachable!("all of a node is not a read"),
+            ReadRequest::View { map, .. } => {
                 (0..axes).map(|axis| self.values.affine_over(&result, map.row(axis), map.offset(axis))).collect()
             }
-            Read::Gather { indices, .. } => {
+            ReadRequest::Gather { indices, .. } => {
                 let outer = self.values.shape(indices[0]).len();
                 let places: Axes = (0..outer).collect();
                 let mut positions: Vec<ValueId> =

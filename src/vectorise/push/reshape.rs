@@ -1,7 +1,7 @@
 //! How a read moves into a reshape: through the axes that the reshape keeps, and by index arithmetic through the others.
 
 use super::Push;
-use super::read::{Outside, Read};
+use super::read::{Outside, ReadRequest};
 use super::values::ValueId;
 use crate::affine::AffineMap;
 use crate::operation::Binary;
@@ -133,15 +133,15 @@ fn way_of_view(map: &AffineMap, source: &[usize], groups: &[Group]) -> Option<Af
 }
 
 impl Push<'_> {
-    fn way(&self, at: NodeId, read: &Read) -> Way {
+    fn way(&self, at: NodeId, read: &ReadRequest) -> Way {
         let (result, source) = (self.shape(at), self.shape(self.node(at).args[0]));
         let groups = groups(result, source);
         match read {
-            Read::View { map, .. } => match way_of_view(map, source, &groups) {
+            ReadRequest::View { map, .. } => match way_of_view(map, source, &groups) {
                 Some(map) => Way::View(map),
                 None => Way::Arithmetic,
             },
-            Read::Gather { indices, .. } => {
+            ReadRequest::Gather { indices, .. } => {
                 let count = indices.len();
                 let same = |axis: usize| {
                     source.get(axis) == Some(&result[axis])
@@ -150,11 +150,11 @@ impl Push<'_> {
                 };
                 if (0..count).all(same) { Way::Leading } else { Way::Arithmetic }
             }
-            Read::Whole => unreachable!("all of a node is not a read"),
+            ReadRequest::Whole => unreachable!("all of a node is not a read"),
         }
     }
 
-    pub(super) fn admits_reshape(&self, at: NodeId, read: &Read) -> bool {
+    pub(super) fn admits_reshape(&self, at: NodeId, read: &ReadRequest) -> bool {
         match self.way(at, read) {
             Way::View(_) | Way::Leading => true,
             Way::Arithmetic => {
@@ -164,15 +164,15 @@ impl Push<'_> {
         }
     }
 
-    pub(super) fn reshape_keeps_zero(&self, at: NodeId, read: &Read) -> bool {
+    pub(super) fn reshape_keeps_zero(&self, at: NodeId, read: &ReadRequest) -> bool {
         !matches!(self.way(at, read), Way::Arithmetic)
     }
 
-    pub(super) fn through_reshape(&mut self, at: NodeId, read: &Read) -> ValueId {
+    pub(super) fn through_reshape(&mut self, at: NodeId, read: &ReadRequest) -> ValueId {
         let source = self.node(at).args[0];
         let outside = read.outside();
         let value = match (self.way(at, read), read) {
-            (Way::View(map), _) => self.demand(source, Read::View { map, outside }),
+            (Way::View(map), _) => self.demand(source, ReadRequest::View { map, outside }),
             (Way::Leading, read) => self.demand(source, read.clone()),
             (Way::Arithmetic, read) => return self.by_arithmetic(at, source, read, outside),
         };
@@ -181,7 +181,7 @@ impl Push<'_> {
     }
 
     /// Ravels the positions of each group, and unravels them along the operand's axes.
-    fn by_arithmetic(&mut self, at: NodeId, source: NodeId, read: &Read, outside: Outside) -> ValueId {
+    fn by_arithmetic(&mut self, at: NodeId, source: NodeId, read: &ReadRequest, outside: Outside) -> ValueId {
         let (result, operand) = (self.shape(at).clone(), self.shape(source).clone());
         let positions = self.positions(at, read);
         let shape = self.result_shape(at, read);
@@ -208,8 +208,8 @@ impl Push<'_> {
         }
         if indices.is_empty() {
             let map = AffineMap::broadcast(&[], &shape, &[]);
-            return self.demand(source, Read::View { map, outside });
+            return self.demand(source, ReadRequest::View { map, outside });
         }
-        self.demand(source, Read::Gather { indices, outside })
+        self.demand(source, ReadRequest::Gather { indices, outside })
     }
 }
