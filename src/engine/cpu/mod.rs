@@ -108,21 +108,21 @@ impl Cpu {
 }
 
 /// Why a program is not compiled.
-enum Problem {
+enum CompileProblem {
     IllFormed(String),
     TooLarge(TooLarge),
     Memory(OutOfMemory),
 }
 
-impl From<TooLarge> for Problem {
-    fn from(problem: TooLarge) -> Problem {
-        Problem::TooLarge(problem)
+impl From<TooLarge> for CompileProblem {
+    fn from(problem: TooLarge) -> CompileProblem {
+        CompileProblem::TooLarge(problem)
     }
 }
 
-impl From<OutOfMemory> for Problem {
-    fn from(problem: OutOfMemory) -> Problem {
-        Problem::Memory(problem)
+impl From<OutOfMemory> for CompileProblem {
+    fn from(problem: OutOfMemory) -> CompileProblem {
+        CompileProblem::Memory(problem)
     }
 }
 
@@ -194,15 +194,15 @@ impl Program {
     pub fn new(body: &Body, options: &Cpu) -> Result<Program> {
         let place = Location::caller();
         Program::compiled(body, options).map_err(|problem| match problem {
-            Problem::IllFormed(problem) => Error::IllFormed { problem, place: place.to_string() },
-            Problem::TooLarge(problem) => problem.error("compile", place),
-            Problem::Memory(problem) => problem.error("compile", place),
+            CompileProblem::IllFormed(problem) => Error::IllFormed { problem, place: place.to_string() },
+            CompileProblem::TooLarge(problem) => problem.error("compile", place),
+            CompileProblem::Memory(problem) => problem.error("compile", place),
         })
     }
 
-    fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, Problem> {
+    fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, CompileProblem> {
         // Kernels read and write where the types say: no mistake of a pass may become one of memory.
-        body.validate().map_err(Problem::IllFormed)?;
+        body.validate().map_err(CompileProblem::IllFormed)?;
         let (elements, uniform) = uniform::elements(body);
         let procedure = lower_resuming(&push_gathers(&elements));
         let result_types: Vec<Type> = body.result_types().cloned().collect();

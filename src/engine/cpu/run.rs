@@ -89,30 +89,30 @@ impl State {
 }
 
 /// Why a run is not.
-pub(super) enum Problem {
+pub(super) enum RunProblem {
     Argument(Mismatch),
     Result(Mismatch),
     TooLarge(TooLarge),
     Failure(Failure),
 }
 
-impl From<OutOfMemory> for Problem {
-    fn from(problem: OutOfMemory) -> Problem {
-        Problem::Failure(Failure { operation: "call".into(), problem })
+impl From<OutOfMemory> for RunProblem {
+    fn from(problem: OutOfMemory) -> RunProblem {
+        RunProblem::Failure(Failure { operation: "call".into(), problem })
     }
 }
 
-impl Problem {
+impl RunProblem {
     fn error(self, place: &Location<'_>) -> Error {
         match self {
-            Problem::Argument(Mismatch { position, expected, found }) => {
+            RunProblem::Argument(Mismatch { position, expected, found }) => {
                 Error::Argument { position, path: String::new(), expected, found, place: place.to_string() }
             }
-            Problem::Result(Mismatch { position, expected, found }) => {
+            RunProblem::Result(Mismatch { position, expected, found }) => {
                 Error::Output { path: position.to_string(), expected, found, place: place.to_string() }
             }
-            Problem::TooLarge(problem) => problem.error("call", place),
-            Problem::Failure(Failure { operation, problem }) => problem.error(&operation, place),
+            RunProblem::TooLarge(problem) => problem.error("call", place),
+            RunProblem::Failure(Failure { operation, problem }) => problem.error(&operation, place),
         }
     }
 }
@@ -291,19 +291,19 @@ impl<'a> Run<'a> {
     }
 
     /// Checks the arrays that were handed over.
-    fn check(&self, new: bool) -> Result<(), Problem> {
+    fn check(&self, new: bool) -> Result<(), RunProblem> {
         let (program, state) = (self.program, &self.state);
         if let Some(problem) = mismatch(program.argument_types(), state.arguments.iter()) {
-            return Err(Problem::Argument(problem));
+            return Err(RunProblem::Argument(problem));
         }
         match if new { None } else { mismatch(program.result_types.iter(), state.results.iter()) } {
-            Some(problem) => Err(Problem::Result(problem)),
+            Some(problem) => Err(RunProblem::Result(problem)),
             None => Ok(()),
         }
     }
 
     /// Checks that there is memory for everything that is missing.
-    fn check_memory(&self, new: bool) -> Result<(), Problem> {
+    fn check_memory(&self, new: bool) -> Result<(), RunProblem> {
         let (program, state) = (self.program, &self.state);
         let mut needed =
             if state.own.is_none() { program.machine.total_memory(program.threads.count()) as u128 } else { 0 };
@@ -326,11 +326,11 @@ impl<'a> Run<'a> {
                 needed = needed.saturating_add(ty.exact_bytes());
             }
         }
-        admit(needed).map_err(Problem::TooLarge)
+        admit(needed).map_err(RunProblem::TooLarge)
     }
 
     /// Runs the machine: into the results that were handed over, or into new ones.
-    fn run(&mut self, new: Option<&mut Vec<Array>>) -> Result<(), Problem> {
+    fn run(&mut self, new: Option<&mut Vec<Array>>) -> Result<(), RunProblem> {
         self.check(new.is_some())?;
         let program = self.program;
         self.state.in_place.clear();
@@ -372,7 +372,7 @@ impl<'a> Run<'a> {
             workspace.drain_times(&mut profile.1, &mut 0, &program.machine);
         }
         self.state.own = Some((workspace, worker));
-        done.map_err(Problem::Failure)?;
+        done.map_err(RunProblem::Failure)?;
         match new {
             Some(arrays) => {
                 let results = rooms.into_iter().zip(program.result_types.iter().zip(&program.uniform));

@@ -3,7 +3,7 @@
 //! A step beyond the last does no harm: its carries and kept values lie after those of the last step, where nobody reads them.
 
 use super::code::AHEAD;
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use super::memory::DeviceView;
 use super::running::{Ahead, Running, carried};
 use crate::term::Checkpoints;
@@ -58,7 +58,7 @@ impl Running<'_, '_> {
     }
 
     /// Runs steps from this one on, and asks for the condition of each.
-    pub(super) fn run_ahead(&mut self, step: usize, keeps: bool) -> Outcome<()> {
+    pub(super) fn run_ahead(&mut self, step: usize, keeps: bool) -> DeviceResult<()> {
         let (conditions, steps) = self.wanted(step, keeps);
         self.ahead =
             Ahead { first: step, keeps, from: self.from, count: self.ahead.count.max(steps), ..Ahead::default() };
@@ -79,7 +79,7 @@ impl Running<'_, '_> {
         Ok(())
     }
 
-    fn run_one_ahead(&mut self, step: usize, state: Option<usize>, keeps: bool) -> Outcome<usize> {
+    fn run_one_ahead(&mut self, step: usize, state: Option<usize>, keeps: bool) -> DeviceResult<usize> {
         let next = self.next_place(0, state);
         self.run_step(0, step, (state, next), keeps)?;
         self.ahead.states.push(next);
@@ -87,7 +87,7 @@ impl Running<'_, '_> {
     }
 
     /// Launches the condition of a state of the first sweep.
-    fn ask(&mut self, state: Option<usize>, at: usize) -> Outcome<()> {
+    fn ask(&mut self, state: Option<usize>, at: usize) -> DeviceResult<()> {
         let code = self.inside.condition.as_ref().expect("a loop with a condition");
         let space = &mut *self.space;
         let (starts, _) = self.lowered.sweeps.operands(0);

@@ -1,7 +1,7 @@
 //! Arrays in a device's memory.
 
 use super::devices::Device;
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use super::memory::{DevicePointer, Shared};
 use super::transfer;
 use crate::array::Array;
@@ -85,7 +85,7 @@ impl DeviceArray {
         self.arrived().map_err(|problem| problem.error(&self.device().to_string(), "wait", Some(place)))
     }
 
-    fn arrived(&self) -> Outcome<()> {
+    fn arrived(&self) -> DeviceResult<()> {
         let written = self.place.memory.work().written.clone();
         if let Some(written) = written {
             written.wait()?;

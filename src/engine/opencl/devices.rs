@@ -1,7 +1,7 @@
 //! The devices that OpenCL's loader finds, and the state that all programs on one device share.
 
 use super::driver::{self, DeviceId, PlatformId};
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use crate::shape::DType;
 use ocl::ffi::*;
 use std::fmt;
@@ -199,12 +199,12 @@ pub(super) struct Found {
 }
 
 /// All devices, in order of preference.
-pub(super) fn all() -> Outcome<&'static [Device]> {
+pub(super) fn all() -> DeviceResult<&'static [Device]> {
     Ok(&found()?.devices)
 }
 
 /// The devices and drivers, asked for once.
-pub(super) fn found() -> Outcome<&'static Found> {
+pub(super) fn found() -> DeviceResult<&'static Found> {
     static ALL: OnceLock<Found> = OnceLock::new();
     // Drivers initialise at the first query, and some can't be queried by several threads during that.
     static ASKING: Mutex<()> = Mutex::new(());
@@ -219,7 +219,7 @@ pub(super) fn found() -> Outcome<&'static Found> {
 }
 
 /// Asks all drivers.
-fn ask() -> Outcome<Found> {
+fn ask() -> DeviceResult<Found> {
     let mut found = Found::default();
     // A loader without a driver has no list of none, but an error.
     let Ok(platforms) = driver::platforms() else { return Ok(found) };
@@ -256,7 +256,7 @@ fn number_of_version(version: &str) -> Option<&str> {
 }
 
 /// A device as it describes itself; one that can compile nothing, or is of an older version, is none.
-fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
+fn described(platform: PlatformId, id: DeviceId) -> DeviceResult<Option<Device>> {
     if id.number(CL_DEVICE_COMPILER_AVAILABLE)? == 0 || id.number(CL_DEVICE_AVAILABLE)? == 0 {
         return Ok(None);
     }

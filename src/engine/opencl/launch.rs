@@ -3,7 +3,7 @@
 use super::code::{Action, Code, Grid, Inner, KernelArray, actions};
 use super::devices::{Device, Limits};
 use super::driver::{Argument, Kernel};
-use super::failure::{Outcome, Problem};
+use super::failure::{DeviceProblem, DeviceResult};
 use super::memory::{DeviceView, Shared};
 use super::running::{Launcher, Running, Views};
 use super::space::{Space, StepSpace};
@@ -30,7 +30,7 @@ pub(super) struct Kernels {
 pub(super) struct TooLarge {
     /// Work items of a group that there are registers for.
     most: usize,
-    pub(super) problem: Problem,
+    pub(super) problem: DeviceProblem,
 }
 
 impl TooLarge {
@@ -51,8 +51,8 @@ impl Kernels {
     ///
     /// When a kernel needs more local memory than the device has, more work items than it can count, or more arrays than can be
     /// passed.
-    pub(super) fn check(&self, code: &Code, device: &Device) -> Outcome<Option<TooLarge>> {
-        let mut outcome: Outcome<Option<TooLarge>> = Ok(None);
+    pub(super) fn check(&self, code: &Code, device: &Device) -> DeviceResult<Option<TooLarge>> {
+        let mut outcome: DeviceResult<Option<TooLarge>> = Ok(None);
         actions(code, &mut |action| {
             if let (Ok(found), Action::Launch { kernel, grid, operands, numbers }) = (&mut outcome, action) {
                 match self.check_launch(kernel - self.first, *grid, (operands.len(), numbers.len()), device) {
@@ -73,10 +73,10 @@ impl Kernels {
         grid: Grid,
         (operands, numbers): (usize, usize),
         device: &Device,
-    ) -> Outcome<Option<TooLarge>> {
+    ) -> DeviceResult<Option<TooLarge>> {
         let (Grid { items, group }, limits) = (grid, device.limits);
         let kernel = &self.lock()[at];
-        let problem = |text: String| Problem::Unsupported(format!("kernel {} {text}", self.names[at]));
+        let problem = |text: String| DeviceProblem::Unsupported(format!("kernel {} {text}", self.names[at]));
         if items.checked_next_multiple_of(group).is_none_or(|all| all > limits.items) {
             return Err(problem(format!("has {items} work items, and no more than {} can be launched", limits.items)));
         }
@@ -112,7 +112,7 @@ impl<'a> Launcher<'a> {
         Grid { items, group }: Grid,
         operands: impl ExactSizeIterator<Item = DeviceView<'v>>,
         numbers: &[i64],
-    ) -> Outcome<()> {
+    ) -> DeviceResult<()> {
         let kernel = &mut self.kernels.borrow_mut()[kernel - self.first];
         let operands = operands.flat_map(|place| [Argument::Memory(place.memory), Argument::Number(place.at as i64)]);
         let mut told = 0;
@@ -137,7 +137,7 @@ impl Launcher<'_> {
         space: &mut Space,
         arguments: &[DeviceView<'_>],
         results: &[DeviceView<'_>],
-    ) -> Outcome<()> {
+    ) -> DeviceResult<()> {
         let Space { slots, constants, steps } = space;
         let (slots, constants) = (&*slots, &*constants);
         // Where a buffer is: loops run a procedure again and again, in which most of them are in the same place.
@@ -216,7 +216,7 @@ mod tests {
     }";
 
     /// The message of a problem with the kernel above.
-    fn said(problem: Problem) -> String {
+    fn said(problem: DeviceProblem) -> String {
         let text = problem.error("a device", "compile", None).to_string();
         text.strip_prefix("compile on a device: kernel one ").expect("the kernel's name").to_string()
     }
@@ -255,7 +255,8 @@ mod tests {
 
     #[test]
     fn groups_are_halved_until_there_are_registers_for_them() {
-        let smaller = |limit, most| TooLarge { most, problem: Problem::Unsupported(String::new()) }.smaller(limit);
+        let smaller =
+            |limit, most| TooLarge { most, problem: DeviceProblem::Unsupported(String::new()) }.smaller(limit);
         for (limit, most, expected) in [
             (1024, 1023, Some(512)),
             (1024, 512, Some(512)),

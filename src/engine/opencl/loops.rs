@@ -1,7 +1,7 @@
 //! Loops, whose steps the host launches in turn.
 
 use super::code::{Code, SweepsCode};
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use super::memory::{DevicePointer, DeviceView};
 use super::running::{Ahead, Launcher, Running, Views, carried};
 use super::space::{Space, SweepSpace, SweepsSpace};
@@ -18,7 +18,7 @@ impl Launcher<'_> {
         repeated: &Loop,
         (step, space, others): (&Code, &mut Space, &[Option<DevicePointer>]),
         (arguments, results): (&[DeviceView<'_>], &[DeviceView<'_>]),
-    ) -> Outcome<()> {
+    ) -> DeviceResult<()> {
         let (scan, length) = (&repeated.scan, repeated.scan.length);
         let place = |carry: usize, is_result: bool| match &others[carry] {
             Some(other) if !is_result => DeviceView::from(other),
@@ -76,7 +76,7 @@ impl<'a, 'k> Running<'a, 'k> {
     }
 
     /// Sets how many places of a sweep's carries alternate.
-    pub(super) fn has_places(&mut self, sweep: usize, places: usize) -> Outcome<()> {
+    pub(super) fn has_places(&mut self, sweep: usize, places: usize) -> DeviceResult<()> {
         let space = &mut self.space.sweeps[sweep];
         space.places = space.places.max(places).max(2);
         space.turns.iter_mut().try_for_each(|turn| turn.reserve(self.launcher.shared, space.places))
@@ -94,7 +94,7 @@ impl<'a, 'k> Running<'a, 'k> {
         step: usize,
         (from, to): (Option<usize>, usize),
         keeps: bool,
-    ) -> Outcome<()> {
+    ) -> DeviceResult<()> {
         let (loops, lowered, code) = (&self.lowered.sweeps, self.lowered, self.code);
         let (tape, count) = (step.wrapping_sub(self.from), self.count_of());
         let position = match count {
@@ -130,7 +130,7 @@ impl<'a, 'k> Running<'a, 'k> {
     }
 
     /// Moves a step's kept values to their place on the tape, which has memory for other steps now.
-    fn move_kept(&mut self, step: usize, from: usize) -> Outcome<()> {
+    fn move_kept(&mut self, step: usize, from: usize) -> DeviceResult<()> {
         let (shared, to) = (self.launcher.shared, step - self.from);
         for keep in self.space.sweeps[0].keeps.iter_mut().filter(|keep| keep.is_read) {
             keep.tape.reserve(shared, to + 1)?;
@@ -153,13 +153,13 @@ impl<'a, 'k> Running<'a, 'k> {
 }
 
 impl Runner for Running<'_, '_> {
-    type Failure = super::failure::Problem;
+    type Failure = super::failure::DeviceProblem;
 
     fn count(&self) -> Option<usize> {
         self.count_of()
     }
 
-    fn goes_on(&mut self, step: usize, keeps: bool) -> Outcome<bool> {
+    fn goes_on(&mut self, step: usize, keeps: bool) -> DeviceResult<bool> {
         if let Some(count) = self.count_of() {
             return Ok(step < count);
         }
@@ -180,7 +180,7 @@ impl Runner for Running<'_, '_> {
         }
     }
 
-    fn step(&mut self, sweep: usize, step: usize, keeps: bool) -> Outcome<()> {
+    fn step(&mut self, sweep: usize, step: usize, keeps: bool) -> DeviceResult<()> {
         let was_run = if sweep == 0 { self.ahead.state(step, keeps) } else { None };
         let state = match was_run {
             Some(state) => {
@@ -206,7 +206,7 @@ impl Runner for Running<'_, '_> {
         Ok(())
     }
 
-    fn store(&mut self, sweep: usize, number: usize) -> Outcome<()> {
+    fn store(&mut self, sweep: usize, number: usize) -> DeviceResult<()> {
         let (shared, state, (starts, _)) =
             (self.launcher.shared, self.states[sweep], self.lowered.sweeps.operands(sweep));
         let SweepSpace { turns, stored, .. } = &mut self.space.sweeps[sweep];
@@ -217,7 +217,7 @@ impl Runner for Running<'_, '_> {
         Ok(())
     }
 
-    fn restore(&mut self, sweep: usize, number: usize, _: bool) -> Outcome<()> {
+    fn restore(&mut self, sweep: usize, number: usize, _: bool) -> DeviceResult<()> {
         self.has_places(sweep, 2)?;
         if sweep == 0 {
             self.ahead.clear();
@@ -230,7 +230,7 @@ impl Runner for Running<'_, '_> {
         Ok(())
     }
 
-    fn end(&mut self, sweep: usize) -> Outcome<()> {
+    fn end(&mut self, sweep: usize) -> DeviceResult<()> {
         let loops = &self.lowered.sweeps;
         let ((starts, _), (finals, _)) = (loops.operands(sweep), loops.results(sweep));
         let turns = &self.space.sweeps[sweep].turns;

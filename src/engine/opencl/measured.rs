@@ -3,7 +3,7 @@
 use super::OpenCl;
 use super::cache::Cache;
 use super::devices::Device;
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use super::tuning::{ProductKernel, Sizes, kind};
 use crate::kernel::{Buffer, BufferId, Procedure, Product, Source, Step};
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ pub(super) fn kernels<'p>(
     procedures: impl Iterator<Item = &'p Procedure>,
     device: &Device,
     options: &OpenCl,
-    seconds: impl Fn(&Procedure, ProductKernel) -> Outcome<f64>,
-) -> Outcome<BTreeMap<String, ProductKernel>> {
+    seconds: impl Fn(&Procedure, ProductKernel) -> DeviceResult<f64>,
+) -> DeviceResult<BTreeMap<String, ProductKernel>> {
     let (mut products, mut fastest) = (Vec::new(), BTreeMap::new());
     procedures.for_each(|procedure| add_products(procedure, &mut products));
     let cache = options.cache();
@@ -97,8 +97,8 @@ fn alone(procedure: &Procedure, product: &Product) -> Procedure {
 /// The fastest of kernels. Those that the device's compiler refuses, or for which it has no room, are not among them.
 fn fastest_of(
     candidates: impl IntoIterator<Item = ProductKernel>,
-    seconds: impl Fn(ProductKernel) -> Outcome<f64>,
-) -> Outcome<ProductKernel> {
+    seconds: impl Fn(ProductKernel) -> DeviceResult<f64>,
+) -> DeviceResult<ProductKernel> {
     let mut fastest: Option<(f64, ProductKernel)> = None;
     let mut problem = None;
     for kernel in candidates {

@@ -54,7 +54,7 @@ pub use tuning::{ProductKernel, Tile};
 use crate::error::Result;
 use cache::Cache;
 use devices::{Found, Limits};
-use failure::{Outcome, Problem};
+use failure::{DeviceProblem, DeviceResult};
 use std::path::PathBuf;
 
 /// The requested device.
@@ -367,7 +367,7 @@ impl OpenCl {
         self.chosen().map_err(|problem| problem.error("OpenCL", "devices", None))
     }
 
-    fn chosen(&self) -> Outcome<Device> {
+    fn chosen(&self) -> DeviceResult<Device> {
         if let Choice::This(device) = &self.choice {
             return Ok((**device).clone());
         }
@@ -383,7 +383,7 @@ impl OpenCl {
                     names.join(", ")
                 ),
             };
-            return Err(Problem::Unsupported(text));
+            return Err(DeviceProblem::Unsupported(text));
         }
         let fits = |device: &&Device| match &self.choice {
             Choice::Named(name) => device.to_string().to_lowercase().contains(&name.to_lowercase()),
@@ -398,7 +398,7 @@ impl OpenCl {
         all.iter().find(fits).cloned().ok_or_else(|| {
             let names: Vec<String> = all.iter().map(|device| format!("`{device}`, a {}", device.kind)).collect();
             let kinds = if matches!(self.choice, Choice::Named(_)) { "; kinds are for `OpenCl::of_kind`" } else { "" };
-            Problem::Unsupported(format!("no device {}; there are {}{kinds}", wanted(), names.join("; ")))
+            DeviceProblem::Unsupported(format!("no device {}; there are {}{kinds}", wanted(), names.join("; ")))
         })
     }
 }

@@ -6,7 +6,7 @@ use super::code::Code;
 use super::counters::Transfers;
 use super::devices::{Device, Limits};
 use super::driver::Kernel;
-use super::failure::{Outcome, Problem};
+use super::failure::{DeviceProblem, DeviceResult};
 use super::kernels::KernelWriter;
 use super::launch::{Kernels, TooLarge};
 use super::measured;
@@ -85,7 +85,7 @@ impl DeviceSource {
         limits: Limits,
         products: &Products,
         device: &Device,
-    ) -> Outcome<DeviceSource> {
+    ) -> DeviceResult<DeviceSource> {
         let mut writer = KernelWriter::new(limits, products.clone());
         let (mut doubles, mut codes) = (false, Vec::new());
         for (procedure, named) in procedures {
@@ -110,13 +110,13 @@ impl DeviceSource {
                      and its relatives, or logaddexp, of f32 too: write it without those"
                 }
             };
-            return Err(Problem::Unsupported(text.into()));
+            return Err(DeviceProblem::Unsupported(text.into()));
         }
         Ok(DeviceSource { codes, source: source.into(), names })
     }
 
     /// The programs, if the device has registers for their groups.
-    fn built(self, device: &Device, options: &OpenCl) -> Outcome<std::result::Result<Vec<Program>, TooLarge>> {
+    fn built(self, device: &Device, options: &OpenCl) -> DeviceResult<std::result::Result<Vec<Program>, TooLarge>> {
         let DeviceSource { codes, source, names } = self;
         let shared = Shared::of(device)?;
         let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
@@ -125,7 +125,7 @@ impl DeviceSource {
             // A program has kernels of its own, since these hold their operands.
             let (first, names) = (own.start, names[own].to_vec());
             let kernel = |name: &String| built.as_ref().map(|program| Kernel::new(program, name)).transpose();
-            let all = names.iter().map(kernel).collect::<Outcome<Option<_>>>()?.unwrap_or_default();
+            let all = names.iter().map(kernel).collect::<DeviceResult<Option<_>>>()?.unwrap_or_default();
             let (kernels, shared) = (Kernels { first, all: Mutex::new(all), names }, Shared::of(device)?);
             if let Some(large) = kernels.check(&code, device)? {
                 return Ok(Err(large));
@@ -226,7 +226,7 @@ impl Program {
         programs: impl Iterator<Item = Named<'b>>,
         device: &Device,
         options: &OpenCl,
-    ) -> Outcome<Vec<Program>> {
+    ) -> DeviceResult<Vec<Program>> {
         let lowered = |named: Named<'b>| (lower_in_place_unblocked(&push_gathers(named.body)), Some(named));
         let procedures: Vec<(Procedure, Option<Named<'b>>)> = programs.map(lowered).collect();
         let mut products = options.products.clone();
@@ -244,7 +244,7 @@ impl Program {
         device: &Device,
         options: &OpenCl,
         products: Products,
-    ) -> Outcome<Program> {
+    ) -> DeviceResult<Program> {
         let mut all = Program::of(vec![(procedure, None)], device, options, products)?;
         Ok(all.remove(0))
     }
@@ -256,9 +256,9 @@ impl Program {
         device: &Device,
         options: &OpenCl,
         products: Products,
-    ) -> Outcome<Vec<Program>> {
+    ) -> DeviceResult<Vec<Program>> {
         let mut limits = options.limits(device);
-        let mut refused: Option<Problem> = None;
+        let mut refused: Option<DeviceProblem> = None;
         loop {
             let written = DeviceSource::new(&procedures, limits, &products, device);
             let written = match (written, refused) {
@@ -369,7 +369,7 @@ impl Program {
         self.uploaded(array).map_err(|problem| self.error(problem, "upload", place))
     }
 
-    pub(super) fn uploaded(&self, array: &Array) -> Outcome<DeviceArray> {
+    pub(super) fn uploaded(&self, array: &Array) -> DeviceResult<DeviceArray> {
         let (ty, shared) = (array.ty(), self.shared.clone());
         let _turn = shared.common.turns.read().unwrap_or_else(PoisonError::into_inner);
         let place = shared.memory_for_upload(ty.dtype, ty.size())?;
@@ -382,7 +382,7 @@ impl Program {
         self.code.procedure.buffers[..self.code.procedure.parameters].iter().map(|buffer| &buffer.ty)
     }
 
-    fn error(&self, problem: Problem, operation: &str, place: &Location<'_>) -> Error {
+    fn error(&self, problem: DeviceProblem, operation: &str, place: &Location<'_>) -> Error {
         problem.error(&self.shared.device.to_string(), operation, Some(place))
     }
 
@@ -414,12 +414,12 @@ impl Program {
         }
         if let Some(other) = arguments.iter().find(|array| array.device() != self.device()) {
             let text = format!("an argument is on another device, {}: download it, and upload it here", other.device());
-            return Err(self.error(Problem::Unsupported(text), "call", place));
+            return Err(self.error(DeviceProblem::Unsupported(text), "call", place));
         }
         self.launched(arguments).map_err(|problem| self.error(problem, "call", place))
     }
 
-    pub(super) fn launched(&self, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
+    pub(super) fn launched(&self, arguments: &[DeviceArray]) -> DeviceResult<Vec<DeviceArray>> {
         let (shared, turns) = (&self.shared, &self.shared.common.turns);
         shared.forget_uploads()?;
         let Some(timed) = &self.timed else {
@@ -436,7 +436,7 @@ impl Program {
     }
 
     /// Enqueues a run, with the kernels launched through `launching`.
-    fn enqueued(&self, launching: &Shared, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
+    fn enqueued(&self, launching: &Shared, arguments: &[DeviceArray]) -> DeviceResult<Vec<DeviceArray>> {
         let (shared, queues) = (&self.shared, &self.shared.common.queues);
         let mut space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
         let own = if space.is_none() { report::memory(&self.code) } else { 0 };
@@ -446,7 +446,7 @@ impl Program {
             let place = shared.memory(ty.dtype, ty.size())?;
             Ok(DeviceArray { ty: ty.clone(), place, shared: shared.clone() })
         };
-        let results = self.result_types.iter().map(result).collect::<Outcome<Vec<DeviceArray>>>()?;
+        let results = self.result_types.iter().map(result).collect::<DeviceResult<Vec<DeviceArray>>>()?;
         let space = match &mut *space {
             Some(space) => space,
             empty => empty.insert(Space::new(shared, &self.code)?),
@@ -493,18 +493,18 @@ impl fmt::Display for Program {
 const RUNS: usize = 3;
 
 /// How long a procedure's product takes by a kernel.
-fn seconds(procedure: &Procedure, kernel: ProductKernel, device: &Device, options: &OpenCl) -> Outcome<f64> {
+fn seconds(procedure: &Procedure, kernel: ProductKernel, device: &Device, options: &OpenCl) -> DeviceResult<f64> {
     let products = Products { kernel: Some(kernel), ..Products::default() };
     let options = options.clone().profile(true);
     let program = Program::of_procedure(procedure.clone(), device, &options, products)?;
     let given = procedure.buffers[..2]
         .iter()
         .map(|buffer| program.uploaded(&Array::zeros(&buffer.ty)))
-        .collect::<Outcome<Vec<_>>>()?;
+        .collect::<DeviceResult<Vec<_>>>()?;
     // The mean of all runs so far.
     let mean = || {
         let times = program.report().kernels.iter().map(|kernel| kernel.seconds).sum::<Option<f64>>();
-        times.ok_or_else(|| Problem::Driver("it does not say how long kernels took".into()))
+        times.ok_or_else(|| DeviceProblem::Driver("it does not say how long kernels took".into()))
     };
     program.launched(&given)?;
     let first = mean()?;

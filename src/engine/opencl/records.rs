@@ -1,6 +1,6 @@
 //! Arrays of one type by their number, in few allocations: tapes, stored states, and the places of carries.
 
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use super::memory::{DevicePointer, DeviceView, Shared};
 use crate::shape::Type;
 
@@ -26,7 +26,7 @@ impl Records {
     }
 
     /// Has room for so many records, where those that there are stay.
-    pub(super) fn reserve(&mut self, shared: &Shared, records: usize) -> Outcome<()> {
+    pub(super) fn reserve(&mut self, shared: &Shared, records: usize) -> DeviceResult<()> {
         let bytes = self.bytes().max(1);
         while self.room < records {
             let more = self.room.max(records - self.room).max(LEAST / bytes).min(MOST / bytes).max(1);

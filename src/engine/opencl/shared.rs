@@ -4,7 +4,7 @@ use super::cache::Cache;
 use super::code::{Action, first_kernel};
 use super::devices::Device;
 use super::driver::{Built, Context, Event, Queue};
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use super::kernels::SUBGROUPS;
 use super::memory::{Common, Pool, Queues, Shared};
 use crate::array::Array;
@@ -33,7 +33,7 @@ pub(super) enum Origin {
 }
 
 impl Common {
-    fn new(device: &Device) -> Outcome<Common> {
+    fn new(device: &Device) -> DeviceResult<Common> {
         let context = Context::new(device.id)?;
         let queues = Queues::new(&context, device)?;
         Ok(Common {
@@ -49,7 +49,7 @@ impl Common {
     }
 
     /// The shared state of a device, created at the first use.
-    fn of(device: &Device) -> Outcome<Arc<Common>> {
+    fn of(device: &Device) -> DeviceResult<Arc<Common>> {
         let mut all = COMMON.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(common) = all.iter().find(|common| common.device == *device) {
             return Ok(common.clone());
@@ -93,7 +93,7 @@ impl Common {
     }
 
     /// A program of this source, built once.
-    fn build(&self, source: &str, cache: Option<&Cache>) -> Outcome<(Arc<Built>, Origin)> {
+    fn build(&self, source: &str, cache: Option<&Cache>) -> DeviceResult<(Arc<Built>, Origin)> {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = built.iter().position(|(known, _)| known == source) {
             let found = built.remove(at);
@@ -126,7 +126,7 @@ impl Common {
 
 impl Shared {
     /// A share of a device.
-    pub(super) fn of(device: &Device) -> Outcome<Arc<Shared>> {
+    pub(super) fn of(device: &Device) -> DeviceResult<Arc<Shared>> {
         Ok(Arc::new(Shared::new(Common::of(device)?)))
     }
 
@@ -145,7 +145,7 @@ impl Shared {
     }
 
     /// The same share with a queue that measures launches.
-    pub(super) fn timed(&self) -> Outcome<Shared> {
+    pub(super) fn timed(&self) -> DeviceResult<Shared> {
         Ok(Shared {
             device: self.device.clone(),
             queue: Arc::new(Queue::new(&self.common.context, self.device.id, true)?),
@@ -157,7 +157,7 @@ impl Shared {
     }
 
     /// A program of this source, built once.
-    pub(super) fn build(&self, source: &str, cache: Option<&Cache>) -> Outcome<Arc<Built>> {
+    pub(super) fn build(&self, source: &str, cache: Option<&Cache>) -> DeviceResult<Arc<Built>> {
         Ok(self.common.build(source, cache)?.0)
     }
 
@@ -169,7 +169,7 @@ impl Shared {
     }
 
     /// Enqueues something, whose time is measured where the queue does that.
-    pub(super) fn observed(&self, enqueue: impl FnOnce(bool) -> Outcome<Option<Event>>) -> Outcome<()> {
+    pub(super) fn observed(&self, enqueue: impl FnOnce(bool) -> DeviceResult<Option<Event>>) -> DeviceResult<()> {
         let event = enqueue(self.times.is_some())?;
         match (&self.times, event) {
             (Some(times), Some(event)) => times.lock().unwrap_or_else(PoisonError::into_inner).keep(event),

@@ -2,7 +2,7 @@
 
 use super::code::AHEAD;
 use super::code::{Code, Inner};
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use super::memory::{DevicePointer, DeviceView, Shared};
 use super::records::Records;
 use crate::kernel::{BufferId, Step};
@@ -63,7 +63,7 @@ impl Turns {
     }
 
     /// Has so many places.
-    pub(super) fn reserve(&mut self, shared: &Shared, places: usize) -> Outcome<()> {
+    pub(super) fn reserve(&mut self, shared: &Shared, places: usize) -> DeviceResult<()> {
         self.records.reserve(shared, if self.stays { 1 } else { places })
     }
 }
@@ -80,8 +80,8 @@ pub(super) struct Keep {
 
 impl Space {
     /// Memory for a run, and known arrays in it.
-    pub(super) fn new(shared: &Shared, code: &Code) -> Outcome<Space> {
-        let slots = code.slots.iter().map(|slot| shared.memory(slot.dtype, slot.count)).collect::<Outcome<_>>()?;
+    pub(super) fn new(shared: &Shared, code: &Code) -> DeviceResult<Space> {
+        let slots = code.slots.iter().map(|slot| shared.memory(slot.dtype, slot.count)).collect::<DeviceResult<_>>()?;
         let mut constants = BTreeMap::new();
         for (id, array) in &code.constants {
             let place = shared.memory(array.dtype(), array.size())?;
@@ -89,13 +89,14 @@ impl Space {
             constants.insert(*id, place);
         }
         let steps = code.steps.iter().zip(&code.procedure.steps);
-        let steps = steps.map(|(inner, step)| StepSpace::new(shared, code, inner, step)).collect::<Outcome<_>>()?;
+        let steps =
+            steps.map(|(inner, step)| StepSpace::new(shared, code, inner, step)).collect::<DeviceResult<_>>()?;
         Ok(Space { slots, constants, steps })
     }
 }
 
 impl StepSpace {
-    fn new(shared: &Shared, code: &Code, inner: &Inner, step: &Step) -> Outcome<StepSpace> {
+    fn new(shared: &Shared, code: &Code, inner: &Inner, step: &Step) -> DeviceResult<StepSpace> {
         let memory = |ty: &Type| shared.memory(ty.dtype, ty.size());
         Ok(match (inner, step) {
             (Inner::Call { code, .. }, _) => StepSpace::Procedure(Space::new(shared, code)?),
@@ -105,7 +106,7 @@ impl StepSpace {
                     true => Ok(None),
                     false => memory(code.ty(id)).map(Some),
                 };
-                let others = carries.map(other).collect::<Outcome<_>>()?;
+                let others = carries.map(other).collect::<DeviceResult<_>>()?;
                 StepSpace::Loop(Space::new(shared, step)?, others)
             }
             (Inner::Branch(sides), _) => {

@@ -1,7 +1,7 @@
 //! The computation of matrix products on devices: the candidates, and the choice among them.
 
 use super::devices::Limits;
-use super::failure::{Outcome, Problem};
+use super::failure::{DeviceProblem, DeviceResult};
 use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::collections::BTreeMap;
@@ -229,14 +229,14 @@ impl Sizes {
 
 impl Products {
     /// How a product is computed on a device.
-    pub(super) fn choice(&self, dtype: DType, product: &Product, limits: &Limits) -> Outcome<Choice> {
+    pub(super) fn choice(&self, dtype: DType, product: &Product, limits: &Limits) -> DeviceResult<Choice> {
         let sizes = Sizes::of(product);
         let kernel = match self.kernel {
             // Others have no kernels in tiles.
             _ if !dtype.is_float() => ProductKernel::Elements,
             Some(kernel) if kernel.fits(dtype, limits) => kernel,
             Some(kernel) => {
-                return Err(Problem::Unsupported(format!(
+                return Err(DeviceProblem::Unsupported(format!(
                     "products by `{kernel}` take {} bytes of local memory for each group, of {}, and as many work items as \
                      blocks make up a tile, of at most {}, of which whole ones make up a tile",
                     kernel.local(dtype),

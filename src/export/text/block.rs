@@ -1,7 +1,7 @@
 //! Lets, and the results of a body.
 
 use super::reader::{Form, ParseResult, Reader};
-use super::tokens::{Kind, Problem};
+use super::tokens::{Kind, TextProblem};
 use crate::term::{NodeId, Op};
 
 impl<'t, X: Form> Reader<'t, X> {
@@ -66,12 +66,12 @@ impl<'t, X: Form> Reader<'t, X> {
         };
         if names.len() != nodes.len() {
             let problem = format!("{} names for {} arrays", names.len(), nodes.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         for (&(name, ref ty, place), &node) in names.iter().zip(&nodes) {
             let found = self.type_of(node);
             if found != ty {
-                return Err(Problem::new(format!("{name} is {found} by its definition, not {ty}"), place));
+                return Err(TextProblem::new(format!("{name} is {found} by its definition, not {ty}"), place));
             }
             self.bind(name, node, place)?;
         }

@@ -2,7 +2,7 @@
 
 use super::frame::{Captures, Frame, Open, Parameter};
 use super::reader::{Form, ParseResult, Reader};
-use super::tokens::Problem;
+use super::tokens::TextProblem;
 use crate::array::Array;
 use crate::export::limits::NESTING;
 use crate::shape::Type;
@@ -89,7 +89,7 @@ impl<'t, X: Form> Reader<'t, X> {
     /// Gives a node a name that is not taken.
     pub(super) fn bind(&mut self, name: &'t str, node: NodeId, place: usize) -> ParseResult<()> {
         if self.frames.iter().any(|frame| frame.names.contains_key(name)) {
-            return Err(Problem::new(format!("the name {name} is taken"), place));
+            return Err(TextProblem::new(format!("the name {name} is taken"), place));
         }
         self.top().names.insert(name, node);
         Ok(())
@@ -108,19 +108,19 @@ impl<'t, X: Form> Reader<'t, X> {
     /// The node of a name, which inner bodies capture.
     pub(super) fn look_up(&mut self, name: &str, place: usize) -> ParseResult<NodeId> {
         let Some(outermost) = self.frames.iter().rposition(|frame| frame.names.contains_key(name)) else {
-            return Err(Problem::new(format!("nothing has the name {name}"), place));
+            return Err(TextProblem::new(format!("nothing has the name {name}"), place));
         };
         let mut node = self.frames[outermost].names[name];
         for inner in outermost + 1..self.frames.len() {
             let ty = self.frames[inner - 1].nodes[node as usize].types[0].clone();
             let is_new = !self.frames[inner].captured.contains_key(&node);
             if is_new && let Err(problem) = self.limits.ty(&ty) {
-                return Err(Problem::new(problem, place));
+                return Err(TextProblem::new(problem, place));
             }
             let frame = &mut self.frames[inner];
             if frame.closed {
                 let problem = format!("{name} is no parameter: functions with derivative rules refer to those only");
-                return Err(Problem::new(problem, place));
+                return Err(TextProblem::new(problem, place));
             }
             node = match frame.captured.get(&node) {
                 Some(&(here, _)) => here,
@@ -141,7 +141,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let types = {
             let operands: SmallVec<[&[Type]; 4]> =
                 args.iter().map(|&arg| &frame.nodes[arg as usize].types[..]).collect();
-            self.limits.outputs(&op, &operands).map_err(|problem| Problem::new(problem, place))?
+            self.limits.outputs(&op, &operands).map_err(|problem| TextProblem::new(problem, place))?
         };
         Ok(self.top().push(Node { op, args: args.into(), types }))
     }

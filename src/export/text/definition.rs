@@ -3,7 +3,7 @@
 use super::expression::Term;
 use super::frame::{Captures, Open, Parameter};
 use super::reader::{Form, ParseResult, Reader};
-use super::tokens::{Kind, Problem};
+use super::tokens::{Kind, TextProblem};
 use crate::shape::{DType, Shape, Type};
 use crate::term::{Branch, Checkpoints, Custom, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let parameters = self.lambda()?;
         if parameters.len() != count {
             let problem = format!("{} parameters for {count} values", parameters.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         self.body(parameters, captures, closed, Reader::block_or_line)
     }
@@ -56,7 +56,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let place = self.next().place();
         if !X::HAS_BUILD {
             let problem = "a bulk program has no `build`: this one is read as a source program";
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         let extents = self.shape()?;
         self.symbol("λ")?;
@@ -69,7 +69,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.symbol(".")?;
         if parameters.len() != extents.len() {
             let problem = format!("{} indices for {} axes", parameters.len(), extents.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         Ok((extents, parameters, place))
     }

@@ -1,7 +1,7 @@
 //! A program from its first line to its constants.
 
 use super::reader::{Form, ParseResult, Reader};
-use super::tokens::{Kind, Problem};
+use super::tokens::{Kind, TextProblem};
 use crate::export::Program;
 use crate::shape::Type;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl<'t, X: Form> Reader<'t, X> {
             self.symbol("=")?;
             let array = self.listed_as(&ty)?;
             if self.constants.insert(number, array).is_some() {
-                return Err(Problem::new(format!("there is a constant #{number} already"), place));
+                return Err(TextProblem::new(format!("there is a constant #{number} already"), place));
             }
             self.kind(Kind::Newline, "the end of the line")?;
         }
@@ -84,11 +84,11 @@ impl<'t, X: Form> Reader<'t, X> {
         if body.results.len() != results.len() {
             let place = results.first().map_or(0, |&(_, _, place)| place);
             let problem = format!("{} types for {} results", results.len(), body.results.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         for ((_, ty, place), found) in results.iter().zip(body.result_types()) {
             if found != ty {
-                return Err(Problem::new(format!("this result is {found}, not {ty}"), *place));
+                return Err(TextProblem::new(format!("this result is {found}, not {ty}"), *place));
             }
         }
         let mut result_names: Vec<String> = results.iter().map(|&(name, ..)| name.to_string()).collect();

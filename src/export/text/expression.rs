@@ -2,7 +2,7 @@
 
 use super::literal::Literal;
 use super::reader::{Form, ParseResult, Reader};
-use super::tokens::{Kind, Problem};
+use super::tokens::{Kind, TextProblem};
 use super::view::{self, is_view};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
@@ -204,7 +204,7 @@ impl<'t, X: Form> Reader<'t, X> {
             _ => match (structural::read(word, self), unary(word)) {
                 (Some(op), _) => op?,
                 (None, Some(op)) => Op::Unary(op),
-                (None, None) => return Err(Problem::new(format!("expected an expression, found `{word}`"), place)),
+                (None, None) => return Err(TextProblem::new(format!("expected an expression, found `{word}`"), place)),
             },
         };
         let term = self.atom()?;
@@ -218,14 +218,14 @@ impl<'t, X: Form> Reader<'t, X> {
         self.symbol("]")?;
         match Unary::named(word, Some(number)) {
             Some(op) => Ok(Op::Unary(op)),
-            None => Err(Problem::new(format!("there is no {word} of {number}"), place)),
+            None => Err(TextProblem::new(format!("there is no {word} of {number}"), place)),
         }
     }
 
     fn full(&mut self) -> ParseResult<Term<'t>> {
         let place = self.place();
         let Term::Literal(literal) = self.atom()? else {
-            return Err(Problem::new("expected a number, which is what all elements are", place));
+            return Err(TextProblem::new("expected a number, which is what all elements are", place));
         };
         let shape = self.shape()?;
         let array = Array::full(&shape, literal.value(None)?);
@@ -240,10 +240,10 @@ impl<'t, X: Form> Reader<'t, X> {
         let number = self.natural()?;
         let Some(array) = self.constants.get(&number).cloned() else {
             let problem = format!("the elements of constant #{number} are missing below the program");
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         };
         if array.ty() != ty {
-            return Err(Problem::new(format!("constant #{number} is {}, not {ty}", array.ty()), place));
+            return Err(TextProblem::new(format!("constant #{number} is {}, not {ty}", array.ty()), place));
         }
         Ok(Term::Node(self.constant(array, place)?))
     }
@@ -272,7 +272,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let result = self.type_of(node).shape.clone();
         let (rows, offsets) = self.map_rows(result.len())?;
         let map = self.limits.map(&source, &result, &rows, &offsets);
-        let map = map.map_err(|problem| Problem::new(problem, place))?;
+        let map = map.map_err(|problem| TextProblem::new(problem, place))?;
         Ok(Term::Node(self.add(Op::Accumulate(map), &[node], place)?))
     }
 
@@ -284,7 +284,7 @@ impl<'t, X: Form> Reader<'t, X> {
             let (rows, offsets) = self.map_rows(result.len())?;
             let source = self.viewed(node, &maps);
             let map = self.limits.map(&source, &result, &rows, &offsets);
-            maps.push(map.map_err(|problem| Problem::new(problem, place))?);
+            maps.push(map.map_err(|problem| TextProblem::new(problem, place))?);
             return Ok(Term::Views(node, maps));
         }
         let head = self.view_head(word)?;
@@ -321,9 +321,9 @@ impl<'t, X: Form> Reader<'t, X> {
             Some(spec) if spec.is_valid() => spec,
             Some(_) => {
                 let problem = "a label stands in at least two of the three lists, and in each of them once";
-                return Err(Problem::new(problem, token.place()));
+                return Err(TextProblem::new(problem, token.place()));
             }
-            None => return Err(Problem::new("labels are written as in \"ij,jk->ik\"", token.place())),
+            None => return Err(TextProblem::new("labels are written as in \"ij,jk->ik\"", token.place())),
         };
         let mut args = [0; 2];
         for arg in &mut args {
@@ -382,7 +382,7 @@ impl<'t, X: Form> Reader<'t, X> {
                 None => (Op::Select, 3, 1..3),
             };
             if terms.len() != count {
-                return Err(Problem::new(format!("{word} takes {count} operands, not {}", terms.len()), place));
+                return Err(TextProblem::new(format!("{word} takes {count} operands, not {}", terms.len()), place));
             }
             return self.elementwise(op, terms, alike, place);
         }
@@ -428,12 +428,12 @@ impl<'t, X: Form> Reader<'t, X> {
         for part in index {
             match part {
                 Some(term) => args.push(self.node(term)?),
-                None => return Err(Problem::new("`:` stands beside literal positions only", place)),
+                None => return Err(TextProblem::new("`:` stands beside literal positions only", place)),
             }
         }
         if let Some(&array) = args[1..].iter().find(|&&index| self.type_of(index).rank() > 0) {
             let problem = format!("a position of type {}: arrays of positions are for `gather`", self.type_of(array));
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         Ok(Term::Node(self.add(Op::Gather, &args, place)?))
     }

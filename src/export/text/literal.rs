@@ -1,7 +1,7 @@
 //! Numbers, and lists of them.
 
 use super::reader::{Form, ParseResult, Reader};
-use super::tokens::{Kind, Problem};
+use super::tokens::{Kind, TextProblem};
 use crate::array::{Array, Data, Scalar};
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::print::DTYPES;
@@ -56,7 +56,7 @@ impl Literal<'_> {
         let is_nan = value.is_some_and(|value| self.bits.is_none() || value.to_f64().is_nan());
         match value.filter(|_| is_nan) {
             Some(value) => Ok(value),
-            None => Err(Problem::new(format!("`{spelled}` is no {dtype}"), self.place)),
+            None => Err(TextProblem::new(format!("`{spelled}` is no {dtype}"), self.place)),
         }
     }
 }
@@ -109,7 +109,7 @@ impl<'t, X: Form> Reader<'t, X> {
         }
         let fits = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'-'));
         if word.kind == Kind::Number && !fits {
-            return Err(Problem::new(format!("`{text}` is no number"), place));
+            return Err(TextProblem::new(format!("`{text}` is no number"), place));
         }
         Ok(Literal { text, bits, negative, ending: dtype, place })
     }
@@ -143,7 +143,7 @@ impl<'t, X: Form> Reader<'t, X> {
             let value = literal.value(Some(dtype))?;
             if value.dtype() != dtype {
                 let problem = format!("a number of type {} in a list of {dtype}", value.dtype());
-                return Err(Problem::new(problem, literal.place));
+                return Err(TextProblem::new(problem, literal.place));
             }
             elements.push(value);
             loop {
@@ -185,7 +185,10 @@ impl<'t, X: Form> Reader<'t, X> {
         }
         let (shape, elements) = self.elements(Some(ty.dtype))?;
         if shape != ty.shape {
-            return Err(Problem::new(format!("a list of shape {:?} for a constant of type {ty}", &shape[..]), place));
+            return Err(TextProblem::new(
+                format!("a list of shape {:?} for a constant of type {ty}", &shape[..]),
+                place,
+            ));
         }
         Ok(array(&shape, &elements))
     }

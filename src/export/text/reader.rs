@@ -1,7 +1,7 @@
 //! The state of reading: the position in the text, the open bodies, and the names known there.
 
 use super::frame::Frame;
-use super::tokens::{Kind, Problem, Token};
+use super::tokens::{Kind, TextProblem, Token};
 use crate::array::Array;
 pub(super) use crate::export::form::Form;
 use crate::export::limits::Limits;
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// A result, or a problem of the text with its position.
-pub(super) type ParseResult<T> = Result<T, Problem>;
+pub(super) type ParseResult<T> = Result<T, TextProblem>;
 
 /// A text that is being read, token by token.
 pub(super) struct Reader<'t, X> {
@@ -124,7 +124,7 @@ impl<'t, X: Form> Reader<'t, X> {
                 format!("`{text}`")
             }
         };
-        Err(Problem::new(format!("expected {what}, found {found}"), token.place()))
+        Err(TextProblem::new(format!("expected {what}, found {found}"), token.place()))
     }
 
     pub(super) fn symbol(&mut self, symbol: &str) -> ParseResult<()> {
@@ -188,7 +188,7 @@ impl<'t, X: Form> Reader<'t, X> {
 
     /// An error at the next token.
     pub(super) fn fail<T>(&self, problem: impl Into<String>) -> ParseResult<T> {
-        Err(Problem::new(problem, self.place()))
+        Err(TextProblem::new(problem, self.place()))
     }
 
     /// Things with commas between them, up to a closing bracket.
@@ -249,7 +249,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let dtype = self.dtype()?;
         let shape: Shape = if self.token().kind == Kind::At { self.axes()? } else { Shape::new() };
         let ty = Type { dtype, shape };
-        self.limits.ty(&ty).map_err(|problem| Problem::new(problem, place))?;
+        self.limits.ty(&ty).map_err(|problem| TextProblem::new(problem, place))?;
         Ok(ty)
     }
 
@@ -262,7 +262,7 @@ impl<'t, X: Form> Reader<'t, X> {
 }
 
 impl<X: Form> Attributes for Reader<'_, X> {
-    type Problem = Problem;
+    type Problem = TextProblem;
     fn axis(&mut self) -> ParseResult<usize> {
         Reader::axis(self)
     }

@@ -6,14 +6,14 @@ use std::ops::Range;
 
 /// A problem of a text, at a byte of it.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct TextProblem {
     pub(super) text: String,
     pub(super) at: usize,
 }
 
-impl Problem {
-    pub(super) fn new(text: impl Into<String>, at: usize) -> Problem {
-        Problem { text: text.into(), at }
+impl TextProblem {
+    pub(super) fn new(text: impl Into<String>, at: usize) -> TextProblem {
+        TextProblem { text: text.into(), at }
     }
 
     /// The error, with line and column.
@@ -122,7 +122,7 @@ fn number(rest: &str) -> usize {
 }
 
 /// The tokens of a text, the last of which is its end.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, TextProblem> {
     let mut tokens: Vec<Token> = Vec::new();
     // Positions of the brackets that are open, among the tokens.
     let mut open: Vec<usize> = Vec::new();
@@ -130,7 +130,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
     let mut at = 0;
     let mut begins_line = true;
     if u32::try_from(text.len()).is_err() {
-        return Err(Problem::new("the text is longer than 4 GiB", 0));
+        return Err(TextProblem::new("the text is longer than 4 GiB", 0));
     }
     loop {
         let blank = text[at..].find(|character| character != ' ').unwrap_or(text.len() - at);
@@ -151,7 +151,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
         let rest = &text[at..];
         let (kind, length) = if first == '"' {
             let Some(length) = rest[1..].find(['"', '\n']).filter(|&end| rest.as_bytes()[end + 1] == b'"') else {
-                return Err(Problem::new("the labels have no end: expected \"", at));
+                return Err(TextProblem::new("the labels have no end: expected \"", at));
             };
             (Kind::Labels, length + 2)
         } else if first.is_ascii_digit() {
@@ -164,7 +164,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
                     '\t' => "a tab: lines begin with spaces".to_string(),
                     other => format!("the language has no {other:?}"),
                 };
-                return Err(Problem::new(problem, at));
+                return Err(TextProblem::new(problem, at));
             };
             let behind = tokens.last().filter(|last| last.end as usize == at).is_some_and(|last| match last.kind {
                 Kind::Word => true,
@@ -177,7 +177,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
         match &rest[..length] {
             "(" | "[" => {
                 if open.len() == NESTING {
-                    return Err(Problem::new(format!("brackets are nested more than {NESTING} deep"), at));
+                    return Err(TextProblem::new(format!("brackets are nested more than {NESTING} deep"), at));
                 }
                 open.push(position);
             }
@@ -188,9 +188,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
                         tokens[bracket].several |= bracket + 1 == position;
                     }
                     (Some((_, opening)), _) => {
-                        return Err(Problem::new(format!("{closing} does not close {opening}"), at));
+                        return Err(TextProblem::new(format!("{closing} does not close {opening}"), at));
                     }
-                    (None, _) => return Err(Problem::new(format!("{closing} closes nothing"), at)),
+                    (None, _) => return Err(TextProblem::new(format!("{closing} closes nothing"), at)),
                 }
             }
             "," => {
@@ -203,7 +203,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
         at += length;
     }
     if let Some(&bracket) = open.last() {
-        return Err(Problem::new("the bracket is not closed", tokens[bracket].place()));
+        return Err(TextProblem::new("the bracket is not closed", tokens[bracket].place()));
     }
     if !begins_line {
         tokens.push(Token::new(Kind::Newline, at, at));
@@ -214,14 +214,14 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
 }
 
 /// The tokens that follow from the column of the first character in a line.
-fn layout(tokens: &mut Vec<Token>, indents: &mut Vec<usize>, text: &str, at: usize) -> Result<(), Problem> {
+fn layout(tokens: &mut Vec<Token>, indents: &mut Vec<usize>, text: &str, at: usize) -> Result<(), TextProblem> {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let indent = at - start;
     let token = |kind| Token::new(kind, at, at);
     if indent > indents[indents.len() - 1] {
         // The bodies of a loop with several sweeps are indented by two.
         if indents.len() > 2 * NESTING {
-            return Err(Problem::new(format!("bodies are nested more than {NESTING} deep"), at));
+            return Err(TextProblem::new(format!("bodies are nested more than {NESTING} deep"), at));
         }
         indents.push(indent);
         tokens.push(token(Kind::Indent));
@@ -233,6 +233,6 @@ fn layout(tokens: &mut Vec<Token>, indents: &mut Vec<usize>, text: &str, at: usi
     }
     match indent == indents[indents.len() - 1] {
         true => Ok(()),
-        false => Err(Problem::new("the line begins where no other line does", at)),
+        false => Err(TextProblem::new("the line begins where no other line does", at)),
     }
 }

@@ -1,7 +1,7 @@
 //! Views by their names, and by their maps.
 
 use super::reader::{Form, ParseResult, Reader};
-use super::tokens::{Kind, Problem};
+use super::tokens::{Kind, TextProblem};
 use crate::affine::AffineMap;
 use crate::shape::Shape;
 use crate::term::print;
@@ -97,7 +97,7 @@ pub(super) enum Head {
 impl<'t, X: Form> Reader<'t, X> {
     /// The map whose rows read single axes.
     fn by_rows(&mut self, source: &[usize], result: &[usize], rows: &[Row], place: usize) -> ParseResult<AffineMap> {
-        let failed = |problem: String| Problem::new(problem, place);
+        let failed = |problem: String| TextProblem::new(problem, place);
         self.limits.coefficients(source.len(), result.len()).map_err(failed)?;
         let mut matrix: Vec<SmallVec<[i64; 4]>> = Vec::with_capacity(rows.len());
         for &(column, step, _) in rows {
@@ -115,7 +115,7 @@ impl<'t, X: Form> Reader<'t, X> {
     pub(super) fn picked(&mut self, source: &[usize], index: &[Option<i64>], place: usize) -> ParseResult<AffineMap> {
         if index.len() > source.len() {
             let problem = format!("{} indices into shape {source:?}", index.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         let (mut result, mut rows) = (Shape::new(), Vec::new());
         for (axis, &extent) in source.iter().enumerate() {
@@ -125,7 +125,7 @@ impl<'t, X: Form> Reader<'t, X> {
                 }
                 Some(position) => {
                     let problem = format!("position {position} is outside of shape {source:?}, axis {axis}");
-                    return Err(Problem::new(problem, place));
+                    return Err(TextProblem::new(problem, place));
                 }
                 None => {
                     rows.push((Some(result.len()), 1, 0));
@@ -201,20 +201,20 @@ impl<'t, X: Form> Reader<'t, X> {
         let end = self.natural()?;
         let step = if self.accept_word("by") { self.natural()? } else { 1 };
         let (Some(length), true) = (end.checked_sub(start), step > 0) else {
-            return Err(Problem::new("a slice goes upwards", place));
+            return Err(TextProblem::new("a slice goes upwards", place));
         };
         let (Ok(start), Ok(step_)) = (i64::try_from(start), i64::try_from(step)) else {
-            return Err(Problem::new("positions are numbers of 64 bits", place));
+            return Err(TextProblem::new("positions are numbers of 64 bits", place));
         };
         Ok((axis, start, step_, length.div_ceil(step)))
     }
 
     /// The map of a view of a source.
     pub(super) fn map_of(&mut self, head: &Head, source: &[usize], place: usize) -> ParseResult<AffineMap> {
-        let failed = |problem: String| Err(Problem::new(problem, place));
+        let failed = |problem: String| Err(TextProblem::new(problem, place));
         let axis_of = |axis: usize| match axis < source.len() {
             true => Ok(axis),
-            false => Err(Problem::new(format!("there is no axis {axis} in shape {source:?}"), place)),
+            false => Err(TextProblem::new(format!("there is no axis {axis} in shape {source:?}"), place)),
         };
         // Every axis unchanged, to begin with.
         let mut result = Shape::from_slice(source);
@@ -313,12 +313,12 @@ impl<'t, X: Form> Reader<'t, X> {
         let names = self.list("]", |reader| Ok(reader.name()?.0))?;
         if names.len() != columns {
             let problem = format!("the map has {} positions, but the shape has {columns} axes", names.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         let column_of: std::collections::HashMap<&str, usize> =
             names.iter().enumerate().map(|(column, &name)| (name, column)).collect();
         if column_of.len() < names.len() {
-            return Err(Problem::new("two positions have one name", place));
+            return Err(TextProblem::new("two positions have one name", place));
         }
         self.symbol("->")?;
         self.symbol("[")?;
@@ -327,7 +327,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.list("]", |reader| {
             let place = reader.place();
             let limit = reader.limits.coefficients(1, columns);
-            limit.map_err(|problem| Problem::new(problem, place))?;
+            limit.map_err(|problem| TextProblem::new(problem, place))?;
             let mut row: SmallVec<[i128; 4]> = SmallVec::from_elem(0, columns);
             let (mut offset, mut negative) = (0i128, reader.accept("-"));
             loop {
@@ -339,7 +339,7 @@ impl<'t, X: Form> Reader<'t, X> {
                         let (name, place) = reader.name()?;
                         match column_of.get(name) {
                             Some(&column) => &mut row[column],
-                            None => return Err(Problem::new(format!("{name} is no position of the map"), place)),
+                            None => return Err(TextProblem::new(format!("{name} is no position of the map"), place)),
                         }
                     }
                 };
@@ -350,7 +350,7 @@ impl<'t, X: Form> Reader<'t, X> {
                 }
             }
             let number = |x: i128| {
-                let problem = || Problem::new(format!("{x} is no number of 64 bits"), place);
+                let problem = || TextProblem::new(format!("{x} is no number of 64 bits"), place);
                 i64::try_from(x).map_err(|_| problem())
             };
             rows.push(row.into_iter().map(number).collect::<ParseResult<SmallVec<[i64; 4]>>>()?);

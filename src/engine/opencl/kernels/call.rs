@@ -3,7 +3,7 @@
 use super::sort::Sorted;
 use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Inner};
-use crate::engine::opencl::failure::{Outcome, Problem};
+use crate::engine::opencl::failure::{DeviceProblem, DeviceResult};
 use crate::kernel::{Call, Called, Procedure, Sort, lower_unblocked};
 use crate::shape::Value;
 use crate::source::helpers::routines;
@@ -17,7 +17,7 @@ const SHORT: usize = 4;
 
 impl KernelWriter {
     /// An operation that was left alone.
-    pub(super) fn call(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, call: &Call) -> Outcome<Inner> {
+    pub(super) fn call(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, call: &Call) -> DeviceResult<Inner> {
         let mut scope = Scope { procedure, scratch: Vec::new() };
         let sort = match call.called() {
             Called::Sort(sort) => sort,
@@ -30,7 +30,7 @@ impl KernelWriter {
                 let procedure = lower_unblocked(&call.body.without_marks());
                 if procedure.leaves_alone(call) {
                     let problem = format!("{}: positions that can't be counted", call.name());
-                    return Err(Problem::Unsupported(problem));
+                    return Err(DeviceProblem::Unsupported(problem));
                 }
                 let code = self.procedure(procedure, &[])?;
                 return Ok(Inner::Call { code, arguments: call.arguments.clone(), results: call.results.clone() });

@@ -18,7 +18,7 @@ mod windows;
 
 use super::code::{Action, COPIED, Code, Grid, Inner, KernelArray, SweepsCode};
 use super::devices::Limits;
-use super::failure::{Outcome, Problem};
+use super::failure::{DeviceProblem, DeviceResult};
 use super::tuning::Products;
 use crate::kernel::{BufferId, Procedure, Source, Step};
 use crate::shape::{DType, Value};
@@ -111,7 +111,12 @@ impl KernelWriter {
     }
 
     /// A program's kernels, whose comments call its parameters and results by these names.
-    pub(super) fn program(&mut self, procedure: Procedure, parameters: &[String], results: &[String]) -> Outcome<Code> {
+    pub(super) fn program(
+        &mut self,
+        procedure: Procedure,
+        parameters: &[String],
+        results: &[String],
+    ) -> DeviceResult<Code> {
         let results = procedure.results.iter().map(|&id| procedure.origin(id)).zip(results);
         let mut called: BTreeMap<BufferId, String> = results.map(|(id, name)| (id, name.clone())).collect();
         called.extend((0..procedure.parameters as BufferId).zip(parameters.iter().cloned()));
@@ -122,7 +127,7 @@ impl KernelWriter {
 
     /// A procedure's kernels, and those of all procedures inside. Each `changed` parameter becomes the result at a position, in
     /// the same memory.
-    pub(super) fn procedure(&mut self, procedure: Procedure, changed: &[(usize, usize)]) -> Outcome<Code> {
+    pub(super) fn procedure(&mut self, procedure: Procedure, changed: &[(usize, usize)]) -> DeviceResult<Code> {
         let procedure = self.with_prologues(self.with_epilogues(procedure)?)?;
         let mut plan = Plan::new(&procedure, changed);
         let mut inner = Vec::new();
@@ -146,7 +151,7 @@ impl KernelWriter {
         Ok(Code { places, slots, constants, copied, steps: inner, procedure })
     }
 
-    fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> Outcome<Inner> {
+    fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> DeviceResult<Inner> {
         // One kernel of many work items is better than one of a single item, whatever that would have to do.
         if let Step::Loop(repeated) = step
             && let Some(inner) = self.recurrence(procedure, plan, repeated)
@@ -171,7 +176,7 @@ impl KernelWriter {
                 let condition = sweeps.condition.clone().map(|condition| self.procedure(condition, &[])).transpose()?;
                 let of_sweeps = sweeps.bodies.iter().zip(&sweeps.sweeps.sweeps);
                 let bodies = of_sweeps.map(|(body, sweep)| self.procedure(body.clone(), &body.changed(sweep.carries)));
-                let bodies = bodies.collect::<Outcome<Vec<Code>>>()?;
+                let bodies = bodies.collect::<DeviceResult<Vec<Code>>>()?;
                 let ends = condition.iter().chain(bodies.first()).all(Code::ends);
                 let first = sweeps.bodies[0].changed(sweeps.sweeps.sweeps[0].carries).into_iter();
                 let bytes = |(_, carry): (usize, usize)| {
@@ -183,7 +188,9 @@ impl KernelWriter {
             }
             Step::Call(call) => self.call(procedure, plan, call)?,
             Step::First(_) => unreachable!("only the engine of the CPU lowers loops that go on from others"),
-            Step::Blocks(_) => return Err(Problem::Unsupported("blocks of rows are not lowered for devices".into())),
+            Step::Blocks(_) => {
+                return Err(DeviceProblem::Unsupported("blocks of rows are not lowered for devices".into()));
+            }
         })
     }
 

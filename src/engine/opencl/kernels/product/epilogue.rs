@@ -2,7 +2,7 @@
 
 use super::merging::{is_everywhere, origins, touched};
 use super::places;
-use crate::engine::opencl::failure::Outcome;
+use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::kernel::{
@@ -30,7 +30,10 @@ struct Merge {
 
 impl KernelWriter {
     /// The procedure, with work on the elements of products in tiles moved into their epilogues.
-    pub(in crate::engine::opencl::kernels) fn with_epilogues(&self, mut procedure: Procedure) -> Outcome<Procedure> {
+    pub(in crate::engine::opencl::kernels) fn with_epilogues(
+        &self,
+        mut procedure: Procedure,
+    ) -> DeviceResult<Procedure> {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {
             return Ok(procedure);
         }

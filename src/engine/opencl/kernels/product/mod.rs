@@ -11,7 +11,7 @@ mod worth;
 
 use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::engine::opencl::failure::Outcome;
+use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
 use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Nest, Procedure, Product, ROW, SUMMED};
 use crate::source::plan::Plan;
@@ -64,7 +64,7 @@ struct Tiling {
 
 impl KernelWriter {
     /// How a product is computed in tiles, if it is.
-    fn tiling(&self, procedure: &Procedure, product: &Product) -> Outcome<Option<Tiling>> {
+    fn tiling(&self, procedure: &Procedure, product: &Product) -> DeviceResult<Option<Tiling>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
         let Sizes { batches, rows, summed, columns } = Sizes::of(product);
         let Choice { kernel, parts } = self.products.choice(dtype, product, &self.limits)?;
@@ -88,7 +88,7 @@ impl KernelWriter {
         procedure: &Procedure,
         plan: &mut Plan<'_>,
         product: &Product,
-    ) -> Outcome<Vec<Action>> {
+    ) -> DeviceResult<Vec<Action>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
         let Some(Tiling { kernel, tile, group, parts, part }) = self.tiling(procedure, product)? else {
             return Ok(self.nest(procedure, plan, &product.as_nest(dtype), product.continues));

@@ -3,7 +3,7 @@
 use super::merging::{filled, is_everywhere, origins, touched};
 use super::worth::Exchange;
 use super::{Loaded, places};
-use crate::engine::opencl::failure::Outcome;
+use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::engine::opencl::tuning::Tile;
@@ -59,7 +59,10 @@ impl Uses {
 
 impl KernelWriter {
     /// The procedure whose products in tiles compute operands that nothing else reads as they load them, where that is worth it.
-    pub(in crate::engine::opencl::kernels) fn with_prologues(&self, mut procedure: Procedure) -> Outcome<Procedure> {
+    pub(in crate::engine::opencl::kernels) fn with_prologues(
+        &self,
+        mut procedure: Procedure,
+    ) -> DeviceResult<Procedure> {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {
             return Ok(procedure);
         }
@@ -88,7 +91,7 @@ impl KernelWriter {
         unread: &HashSet<BufferId>,
         uses: &Uses,
         at: usize,
-    ) -> Outcome<Option<Merge>> {
+    ) -> DeviceResult<Option<Merge>> {
         let Step::Nest(nest) = &procedure.steps[at] else { return Ok(None) };
         for array in origins(procedure, nest.stores.iter().map(|store| store.buffer)) {
             let Some(products) = readers(procedure, uses, (at, array)) else { continue };
