@@ -11,7 +11,7 @@ use super::scatter::{AlongKernel, copy_rows};
 use super::slot::PointerSlot;
 use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
-use crate::engine::arrays::Line;
+use crate::engine::arrays::CacheLine;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -272,7 +272,7 @@ pub(super) struct Code {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     /// 64-byte lines, so that registers are aligned for every vector.
-    registers: Vec<Line>,
+    registers: Vec<CacheLine>,
     pointers: Vec<*mut u8>,
     index: Vec<i64>,
 }
@@ -291,7 +291,7 @@ impl Scratch {
     }
 
     /// Where its registers are.
-    pub(super) fn registers(&self) -> *const Line {
+    pub(super) fn registers(&self) -> *const CacheLine {
         self.registers.as_ptr()
     }
 
@@ -299,7 +299,7 @@ impl Scratch {
     pub(super) fn reserve(&mut self, code: &Code) {
         let lines = code.registers.div_ceil(64);
         if self.registers.len() < lines {
-            self.registers.resize(lines, Line::ZERO);
+            self.registers.resize(lines, CacheLine::ZERO);
         }
         if self.pointers.len() < code.slots.len() {
             self.pointers.resize(code.slots.len(), std::ptr::null_mut());

@@ -12,7 +12,7 @@ use super::table::{Fill, Table};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::array::Array;
-use crate::engine::arrays::Line;
+use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
 use crate::shape::Type;
 use crate::term::Checkpoints;
@@ -50,16 +50,16 @@ pub(super) struct Machine {
 pub(super) struct Workspace {
     /// The memory of buffers, which bases point into.
     #[allow(dead_code, reason = "only its place is used")]
-    pub(super) memory: Vec<Line>,
+    pub(super) memory: Vec<CacheLine>,
     /// Where buffers are. The bases of arguments and results are set in each run, if something reads them here.
     pub(super) bases: Vec<*mut u8>,
     /// The tables of nests, and the registers that they were set for.
     pub(super) table: Vec<*mut u8>,
-    pub(super) registers: *const Line,
+    pub(super) registers: *const CacheLine,
     /// The steps' own memory.
     pub(super) spaces: Vec<Space>,
     /// Partial results of the chunks of a nest, or the registers of a recurrence.
-    pub(super) partials: Vec<Line>,
+    pub(super) partials: Vec<CacheLine>,
     /// The seconds of each step, where they are measured.
     pub(super) times: Vec<f64>,
 }
@@ -100,7 +100,7 @@ pub(super) enum Space {
     Branch(Box<BranchSpace>),
     Sweeps(Box<SweepsSpace>),
     /// Registers, followed by memory.
-    Scalars(Vec<Line>),
+    Scalars(Vec<CacheLine>),
     /// By thread.
     Blocks(Vec<Mutex<BlocksSpace>>),
 }
@@ -130,7 +130,7 @@ pub(super) struct LoopSpace {
     /// Where the step's arguments are, then its results.
     pub(super) pointers: Vec<*mut u8>,
     /// The other place of carries that alternate between places.
-    pub(super) turns: Vec<Line>,
+    pub(super) turns: Vec<CacheLine>,
     /// The two places of each carry.
     pub(super) places: Vec<[*mut u8; 2]>,
 }
@@ -242,7 +242,7 @@ pub(super) struct Slice {
 pub(super) struct SweepsSpace {
     pub(super) condition: Option<StepSpace>,
     /// The result of the condition.
-    pub(super) holds: Vec<Line>,
+    pub(super) holds: Vec<CacheLine>,
     pub(super) sweeps: Vec<SweepSpace>,
     /// Where buffers are while the first sweep runs ahead, the work left to do then, and the first step on the tapes.
     pub(super) bases: Vec<*mut u8>,
@@ -267,7 +267,7 @@ unsafe impl Send for StepSpace {}
 pub(super) struct SweepSpace {
     pub(super) step: StepSpace,
     /// The two places of the state, and which one is written next.
-    pub(super) turns: Vec<Line>,
+    pub(super) turns: Vec<CacheLine>,
     pub(super) turn: usize,
     /// States.
     pub(super) stored: Records,
@@ -275,5 +275,5 @@ pub(super) struct SweepSpace {
     /// The number of steps with a record.
     pub(super) kept: usize,
     /// The record of values that are not kept.
-    pub(super) dropped: Vec<Line>,
+    pub(super) dropped: Vec<CacheLine>,
 }

@@ -15,7 +15,7 @@ use super::vector::lanes::{BitsHalf32, BitsHalf64, Half32, Half64, Wide32, Wide6
 #[cfg(target_arch = "x86_64")]
 use super::vector::packed::Packed;
 use crate::array::Arithmetic;
-use crate::engine::arrays::Line;
+use crate::engine::arrays::CacheLine;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
     let lines = |rows: usize, columns: usize| {
         let rows = rows.min(ROWS).next_multiple_of(PANELS.0);
         let columns = columns.min(COLUMNS).next_multiple_of(PANELS.1);
-        ((rows + columns) * k.min(DEPTH) * bytes).div_ceil(size_of::<Line>()) + 1
+        ((rows + columns) * k.min(DEPTH) * bytes).div_ceil(size_of::<CacheLine>()) + 1
     };
     lines(m, n).max(lines(n, m))
 }
@@ -55,7 +55,7 @@ pub(super) trait Element: Arithmetic {
         depth: usize,
         operands: [Matrix<'_, Self>; 3],
         add: bool,
-        packing: &mut [Line],
+        packing: &mut [CacheLine],
     );
 }
 
@@ -154,7 +154,7 @@ macro_rules! kernels {
                 depth: usize,
                 operands: [Matrix<'_, $t>; 3],
                 add: bool,
-                packing: &mut [Line],
+                packing: &mut [CacheLine],
             ) {
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx2,fma")]
@@ -163,7 +163,7 @@ macro_rules! kernels {
                     depth: usize,
                     operands: [Matrix<'_, $t>; 3],
                     add: bool,
-                    packing: &mut [Line],
+                    packing: &mut [CacheLine],
                 ) {
                     // SAFETY: as the caller's.
                     unsafe { blocked::<$t, Registers<$narrow>, 6, $columns>(part, depth, operands, add, packing) }
@@ -175,7 +175,7 @@ macro_rules! kernels {
                     depth: usize,
                     operands: [Matrix<'_, $t>; 3],
                     add: bool,
-                    packing: &mut [Line],
+                    packing: &mut [CacheLine],
                 ) {
                     // SAFETY: as the caller's.
                     unsafe { blocked::<$t, Registers<$wide>, 8, $wide_columns>(part, depth, operands, add, packing) }
@@ -235,7 +235,7 @@ unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize
     k: usize,
     [a, b, c]: [Matrix<'_, T>; 3],
     add: bool,
-    packing: &mut [Line],
+    packing: &mut [CacheLine],
 ) {
     // A product is the transpose of the product of transposes too.
     let sizes = [rows.len(), k, columns.len()];

@@ -4,7 +4,7 @@ use super::gemm::{self, Element};
 use super::places::{Matrix, OwnPlaces};
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
-use crate::engine::arrays::Line;
+use crate::engine::arrays::CacheLine;
 use crate::kernel::{BATCH, BufferId, COLUMN, Product, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::ops::Range;
@@ -98,7 +98,7 @@ impl CompiledProduct {
             1 => 1,
             threads => self.chunks.min(THREAD_CHUNKS * threads),
         };
-        let run = |chunk: usize, packing: &mut [Line]| {
+        let run = |chunk: usize, packing: &mut [CacheLine]| {
             let bases = shared.pointers();
             // SAFETY: as the caller's; chunks are of different results.
             unsafe {
@@ -122,7 +122,7 @@ impl CompiledProduct {
         isa: Instructions,
         bases: &[*mut u8],
         (chunk, chunks): (usize, usize),
-        packing: &mut [Line],
+        packing: &mut [CacheLine],
     ) {
         let [batches, rows, columns] = self.part(chunk, chunks);
         for batch in batches {

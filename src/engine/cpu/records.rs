@@ -1,7 +1,7 @@
 //! Memory that grows by records of one size, and stays for later runs.
 
 use crate::array::OutOfMemory;
-use crate::engine::arrays::Line;
+use crate::engine::arrays::CacheLine;
 use crate::engine::memory::admit;
 use crate::shape::{DType, Type};
 
@@ -22,7 +22,7 @@ impl Layout {
         let mut layout = Layout::default();
         let mut whole = 8;
         for size in sizes {
-            let own = if size < size_of::<Line>() { 8 } else { size_of::<Line>() };
+            let own = if size < size_of::<CacheLine>() { 8 } else { size_of::<CacheLine>() };
             let offset = layout.bytes.checked_next_multiple_of(own)?;
             layout.bytes = offset.checked_add(size).filter(|&bytes| isize::try_from(bytes).is_ok())?;
             layout.offsets.push(offset);
@@ -37,7 +37,7 @@ impl Layout {
 /// Records one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
 }
 
 /// Memory grows by this part of itself, but by at least [`LEAST`] bytes, or by its own size if that is less.
@@ -61,16 +61,16 @@ impl Records {
     #[cold]
     fn grow(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
         let out_of_memory = || OutOfMemory { ty: Type::new(DType::Bool, &[bytes]) };
-        let (have, least) = (self.lines.len(), LEAST / size_of::<Line>());
-        let needed = bytes.div_ceil(size_of::<Line>());
+        let (have, least) = (self.lines.len(), LEAST / size_of::<CacheLine>());
+        let needed = bytes.div_ceil(size_of::<CacheLine>());
         let more = (have / PART).max(have.min(least)).max(needed - have);
         // Systems that hand out more memory than they have would end the process when it is written.
         if more.saturating_add(have) > least {
-            let bytes = (more as u128) * size_of::<Line>() as u128;
+            let bytes = (more as u128) * size_of::<CacheLine>() as u128;
             admit(bytes + LEAST as u128).map_err(|_| out_of_memory())?;
         }
         self.lines.try_reserve_exact(more).map_err(|_| out_of_memory())?;
-        self.lines.resize(have + more, Line::ZERO);
+        self.lines.resize(have + more, CacheLine::ZERO);
         Ok(())
     }
 
@@ -82,7 +82,7 @@ impl Records {
 
     /// The bytes that there is room for.
     pub(super) fn bytes(&self) -> usize {
-        self.lines.len() * size_of::<Line>()
+        self.lines.len() * size_of::<CacheLine>()
     }
 
     /// Where the records begin.

@@ -8,7 +8,7 @@ use super::room::Room;
 use super::threads::Worker;
 use crate::array::{Array, OutOfMemory, Scalar};
 use crate::engine::arguments::{Mismatch, Typed, mismatch};
-use crate::engine::arrays::{Line, array_from, elements, fill, lines, needs_memory, own_elements};
+use crate::engine::arrays::{CacheLine, array_from, elements, fill, lines, needs_memory, own_elements};
 use crate::engine::memory::{TooLarge, admit};
 use crate::error::Error;
 use crate::evaluate::Failure;
@@ -31,7 +31,7 @@ pub(super) struct State {
     /// time.
     in_place: Vec<bool>,
     /// The elements of arguments that are stored as one value, by position.
-    spread: Vec<Vec<Line>>,
+    spread: Vec<Vec<CacheLine>>,
     /// The arrays that alternate with updated arrays that are read while results are written, by position.
     turns: Vec<Option<Array>>,
     /// The single element of each result that repeats it, by position.

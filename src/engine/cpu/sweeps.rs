@@ -11,7 +11,7 @@ use super::records::{Layout, Records};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::array::OutOfMemory;
-use crate::engine::arrays::{Line, bytes, lines};
+use crate::engine::arrays::{CacheLine, bytes, lines};
 use crate::evaluate::Failure;
 use crate::kernel::{BufferId, Sweeps};
 use crate::shape::Type;
@@ -81,7 +81,7 @@ impl CompiledSweeps {
     /// Bytes of memory in addition to the machines', before anything is kept.
     pub(super) fn memory(&self) -> usize {
         let sweeps = self.sweeps.iter().map(|sweep| sweep.state.bytes.saturating_mul(2).saturating_add(sweep.all));
-        sweeps.fold(size_of::<Line>(), usize::saturating_add)
+        sweeps.fold(size_of::<CacheLine>(), usize::saturating_add)
     }
 
     /// Memory for a run.

@@ -2,7 +2,7 @@
 
 use super::links::matches;
 use super::seen::Seen;
-use super::stage::{Kind, Line, Stage};
+use super::stage::{Kind, Stage, StageLine};
 use crate::array::Array;
 use crate::engine::report;
 use crate::kernel::{BufferId, Procedure, Step, Traced, lower_traced};
@@ -29,13 +29,13 @@ pub(super) fn stage(
     for (at, buffer) in procedure.buffers[..procedure.parameters].iter().enumerate() {
         let name = parameters.get(at).cloned().unwrap_or_default();
         let (bytes, pieces) = (bytes(&buffer.ty), vec![Piece::Text(format!("parameter {name}"))]);
-        let line = Line { bytes: Some(bytes), ..Line::plain(Kind::Buffer, 0, pieces) };
+        let line = StageLine { bytes: Some(bytes), ..StageLine::plain(Kind::Buffer, 0, pieces) };
         parameter_lines.push(writer.lines.len());
-        writer.lines.push(Line { name: format!("b{at}"), types: buffer.ty.to_string(), ..line });
+        writer.lines.push(StageLine { name: format!("b{at}"), types: buffer.ty.to_string(), ..line });
     }
     let steps = writer.procedure(&procedure, 0, 1.0);
     let results = format!("({})", list(&procedure.results));
-    writer.lines.push(Line::plain(Kind::Result, 0, vec![Piece::Text(results)]));
+    writer.lines.push(StageLine::plain(Kind::Result, 0, vec![Piece::Text(results)]));
     let filled = Filled { procedure: &procedure, steps: &steps, parameters: &parameter_lines };
     let kernels_of = filled.lines(&lowered, |id| buffers.get(id));
     // The program that was lowered has nodes of the stage before, and others; it is not shown.
@@ -114,12 +114,12 @@ impl Filled<'_> {
 }
 
 struct KernelListing {
-    lines: Vec<Line>,
+    lines: Vec<StageLine>,
 }
 
 impl KernelListing {
     fn heading(&mut self, depth: usize, text: String) {
-        self.lines.push(Line::plain(Kind::Heading, depth, vec![Piece::Text(text)]));
+        self.lines.push(StageLine::plain(Kind::Heading, depth, vec![Piece::Text(text)]));
     }
 
     /// The steps of a procedure that runs so many times. Gives their lines. The recursion is as deep as bodies are nested.
@@ -134,13 +134,13 @@ impl KernelListing {
             let (buffers, types) = filled(procedure, step);
             // A nest's name says it too.
             let name = name.replace(&format!(" -> {buffers}"), "");
-            self.lines.push(Line {
+            self.lines.push(StageLine {
                 name: buffers,
                 types,
                 operations: Some(operations * times),
                 bytes: Some(bytes * times),
                 detail: detail(step),
-                ..Line::plain(kind, depth, vec![Piece::Text(name)])
+                ..StageLine::plain(kind, depth, vec![Piece::Text(name)])
             });
             if let Step::Blocks(blocks) = step {
                 let blocks_of = blocks.extent as f64 / blocks.rows as f64;
@@ -160,7 +160,7 @@ impl KernelListing {
                 unreachable!("a kernel")
             }
         };
-        self.lines.push(Line { name, types, ..Line::plain(kind, depth, vec![Piece::Text(head)]) });
+        self.lines.push(StageLine { name, types, ..StageLine::plain(kind, depth, vec![Piece::Text(head)]) });
         match step {
             Step::Loop(repeated) => {
                 self.procedure(&repeated.step, depth + 1, times * repeated.scan.length as f64);

@@ -1,6 +1,6 @@
 //! The page itself.
 
-use super::stage::{Kind, Line, Stage};
+use super::stage::{Kind, Stage, StageLine};
 use crate::term::print::Piece;
 use std::fmt::Write;
 
@@ -158,7 +158,7 @@ fn section(text: &mut String, number: usize, stage: &Stage, sources: &[Option<us
 }
 
 /// A line as an item of its stage's list.
-fn item(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<usize>, open: bool) {
+fn item(text: &mut String, stage: usize, at: usize, line: &StageLine, source: Option<usize>, open: bool) {
     let (letter, next) = (letters(stage), letters(stage + 1));
     let class = match line.kind {
         Kind::Node => "n",

@@ -2,7 +2,7 @@
 
 use super::values::{Fingerprint, observe};
 use crate::array::Array;
-use crate::term::print::{self, Line};
+use crate::term::print::{self, ListingLine};
 use crate::term::{Body, Build, NodeId, Op};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -31,14 +31,14 @@ pub(super) struct Seen {
 
 impl Seen {
     /// The facts about the lines of a program at a point.
-    pub(super) fn of(body: &Body<Build>, listing: &[Line], inputs: &Option<Vec<Array>>) -> Seen {
+    pub(super) fn of(body: &Body<Build>, listing: &[ListingLine], inputs: &Option<Vec<Array>>) -> Seen {
         let values = inputs.as_ref().and_then(|inputs| observe(body, listing, inputs));
         let has_values = values.is_some();
         let structures = structures(body);
         let mut values = values.unwrap_or_default().into_iter();
         // The operation of an output comes before it, in the same body.
         let mut operations: HashMap<(Option<usize>, *const Body<Build>, NodeId), usize> = HashMap::new();
-        let mut known = |(at, line): (usize, &Line)| {
+        let mut known = |(at, line): (usize, &ListingLine)| {
             let value = values.next().flatten();
             let (of, id) = line.node?;
             let is_outer = line.owner.is_none();

@@ -33,7 +33,7 @@ pub(super) enum Kind {
 
 /// A line of a stage.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct StageLine {
     pub(super) kind: Kind,
     pub(super) depth: usize,
     pub(super) name: String,
@@ -52,10 +52,10 @@ pub(super) struct Line {
     pub(super) links: Vec<usize>,
 }
 
-impl Line {
+impl StageLine {
     /// A line that costs nothing.
-    pub(super) fn plain(kind: Kind, depth: usize, pieces: Vec<Piece>) -> Line {
-        Line {
+    pub(super) fn plain(kind: Kind, depth: usize, pieces: Vec<Piece>) -> StageLine {
+        StageLine {
             kind,
             depth,
             name: String::new(),
@@ -75,7 +75,7 @@ impl Line {
 pub(super) struct Stage {
     pub(super) title: &'static str,
     pub(super) about: &'static str,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<StageLine>,
     /// Nodes, including those of bodies.
     pub(super) nodes: Option<usize>,
     /// Kernels; those of loops count once.
@@ -102,7 +102,7 @@ pub(super) fn program(
         let Some((of, id)) = listed.node else {
             let is_result = listed.owner.is_none();
             let kind = if is_result { Kind::Result } else { Kind::Heading };
-            lines.push(Line::plain(kind, listed.depth, listed.pieces.clone()));
+            lines.push(StageLine::plain(kind, listed.depth, listed.pieces.clone()));
             continue;
         };
         let node = of.node(id);
@@ -112,16 +112,16 @@ pub(super) fn program(
         let bytes = node.types.iter().map(|ty| ty.size() as f64 * ty.dtype.bytes() as f64).sum();
         // An output is a part of a value that was counted before.
         let bytes = if matches!(node.op, Op::Output(_)) { 0.0 } else { bytes };
-        lines.push(Line {
+        lines.push(StageLine {
             name: listed.name.clone(),
             constants: listed.constants.clone(),
             types,
             operations: Some(of.node_cost(node).float_operations as f64),
             bytes: Some(bytes),
-            ..Line::plain(kind, listed.depth, listed.pieces.clone())
+            ..StageLine::plain(kind, listed.depth, listed.pieces.clone())
         });
     }
-    let sum = |number: fn(&Line) -> Option<f64>| {
+    let sum = |number: fn(&StageLine) -> Option<f64>| {
         lines.iter().filter(|line| line.kind == Kind::Node).filter_map(number).sum::<f64>()
     };
     let (operations, bytes) = (sum(|line| line.operations), sum(|line| line.bytes));
@@ -134,7 +134,7 @@ pub(super) fn program(
 /// `a1`, ..
 pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: usize, parameters: &[String]) {
     let heading = "The Delta of the first result:".to_string();
-    stage.lines.push(Line::plain(Kind::Heading, 0, vec![Piece::Text(heading)]));
+    stage.lines.push(StageLine::plain(Kind::Heading, 0, vec![Piece::Text(heading)]));
     let first = stage.lines.len();
     // Lines of nodes outside of bodies are in the order of the nodes.
     let nodes: Vec<usize> = (0..first).filter(|&at| stage.lines[at].kind == Kind::Node).collect();
@@ -164,7 +164,7 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
             }
         }
         names.insert(name, stage.lines.len());
-        stage.lines.push(Line { name: name.to_string(), ..Line::plain(Kind::Delta, 0, pieces) });
+        stage.lines.push(StageLine { name: name.to_string(), ..StageLine::plain(Kind::Delta, 0, pieces) });
     }
 }
 

@@ -87,7 +87,7 @@ fn loops_are_linked_by_their_outputs_and_steps() -> crate::Result<()> {
     };
     let stages = shown(&stage(powers, &Vector::from(vec![1.0, 2.0, 3.0]))?);
     let of = |stage: usize, text: &str| {
-        let is_it = |line: &&super::stage::Line| format!("{:?}", line.pieces).contains(text);
+        let is_it = |line: &&super::stage::StageLine| format!("{:?}", line.pieces).contains(text);
         stages[stage].lines.iter().filter(is_it).collect::<Vec<_>>()
     };
     for at in [0, 1, 2, 3, 4] {

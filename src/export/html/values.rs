@@ -6,7 +6,7 @@ use crate::array::Array;
 use crate::concrete::Concrete;
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::interpret::apply_source;
-use crate::term::print::Line;
+use crate::term::print::ListingLine;
 use crate::term::source::{run_sweeps, stack};
 use crate::term::{Body, Build, NodeId, Op, Scan, Steps};
 use std::collections::HashMap;
@@ -172,11 +172,11 @@ type Varying = u64;
 /// The values of the nodes of a program at a point, by line. Nodes in the bodies of `build`s and loops have a value for all
 /// elements and steps that they depend on, with an axis for each, as vectorising makes it. `None` where that would take too
 /// long.
-pub(super) fn observe(body: &Body<Build>, lines: &[Line], inputs: &[Array]) -> Option<Vec<Option<Fingerprint>>> {
+pub(super) fn observe(body: &Body<Build>, lines: &[ListingLine], inputs: &[Array]) -> Option<Vec<Option<Fingerprint>>> {
     if work(body, 1).saturating_add(body.cost().float_operations) > WORK {
         return None;
     }
-    let place = |(at, line): (usize, &Line)| {
+    let place = |(at, line): (usize, &ListingLine)| {
         let (body, node) = line.node?;
         let body: *const Body<Build> = body;
         Some(((line.owner, body, node), at))

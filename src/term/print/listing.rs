@@ -20,7 +20,7 @@ pub(crate) enum Piece {
 }
 
 /// A line of a listing.
-pub(crate) struct Line<'a> {
+pub(crate) struct ListingLine<'a> {
     /// How many bodies are around it.
     pub(crate) depth: usize,
     /// The line of the operation whose body it is of, if it is of one.
@@ -39,7 +39,7 @@ impl<'a> Printer<'a, Build> {
     /// The program with a line for each of its nodes, and one for its results. Of nested bodies the parameters stand behind
     /// the `λ` of their operation, so that they have no lines. Bodies are left out where `unfold` is false: their operation
     /// says how many nodes they have.
-    pub(crate) fn listing(&self, unfold: bool) -> Vec<Line<'a>> {
+    pub(crate) fn listing(&self, unfold: bool) -> Vec<ListingLine<'a>> {
         let mut names = Names::default();
         let parameters = self.reserve(&mut names);
         let mut lister = Lister { names, constants: Constants::new(self.spelling), lines: Vec::new(), unfold };
@@ -128,10 +128,10 @@ impl<'a> Lister<'a> {
         self.lines.len() - 1
     }
 
-    fn finish(self) -> Vec<Line<'a>> {
+    fn finish(self) -> Vec<ListingLine<'a>> {
         let (drafts, mut texts): (Vec<Draft>, Vec<String>) = self.lines.into_iter().unzip();
         self.constants.number(&mut texts);
-        let line = |(draft, text): (Draft<'a>, String)| Line {
+        let line = |(draft, text): (Draft<'a>, String)| ListingLine {
             depth: draft.place.depth,
             owner: draft.place.owner,
             node: draft.node,
@@ -334,7 +334,8 @@ mod tests {
 
     fn lines<In: Family, Out: Family, First: Family>(function: &Function<In, Out, First>, unfold: bool) -> Vec<String> {
         let listing = Printer::new(function.source()).parameters(["x"]).results(["value"]).listing(unfold);
-        let line = |line: &super::Line| format!("{}{} = {}", "  ".repeat(line.depth), line.name, text(&line.pieces));
+        let line =
+            |line: &super::ListingLine| format!("{}{} = {}", "  ".repeat(line.depth), line.name, text(&line.pieces));
         listing.iter().map(line).collect()
     }
 

@@ -42,7 +42,7 @@ fn check<T: Element + Scalar + PartialEq>(sizes: [usize; 3], layout: usize, add:
     for isa in Instructions::available() {
         let before: Stored<T> = Stored::new(3, [m, n], by_rows(2));
         let mut c: Stored<T> = Stored::new(3, [m, n], by_rows(2));
-        let mut packing = vec![Line::ZERO; packing_lines(sizes, size_of::<T>())];
+        let mut packing = vec![CacheLine::ZERO; packing_lines(sizes, size_of::<T>())];
         // SAFETY: the matrices are apart and as large as the sizes say, and so is the packing memory.
         unsafe {
             let strides = [a.strides(), b.strides(), c.strides()];
@@ -112,7 +112,7 @@ fn check_windows<T: Element + Scalar + PartialEq>([n, c, y, x, o, w]: [usize; 6]
         let start = result.as_mut_ptr();
         let to = Matrix { start, rows: places(&rows, &result_rows), columns: places(&[usize::MAX], &result_columns) };
         let sizes @ [m, k, _] = [n * y * x, c * w * w, o];
-        let mut packing = vec![Line::ZERO; packing_lines(sizes, size_of::<T>())];
+        let mut packing = vec![CacheLine::ZERO; packing_lines(sizes, size_of::<T>())];
         for part in 0..parts {
             let bound = |part: usize| m * part / parts;
             // SAFETY: the places are inside of the arrays.
@@ -149,7 +149,7 @@ fn products_of_integers_wrap() {
             ((0..m * k).map(&number).collect(), (m * k..m * k + k * n).map(&number).collect());
         for isa in Instructions::available() {
             let mut c = vec![T::ZERO; m * n];
-            let mut packing = vec![Line::ZERO; packing_lines([m, k, n], size_of::<T>())];
+            let mut packing = vec![CacheLine::ZERO; packing_lines([m, k, n], size_of::<T>())];
             let places = |strides| Places { extents: &[usize::MAX], strides };
             let matrix = |start: *const T, rows, columns| Matrix {
                 start: start.cast_mut(),

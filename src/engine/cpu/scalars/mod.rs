@@ -19,7 +19,7 @@ mod tidy;
 use super::code::Scratch;
 use super::vector::Instructions;
 use crate::array::OutOfMemory;
-use crate::engine::arrays::{Line, lines};
+use crate::engine::arrays::{CacheLine, lines};
 use crate::kernel::{BufferId, Procedure, Step};
 pub(super) use builder::Builder;
 use instruction::Code;
@@ -70,7 +70,7 @@ impl Scalars {
     /// # Errors
     ///
     /// When there is no memory.
-    pub(super) fn space(&self) -> Result<Vec<Line>, OutOfMemory> {
+    pub(super) fn space(&self) -> Result<Vec<CacheLine>, OutOfMemory> {
         let mut space = lines(self.memory())?;
         // SAFETY: there is room for all registers.
         unsafe { self.set(space.as_mut_ptr().cast()) };
@@ -111,7 +111,7 @@ impl Scalars {
         // SAFETY: registers are below their number; what is read and written is inside of buffers, as the lowering promises.
         unsafe {
             if let Some(begun) = self.begun {
-                let begun = registers.add(usize::from(begun)).cast::<*const Line>();
+                let begun = registers.add(usize::from(begun)).cast::<*const CacheLine>();
                 if begun.read() != scratch.registers() {
                     self.code.nests.iter().for_each(|nest| nest.begin(registers, scratch));
                     begun.write(scratch.registers());
