@@ -9,7 +9,7 @@
 use super::active::Active;
 use super::cotangent::Cotangent;
 use super::delta::Rolled;
-use super::extract::{Held, Level, Needs, extract_renamed, is_acyclic, levels, needs_beside, zeros};
+use super::extract::{BindingTime, Held, Needs, extract_renamed, is_acyclic, levels, needs_beside, zeros};
 use super::loops::{Recording, Residual};
 use super::memo::Memo;
 use super::record::restored;
@@ -61,10 +61,10 @@ struct ForwardBranch {
     changed: Vec<(usize, usize)>,
 }
 
-fn levels_of(active: &Active, graph: &Graph) -> Vec<Level> {
+fn levels_of(active: &Active, graph: &Graph) -> Vec<BindingTime> {
     let body = &active.body;
-    let level = |at| if at < body.arity() { Level::Step } else { Level::Backward };
-    let parameters: Vec<Level> = (0..body.arity() + body.results.len()).map(level).collect();
+    let level = |at| if at < body.arity() { BindingTime::Step } else { BindingTime::Backward };
+    let parameters: Vec<BindingTime> = (0..body.arity() + body.results.len()).map(level).collect();
     levels(graph, &parameters)
 }
 

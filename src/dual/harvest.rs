@@ -7,7 +7,7 @@
 //! additional memory. It is stacked where a step writes no more than it would sum, for instance where one cotangent meets
 //! several residuals, and where all stacks together are no larger than those of the residuals.
 
-use super::extract::{Level, zeros};
+use super::extract::{BindingTime, zeros};
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Contraction, Label, Reduction, Unary};
 use crate::shape::{Axes, Shape, Type};
@@ -48,7 +48,7 @@ enum Way {
 /// nodes must not be.
 pub(crate) fn harvest(
     graph: &mut Graph,
-    levels: &[Level],
+    levels: &[BindingTime],
     totals: &[NodeId],
     (residuals, restored): (&[NodeId], &HashSet<NodeId>),
     invariants: &[NodeId],
@@ -81,14 +81,14 @@ struct Chosen {
 
 fn choose(
     graph: &Graph,
-    levels: &[Level],
+    levels: &[BindingTime],
     totals: &[NodeId],
     (residuals, restored): (&[NodeId], &HashSet<NodeId>),
     elementwise: bool,
 ) -> Chosen {
     let mut ways: Vec<Way> = Vec::with_capacity(levels.len());
     for id in 0..levels.len() {
-        let way = if levels[id] == Level::Backward { way(graph, levels, &ways, id as NodeId) } else { Way::Sum };
+        let way = if levels[id] == BindingTime::Backward { way(graph, levels, &ways, id as NodeId) } else { Way::Sum };
         // Arrays that the loop restores are too large to be stacked.
         let is_restored = graph.node(id as NodeId).args.iter().any(|arg| restored.contains(arg));
         let stacks = matches!(way, Way::Scatter | Way::Contract | Way::Elementwise);
@@ -98,11 +98,11 @@ fn choose(
     totals.iter().for_each(|&id| wanted[id as usize] = true);
     let (mut summed, mut stacks): (Vec<NodeId>, Vec<NodeId>) = Default::default();
     let mut is_stacked = vec![false; graph.len()];
-    for at in (0..levels.len()).rev().filter(|&at| levels[at] == Level::Backward) {
+    for at in (0..levels.len()).rev().filter(|&at| levels[at] == BindingTime::Backward) {
         if !wanted[at] {
             continue;
         }
-        let varying = |&&arg: &&NodeId| levels[arg as usize] >= Level::Step;
+        let varying = |&&arg: &&NodeId| levels[arg as usize] >= BindingTime::Step;
         let args = graph.node(at as NodeId).args.iter().filter(varying);
         // A product that is stacked itself, for one of its users, needs no stacks of its factors.
         if ways[at] == Way::Elementwise && is_stacked[at] {
@@ -126,18 +126,19 @@ fn choose(
     Chosen { ways, wanted, summed, stacks }
 }
 
-fn way(graph: &Graph, levels: &[Level], ways: &[Way], id: NodeId) -> Way {
+fn way(graph: &Graph, levels: &[BindingTime], ways: &[Way], id: NodeId) -> Way {
     let node = graph.node(id);
     let level = |at: usize| levels[node.args[at] as usize];
     let size = |at: usize| graph.ty(node.args[at]).size();
-    let fixed = |at: usize| level(at) <= Level::Invariant;
+    let fixed = |at: usize| level(at) <= BindingTime::Invariant;
     let only_backward = |at: usize| (0..node.args.len()).all(|other| other == at || fixed(other));
     // Moved after the loop where the remaining sum is not larger.
     let after = |at: usize| {
-        let moves = level(at) == Level::Backward && only_backward(at) && size(at) <= node.ty().size();
+        let moves = level(at) == BindingTime::Backward && only_backward(at) && size(at) <= node.ty().size();
         if moves { Way::After } else { Way::Sum }
     };
-    let backward = || (0..2).find(|&at| level(at) == Level::Backward).expect("a backward node has a backward operand");
+    let backward =
+        || (0..2).find(|&at| level(at) == BindingTime::Backward).expect("a backward node has a backward operand");
     match &node.op {
         Op::View(_) | Op::Accumulate(_) | Op::Reshape(_) | Op::Cast(_) | Op::Mark | Op::Reduce(Reduction::Sum, _) => {
             after(0)
@@ -152,12 +153,12 @@ fn way(graph: &Graph, levels: &[Level], ways: &[Way], id: NodeId) -> Way {
         }
         Op::Binary(Binary::Mul) => after(backward()),
         Op::Binary(Binary::Add) => {
-            let splits = (0..2).all(|at| level(at) == Level::Backward)
+            let splits = (0..2).all(|at| level(at) == BindingTime::Backward)
                 && node.args.iter().any(|&arg| ways[arg as usize] != Way::Sum);
             if splits { Way::After } else { Way::Sum }
         }
         Op::Scatter(_) if only_backward(0) => after(0),
-        Op::Scatter(_) if level(0) == Level::Backward => Way::Scatter,
+        Op::Scatter(_) if level(0) == BindingTime::Backward => Way::Scatter,
         Op::Contract(spec) => {
             let at = backward();
             let labels = spec.left.iter().chain(&spec.right).chain(&spec.result);
@@ -176,7 +177,7 @@ fn way(graph: &Graph, levels: &[Level], ways: &[Way], id: NodeId) -> Way {
 /// The program after the loop.
 fn epilogue(
     graph: &Graph,
-    levels: &[Level],
+    levels: &[BindingTime],
     ways: &[Way],
     wanted: &[bool],
     totals: &[NodeId],
@@ -203,7 +204,7 @@ fn epilogue(
     let series: HashMap<NodeId, NodeId> =
         stacks.iter().chain(residuals).enumerate().map(|(at, &id)| (id, (first_stack + at) as NodeId)).collect();
 
-    for at in (0..levels.len()).filter(|&at| wanted[at] && levels[at] == Level::Backward) {
+    for at in (0..levels.len()).filter(|&at| wanted[at] && levels[at] == BindingTime::Backward) {
         let node = graph.node(at as NodeId);
         if ways[at] == Way::Sum {
             if let Some(&stack) = series.get(&(at as NodeId)) {
@@ -250,7 +251,7 @@ fn epilogue(
         Some(&value) => value,
         // A cotangent is linear in those that came in: one that depends on none of them is zero.
         None => {
-            debug_assert!(levels[total as usize] < Level::Backward);
+            debug_assert!(levels[total as usize] < BindingTime::Backward);
             zeros(&mut after, graph.ty(total))
         }
     };

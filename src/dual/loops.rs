@@ -12,7 +12,7 @@
 use super::active::Active;
 use super::cotangent::Cotangent;
 use super::delta::Rolled;
-use super::extract::{Held, Level, Needs, extract, extract_renamed, levels, needs_beside, zeros};
+use super::extract::{BindingTime, Held, Needs, extract, extract_renamed, levels, needs_beside, zeros};
 use super::harvest::{Harvest, harvest};
 use super::memo::{Key, Memo};
 use super::reach::{reached, spread};
@@ -147,14 +147,14 @@ impl Key for LoopStep {
 
 impl LoopStep {
     /// The levels of a recording's nodes.
-    fn levels(&self, graph: &Graph) -> Vec<Level> {
+    fn levels(&self, graph: &Graph) -> Vec<BindingTime> {
         let body = &self.active.body;
         let level = |at: usize| match at {
-            _ if at < self.carries + self.inputs => Level::Step,
-            _ if at < body.arity() => Level::Invariant,
-            _ => Level::Backward,
+            _ if at < self.carries + self.inputs => BindingTime::Step,
+            _ if at < body.arity() => BindingTime::Invariant,
+            _ => BindingTime::Backward,
         };
-        let parameters: Vec<Level> = (0..body.arity() + body.results.len()).map(level).collect();
+        let parameters: Vec<BindingTime> = (0..body.arity() + body.results.len()).map(level).collect();
         levels(graph, &parameters)
     }
 
@@ -245,14 +245,14 @@ impl ForwardLoop {
 /// Whether the backward pass of a step multiplies cotangents only by finite values while the carries, inputs and captures are
 /// finite, and the step leaves the carries finite. Then a cotangent that is 0 because nobody uses a value stays 0, in this step
 /// and in all others.
-fn keeps_zeros(graph: &Graph, levels: &[Level], carries: &[NodeId]) -> bool {
+fn keeps_zeros(graph: &Graph, levels: &[BindingTime], carries: &[NodeId]) -> bool {
     let regular = regular(graph);
-    let harmless = |(id, &level): (usize, &Level)| {
+    let harmless = |(id, &level): (usize, &BindingTime)| {
         let node = graph.node(id as NodeId);
-        let finite = |&arg: &NodeId| levels[arg as usize] == Level::Backward || regular[arg as usize];
+        let finite = |&arg: &NodeId| levels[arg as usize] == BindingTime::Backward || regular[arg as usize];
         // A divisor may be 0 too.
         let divides = matches!(node.op, Op::Binary(Binary::Div));
-        level != Level::Backward || !divides && !node.op.is_multiple() && node.args.iter().all(finite)
+        level != BindingTime::Backward || !divides && !node.op.is_multiple() && node.args.iter().all(finite)
     };
     carries.iter().all(|&id| regular[id as usize]) && levels.iter().enumerate().all(harmless)
 }

@@ -12,7 +12,7 @@
 use super::active::Active;
 use super::cotangent::Cotangent;
 use super::delta::Rolled;
-use super::extract::{Held, Level, extract_renamed, levels, needs_beside, zeros};
+use super::extract::{BindingTime, Held, extract_renamed, levels, needs_beside, zeros};
 use super::forward;
 use super::loops::Recording;
 use super::memo::{Key, Memo};
@@ -170,12 +170,12 @@ impl Transposed {
             outcome.extend(written.iter().map(|&at| part(&inputs, at)));
 
             let level = |at: usize| match at {
-                _ if at < sweep.body.parameters => Level::Step,
+                _ if at < sweep.body.parameters => BindingTime::Step,
                 // Captures of the sweep are captures of its transpose.
-                _ if at < arity => Level::Known,
-                _ => Level::Backward,
+                _ if at < arity => BindingTime::Known,
+                _ => BindingTime::Backward,
             };
-            let levels_given: Vec<Level> = (0..arity + results.len()).map(level).collect();
+            let levels_given: Vec<BindingTime> = (0..arity + results.len()).map(level).collect();
             let needs = |graph: &Graph, roots: &[NodeId], held: &Held| {
                 needs_beside(graph, &levels(graph, &levels_given), roots, proper, held)
             };

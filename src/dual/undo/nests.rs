@@ -3,7 +3,7 @@
 
 use super::chain::Chain;
 use super::{Nested, Undone, hold};
-use crate::dual::extract::{Held, Level, extract, extract_renamed, levels, needs_beside, zeros};
+use crate::dual::extract::{BindingTime, Held, extract, extract_renamed, levels, needs_beside, zeros};
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -70,8 +70,8 @@ impl Reversal {
         let first = undone.restored(&mut side.graph, &kept, &HashMap::new(), &mut HashMap::new());
         let mut held = Held { inputs: at_hand.clone(), ..Held::default() };
         hold(std::slice::from_ref(&undone), &side.graph, kept.iter().copied(), &mut held);
-        let given: Vec<Level> =
-            (0..arity).map(|at| if at < varying { Level::Step } else { Level::Invariant }).collect();
+        let given: Vec<BindingTime> =
+            (0..arity).map(|at| if at < varying { BindingTime::Step } else { BindingTime::Invariant }).collect();
         let graph = &side.graph;
         let needed = needs_beside(graph, &levels(graph, &given), &[first], proper, &held).step;
         kept.extend(needed.into_iter().filter(|&id| !at_hand.contains(&(id as usize))));

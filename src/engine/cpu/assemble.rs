@@ -4,7 +4,7 @@ mod fused;
 mod reads;
 mod stores;
 
-use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Level, Linear};
+use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Linear, LoopLevel};
 use super::layout::{Layout, Wrapped};
 use super::order::layout;
 use super::slot::PointerSlot;
@@ -50,7 +50,7 @@ struct Assembler<'a> {
     slots: Vec<Base>,
     /// Bytes by which slots of buffers move, by loop.
     moves: Vec<Vec<(PointerSlot, isize)>>,
-    code: Vec<Level>,
+    code: Vec<LoopLevel>,
     constants: Vec<u64>,
     constant_slots: TermMap<u64, PointerSlot>,
     buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), PointerSlot>,
@@ -96,7 +96,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         places: vec![None; nest.values.len()],
         slots: Vec::new(),
         moves: vec![Vec::new(); depth],
-        code: vec![Level::default(); depth + 1],
+        code: vec![LoopLevel::default(); depth + 1],
         constants: Vec::new(),
         constant_slots: TermMap::default(),
         buffer_slots: TermMap::default(),

@@ -226,7 +226,7 @@ impl Axis {
 
 /// The instructions at each step of a loop.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Level {
+pub(super) struct LoopLevel {
     /// First, for single elements.
     pub(super) single: Vec<Instruction>,
     /// Then, for tiles.
@@ -235,7 +235,7 @@ pub(super) struct Level {
     pub(super) after: Vec<Instruction>,
 }
 
-impl Level {
+impl LoopLevel {
     /// Whether nothing runs.
     pub(super) fn is_empty(&self) -> bool {
         self.single.is_empty() && self.tile.is_empty() && self.after.is_empty()
@@ -259,7 +259,7 @@ pub(super) struct Code {
     pub(super) tile: usize,
     pub(super) slots: Vec<Base>,
     /// The instructions that run once, those at each step of the outermost loop, and so on.
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Vec<LoopLevel>,
     /// Known numbers, eight bytes each.
     pub(super) constants: Vec<u64>,
     /// Bytes of registers.

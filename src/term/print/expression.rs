@@ -1,7 +1,7 @@
 //! Expressions: the text of one operation on operands that are texts already.
 
 use super::literal::{self, Spelling};
-use super::text::{Expression, Level};
+use super::text::{Expression, Precedence};
 use super::view_names::{self, ViewName};
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Contraction, Label, Unary};
@@ -35,13 +35,13 @@ fn elementwise(operands: &[PrintedOperand<'_>], alike: std::ops::Range<usize>) -
     (0..operands.len()).map(text).collect()
 }
 
-fn infix(symbol: &str, level: Level, left_level: Level, operands: &[PrintedOperand<'_>]) -> Expression {
+fn infix(symbol: &str, level: Precedence, left_level: Precedence, operands: &[PrintedOperand<'_>]) -> Expression {
     let sides = elementwise(operands, 0..2);
     // Both operators of a level associate to the left: the right operand must hold together more tightly.
     let right_level = match level {
-        Level::Comparison => Level::Sum,
-        Level::Sum => Level::Product,
-        _ => Level::Unary,
+        Precedence::Comparison => Precedence::Sum,
+        Precedence::Sum => Precedence::Product,
+        _ => Precedence::Unary,
     };
     let text = format!("{} {symbol} {}", sides[0].at(left_level), sides[1].at(right_level));
     Expression::new(text, level, sides[0].depth_at(left_level).max(sides[1].depth_at(right_level)))
@@ -51,7 +51,7 @@ fn infix(symbol: &str, level: Level, left_level: Level, operands: &[PrintedOpera
 fn call(name: &str, operands: Vec<Expression>) -> Expression {
     let texts: Vec<&str> = operands.iter().map(|operand| operand.text.as_str()).collect();
     let depth = operands.iter().map(|operand| operand.depth).max().unwrap_or(0) + 1;
-    Expression::new(format!("{name}({})", texts.join(", ")), Level::Atom, depth)
+    Expression::new(format!("{name}({})", texts.join(", ")), Precedence::Atom, depth)
 }
 
 /// `head a b`.
@@ -60,10 +60,10 @@ fn apply(head: &str, operands: &[PrintedOperand<'_>]) -> Expression {
     let mut depth = 0;
     for operand in operands {
         text.push(' ');
-        text.push_str(&operand.expression.at(Level::Atom));
-        depth = depth.max(operand.expression.depth_at(Level::Atom));
+        text.push_str(&operand.expression.at(Precedence::Atom));
+        depth = depth.max(operand.expression.depth_at(Precedence::Atom));
     }
-    Expression::new(text, Level::Application, depth)
+    Expression::new(text, Precedence::Application, depth)
 }
 
 /// `a, b`, and how deep the operands nest.
@@ -74,10 +74,10 @@ fn listed(operands: &[PrintedOperand<'_>]) -> (String, usize) {
 
 fn binary(op: Binary, operands: &[PrintedOperand<'_>]) -> Expression {
     match op {
-        Binary::Add => infix("+", Level::Sum, Level::Sum, operands),
-        Binary::Sub => infix("-", Level::Sum, Level::Sum, operands),
-        Binary::Mul => infix("*", Level::Product, Level::Product, operands),
-        Binary::Div => infix("/", Level::Product, Level::Product, operands),
+        Binary::Add => infix("+", Precedence::Sum, Precedence::Sum, operands),
+        Binary::Sub => infix("-", Precedence::Sum, Precedence::Sum, operands),
+        Binary::Mul => infix("*", Precedence::Product, Precedence::Product, operands),
+        Binary::Div => infix("/", Precedence::Product, Precedence::Product, operands),
         _ => call(op.name(), elementwise(operands, 0..2)),
     }
 }
@@ -91,7 +91,7 @@ fn compare(op: Comparison, operands: &[PrintedOperand<'_>]) -> Expression {
         Comparison::Equal => "==",
         Comparison::NotEqual => "!=",
     };
-    infix(symbol, Level::Comparison, Level::Sum, operands)
+    infix(symbol, Precedence::Comparison, Precedence::Sum, operands)
 }
 
 fn unary(op: Unary, operands: &[PrintedOperand<'_>]) -> Expression {
@@ -99,11 +99,11 @@ fn unary(op: Unary, operands: &[PrintedOperand<'_>]) -> Expression {
         Unary::Neg => {
             let operand = &operands[0].expression;
             // A minus sign before a number belongs to the literal.
-            if operands[0].uniform.is_some() && operand.level == Level::Atom {
-                Expression::new(format!("-({})", operand.text), Level::Unary, operand.depth + 1)
+            if operands[0].uniform.is_some() && operand.level == Precedence::Atom {
+                Expression::new(format!("-({})", operand.text), Precedence::Unary, operand.depth + 1)
             } else {
-                let text = format!("-{}", operand.at(Level::Application));
-                Expression::new(text, Level::Unary, operand.depth_at(Level::Application))
+                let text = format!("-{}", operand.at(Precedence::Application));
+                Expression::new(text, Precedence::Unary, operand.depth_at(Precedence::Application))
             }
         }
         _ => match op.parameter() {
@@ -144,12 +144,14 @@ pub(crate) fn contraction_labels(spec: &Contraction) -> String {
 fn view(map: &crate::affine::AffineMap, source: &Expression) -> Expression {
     match view_names::recognise(map) {
         ViewName::Applied(head) => {
-            let text = format!("{head} {}", source.at(Level::Atom));
-            Expression::new(text, Level::Application, source.depth_at(Level::Atom))
+            let text = format!("{head} {}", source.at(Precedence::Atom));
+            Expression::new(text, Precedence::Application, source.depth_at(Precedence::Atom))
         }
-        ViewName::Index(index) => {
-            Expression::new(format!("{}[{index}]", source.at(Level::Atom)), Level::Atom, source.depth_at(Level::Atom))
-        }
+        ViewName::Index(index) => Expression::new(
+            format!("{}[{index}]", source.at(Precedence::Atom)),
+            Precedence::Atom,
+            source.depth_at(Precedence::Atom),
+        ),
         ViewName::General => match view_names::in_two(map) {
             Some((first, second)) => view(&second, &view(&first, source)),
             None => mapped("view", map.result(), map, source),
@@ -159,8 +161,8 @@ fn view(map: &crate::affine::AffineMap, source: &Expression) -> Expression {
 
 /// `view [3, 4] x ([i, j] -> [j, 3 - i])`: the shape of the result, the operand, the map.
 fn mapped(head: &str, shape: &[usize], map: &crate::affine::AffineMap, operand: &Expression) -> Expression {
-    let text = format!("{head} {shape:?} {} ({map})", operand.at(Level::Atom));
-    Expression::new(text, Level::Application, operand.depth_at(Level::Atom))
+    let text = format!("{head} {shape:?} {} ({map})", operand.at(Precedence::Atom));
+    Expression::new(text, Precedence::Application, operand.depth_at(Precedence::Atom))
 }
 
 /// The word that an operation prints as; for a view or gather that prints as an index it is `at`.
@@ -205,28 +207,32 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[PrintedOperand<'_>]) -> Expre
         Op::Gather => {
             let (array, indices) = (&operands[0].expression, &operands[1..]);
             let (text, depth) = listed(indices);
-            let depth = depth.max(array.depth_at(Level::Atom));
+            let depth = depth.max(array.depth_at(Precedence::Atom));
             // If all positions are constant, it is a view.
             let element =
                 indices.iter().all(|index| index.ty.rank() == 0) && indices.iter().any(|index| index.uniform.is_none());
             if element {
-                Expression::new(format!("{}[{text}]", array.at(Level::Atom)), Level::Atom, depth)
+                Expression::new(format!("{}[{text}]", array.at(Precedence::Atom)), Precedence::Atom, depth)
             } else {
-                Expression::new(format!("gather {} [{text}]", array.at(Level::Atom)), Level::Application, depth)
+                Expression::new(
+                    format!("gather {} [{text}]", array.at(Precedence::Atom)),
+                    Precedence::Application,
+                    depth,
+                )
             }
         }
         Op::Scatter(extents) => {
             let (updates, indices) = (&operands[0].expression, &operands[1..]);
             let (text, depth) = listed(indices);
-            let text = format!("scatter {:?} {} [{text}]", &extents[..], updates.at(Level::Atom));
-            Expression::new(text, Level::Application, depth.max(updates.depth_at(Level::Atom)))
+            let text = format!("scatter {:?} {} [{text}]", &extents[..], updates.at(Precedence::Atom));
+            Expression::new(text, Precedence::Application, depth.max(updates.depth_at(Precedence::Atom)))
         }
         Op::ScatterSet => {
             let (target, updates, indices) = (&operands[0].expression, &operands[1].expression, &operands[2..]);
             let (text, depth) = listed(indices);
-            let text = format!("scatter_set {} {} [{text}]", target.at(Level::Atom), updates.at(Level::Atom));
-            let depth = depth.max(target.depth_at(Level::Atom)).max(updates.depth_at(Level::Atom));
-            Expression::new(text, Level::Application, depth)
+            let text = format!("scatter_set {} {} [{text}]", target.at(Precedence::Atom), updates.at(Precedence::Atom));
+            let depth = depth.max(target.depth_at(Precedence::Atom)).max(updates.depth_at(Precedence::Atom));
+            Expression::new(text, Precedence::Application, depth)
         }
         Op::Parameter(_)
         | Op::Constant(_)

@@ -5,7 +5,7 @@ use super::Printer;
 use super::expression::{PrintedOperand, operation};
 use super::literal::{self, Constants};
 use super::names::{Name, Names, sanitised};
-use super::text::{Expression, Level};
+use super::text::{Expression, Precedence};
 use super::writer::{own_operands, sweeps::checkpoints};
 use crate::term::op::{Build, Op};
 use crate::term::{Body, NodeId, Steps, Sweeps};
@@ -150,7 +150,7 @@ impl<'a> Lister<'a> {
         };
         let expression = match constant {
             Some((array, _)) => self.constants.expression(array),
-            None => Expression::new(bound[arg as usize].marked(), Level::Atom, 0),
+            None => Expression::new(bound[arg as usize].marked(), Precedence::Atom, 0),
         };
         let uniform = constant.map(|(_, value)| value);
         PrintedOperand { expression, uniform, spelling: self.constants.spelling, ty: &node.types[0] }
@@ -236,7 +236,7 @@ impl<'a> Lister<'a> {
                 format!("{text} {typed}")
             }
             Op::Branch(branch) => {
-                let condition = self.operand(body, bound, own[0]).expression.at(Level::Atom);
+                let condition = self.operand(body, bound, own[0]).expression.at(Precedence::Atom);
                 let head = LinePosition { depth: inner.depth - 1, ..inner };
                 self.nested(&branch.then, captures().collect(), inner);
                 self.push(head, None, String::new(), "else".into());

@@ -1,6 +1,6 @@
 //! Literals, and constants of every size.
 
-use super::text::{Expression, Level, provisional, provisional_digit};
+use super::text::{Expression, Precedence, provisional, provisional_digit};
 use crate::array::Array;
 use crate::shape::{DType, Value};
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ pub(super) fn literal(value: Value, typed: bool, spelling: Spelling) -> Expressi
         text.push('_');
         text.push_str(value.dtype().name());
     }
-    let level = if text.starts_with('-') { Level::Unary } else { Level::Atom };
+    let level = if text.starts_with('-') { Precedence::Unary } else { Precedence::Atom };
     Expression::new(text, level, 0)
 }
 
@@ -46,7 +46,7 @@ fn full(shape: &[usize], value: Value, spelling: Spelling) -> Expression {
     if shape.is_empty() {
         return literal;
     }
-    Expression::new(format!("full {} {shape:?}", literal.at(Level::Atom)), Level::Application, 0)
+    Expression::new(format!("full {} {shape:?}", literal.at(Precedence::Atom)), Precedence::Application, 0)
 }
 
 /// The one value of a constant that prints as `full` or a bare literal.
@@ -78,14 +78,14 @@ impl Constants {
         if array.size() <= LISTED {
             let mut text = String::new();
             self.list(array, array.shape(), 0, true, &mut text);
-            return Expression::new(text, Level::Atom, 0);
+            return Expression::new(text, Precedence::Atom, 0);
         }
         let next = self.arrays.len();
         let number = *self.numbers.entry(array.clone()).or_insert(next);
         if number == next {
             self.arrays.push(array.clone());
         }
-        Expression::new(format!("constant {}#{}", array.ty(), provisional(number)), Level::Application, 0)
+        Expression::new(format!("constant {}#{}", array.ty(), provisional(number)), Precedence::Application, 0)
     }
 
     /// Writes the elements of a sub-array that begins at a row-major position. The recursion is as deep as the rank.

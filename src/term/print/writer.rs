@@ -5,7 +5,7 @@ pub(super) mod sweeps;
 use super::expression::{PrintedOperand, operation};
 use super::literal::{self, Constants, Spelling};
 use super::names::{DTYPES, Name, Names};
-use super::text::{Expression, Level, columns};
+use super::text::{Expression, Precedence, columns};
 use crate::array::Array;
 use crate::shape::Type;
 use crate::term::Custom;
@@ -333,7 +333,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         };
         let expression = match (constant, &self.slots[at]) {
             (Some(array), _) => self.writer.constants.expression(array),
-            (None, NodeText::Named(name)) => Expression::new(name.to_string(), Level::Atom, 0),
+            (None, NodeText::Named(name)) => Expression::new(name.to_string(), Precedence::Atom, 0),
             (None, NodeText::Inline(expression)) => expression.clone(),
             _ => unreachable!("operands have one output, and are written once or have a name"),
         };
@@ -424,7 +424,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
     fn branch(&mut self, at: usize, branch: &Branch<X>) -> NodeText {
         let args = &self.body.nodes[at].args;
         self.fit(&args[..1], WIDTH / 2);
-        let condition = self.operand(args[0] as usize).expression.at(Level::Atom);
+        let condition = self.operand(args[0] as usize).expression.at(Precedence::Atom);
         self.take(&args[..1]);
         let captures = self.capture_names(&args[1..]);
         let (binders, outputs) = self.outputs(at);
@@ -481,7 +481,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         if one_line {
             self.writer.names.forget_lets(lets);
             let text = format!("{head} {}", block.result.text);
-            return self.place(at, Expression::new(text, Level::Any, block.result.depth + 1));
+            return self.place(at, Expression::new(text, Precedence::Any, block.result.depth + 1));
         }
         let head = format!("let {name}: {} = {head}", node.ty());
         self.line(head);
@@ -498,7 +498,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         }
         self.fit(results, budget.saturating_sub(2));
         let text = format!("({})", self.listed(results));
-        Block { lines: self.lines, result: Expression::new(text, Level::Atom, 1) }
+        Block { lines: self.lines, result: Expression::new(text, Precedence::Atom, 1) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sums that are computed together with their terms.
 
 use super::{Assembler, OfRows};
-use crate::engine::cpu::code::{Instruction, Level};
+use crate::engine::cpu::code::{Instruction, LoopLevel};
 use crate::engine::cpu::slot::PointerSlot;
 use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
@@ -86,7 +86,7 @@ impl Assembler<'_> {
 
     /// Adds a loop at this position whose steps are parts of the rows of these operands.
     fn loop_over_parts(&mut self, position: usize, part: usize, parts: usize, operands: [(PointerSlot, isize); 3]) {
-        self.code.insert(position + 1, Level::default());
+        self.code.insert(position + 1, LoopLevel::default());
         let mut moves: Vec<(PointerSlot, isize)> = Vec::new();
         for (slot, stride) in operands {
             // Both operands may be one.

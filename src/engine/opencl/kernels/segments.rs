@@ -30,7 +30,7 @@ const LAST: usize = 256;
 
 /// Places in order, and the values that reach them.
 #[derive(Clone, Copy)]
-struct Level {
+struct SegmentLevel {
     count: usize,
     /// The place that each position reaches, plus 1; 0 where nothing is stored.
     keys: BufferId,
@@ -108,12 +108,12 @@ impl KernelWriter {
         }
         let sort = Sort { order: Order::Ascending, array: keys, result: positions, outer: 1, extent: count, inner: 1 };
         self.sorted(scope, plan, &sort, Sorted { positions, keys: Some(sorted) }, actions);
-        let mut level = Level { count, keys: sorted, values, positions: Some(positions) };
+        let mut level = SegmentLevel { count, keys: sorted, values, positions: Some(positions) };
         while level.count > LAST {
             let count = 2 * level.count.div_ceil(CHUNK);
             let keys = scope.add(plan.memory(key, count), key, count);
             let values = scope.add(plan.memory(dtype, count * width), dtype, count * width);
-            let next = Level { count, keys, values, positions: None };
+            let next = SegmentLevel { count, keys, values, positions: None };
             actions.push(self.chunks(scope, &target, level, next));
             level = next;
         }
@@ -148,7 +148,7 @@ impl KernelWriter {
     }
 
     /// The value of a column at a position.
-    fn value(target: &Target<'_>, operands: &Operands, level: Level) -> String {
+    fn value(target: &Target<'_>, operands: &Operands, level: SegmentLevel) -> String {
         let position = match level.positions {
             Some(positions) => format!("(long){}[at]", operands.names[&positions]),
             None => "at".into(),
@@ -157,7 +157,7 @@ impl KernelWriter {
     }
 
     /// Combines the values of each chunk. The values of its first and last place go on to the next level.
-    fn chunks(&mut self, scope: &Scope<'_>, target: &Target<'_>, level: Level, next: Level) -> Action {
+    fn chunks(&mut self, scope: &Scope<'_>, target: &Target<'_>, level: SegmentLevel, next: SegmentLevel) -> Action {
         let read: Vec<BufferId> = [level.keys, level.values].into_iter().chain(level.positions).collect();
         let operands = scope.operands(&read, &[target.store.buffer, next.keys, next.values]);
         let (keys, next_keys) = (&operands.names[&level.keys], &operands.names[&next.keys]);
@@ -195,7 +195,7 @@ impl KernelWriter {
     }
 
     /// Combines the values of each segment, which the item at its first position does.
-    fn segments(&mut self, scope: &Scope<'_>, target: &Target<'_>, level: Level) -> Action {
+    fn segments(&mut self, scope: &Scope<'_>, target: &Target<'_>, level: SegmentLevel) -> Action {
         let read: Vec<BufferId> = [level.keys, level.values].into_iter().chain(level.positions).collect();
         let operands = scope.operands(&read, &[target.store.buffer]);
         let keys = &operands.names[&level.keys];
