@@ -2,7 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::array::memory::{self, OutOfMemory};
-use crate::array::products::{Layout, Product, dot, product};
+use crate::array::products::{MatrixLayout, Product, dot, product};
 use crate::array::{Array, Data, elementwise, reduce, view};
 use crate::operation::{Binary, Contraction, Label, Reduction};
 use crate::shape::{Axes, Shape, size, strides};
@@ -141,7 +141,7 @@ fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Ar
     let result_strides = Strides::new(&result_labels, &result_shape);
     let layout = |strides: &Strides, first: &[Label], second: &[Label]| {
         let (rows, columns) = fits(strides, first, second).expect("the order was chosen for this");
-        Layout { start: 0, rows, columns }
+        MatrixLayout { start: 0, rows, columns }
     };
     let sizes = [size(&shape_of(&rows)), size(&shape_of(&summed)), size(&shape_of(&columns))];
     let mut at = layout(&left_strides, &rows, &summed);

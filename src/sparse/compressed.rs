@@ -2,7 +2,7 @@
 
 use super::array::{SparsityArray, room};
 use super::colouring::{Colouring, most_in_a_column, most_in_a_row};
-use super::compress::{self, Layout};
+use super::compress::{self, FloatLayout};
 use super::csr::Csr;
 use super::pattern::Pattern;
 use super::reads::{self, Reads};
@@ -263,7 +263,7 @@ fn parameter_types(body: &Body, count: usize) -> Vec<Type> {
 /// # Errors
 ///
 /// When there are more of them than columns may be, or no memory for them.
-fn columns_of(layout: &Layout, place: &Location<'_>) -> Result<Vec<SparsityArray>> {
+fn columns_of(layout: &FloatLayout, place: &Location<'_>) -> Result<Vec<SparsityArray>> {
     let input = |(ty, first): &(Type, Option<usize>)| {
         let Some(first) = first else { return Ok(SparsityArray::unknown(ty.clone())) };
         room(ty).map_err(|problem| problem.error("sparse derivatives", place))?;
@@ -300,8 +300,8 @@ impl Request<'_> {
         Ok(self)
     }
 
-    fn columns(&self) -> Layout {
-        Layout::new(&parameter_types(self.body, self.active))
+    fn columns(&self) -> FloatLayout {
+        FloatLayout::new(&parameter_types(self.body, self.active))
     }
 
     /// The dependence of the program's results on its input.
@@ -402,7 +402,7 @@ impl Request<'_> {
             }
         }
         let copied = run(&reads.selection, inputs).map_err(failed)?;
-        let layout = Layout::new(reads.selection.result_types());
+        let layout = FloatLayout::new(reads.selection.result_types());
         let mut arguments = columns_of(&layout, self.place)?;
         arguments.extend(parameters);
         let results = run(&reads.body, arguments).map_err(failed)?;

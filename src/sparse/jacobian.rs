@@ -1,7 +1,7 @@
 //! Sparse Jacobians and Hessians of staged functions.
 
 use super::array::{SparsityArray, same_elements};
-use super::compress::Layout;
+use super::compress::FloatLayout;
 use super::compressed::{Compressed, Compression, Request, check_floats};
 use super::csr::Csr;
 use super::pattern::Pattern;
@@ -106,8 +106,8 @@ impl Derivative {
         compression: Option<Compression>,
     ) -> std::result::Result<Self, String> {
         if let Some(given) = &given {
-            let columns = Layout::new((0..self.active).map(|at| self.body.parameter_type(at))).size;
-            let expected = (Layout::new(self.body.result_types()).size, columns);
+            let columns = FloatLayout::new((0..self.active).map(|at| self.body.parameter_type(at))).size;
+            let expected = (FloatLayout::new(self.body.result_types()).size, columns);
             if given.shape() != expected {
                 return Err(format!("the given pattern is {:?}, but the matrix is {expected:?}", given.shape()));
             }

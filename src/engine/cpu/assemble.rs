@@ -5,7 +5,7 @@ mod reads;
 mod stores;
 
 use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Linear, LoopLevel};
-use super::layout::{Layout, Wrapped};
+use super::layout::{NestLayout, Wrapped};
 use super::order::layout;
 use super::slot::PointerSlot;
 use super::split::Split;
@@ -40,7 +40,7 @@ enum OfRows {
 struct Assembler<'a> {
     isa: Instructions,
     nest: &'a Nest,
-    layout: Layout,
+    layout: NestLayout,
     /// The level of each value, one more than the innermost loop that moves it: 0 for values that no loop moves.
     levels: Vec<usize>,
     /// Whether the vector axis moves each value.

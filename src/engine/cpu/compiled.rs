@@ -4,7 +4,7 @@
 use super::code::Code;
 use super::memory::BufferLocation;
 use super::product::CompiledProduct;
-use super::records::{Layout, Records};
+use super::records::{RecordLayout, Records};
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
 use super::split::Partial;
@@ -212,7 +212,7 @@ pub(super) struct CompiledSweep {
     pub(super) starts: Vec<BufferId>,
     pub(super) finals: Vec<BufferId>,
     /// Where carries are in a state.
-    pub(super) state: Layout,
+    pub(super) state: RecordLayout,
     /// The carries that the step changes in place: in the first of the two places for states, or where the first value is,
     /// if the result is there.
     pub(super) in_place: Vec<bool>,

@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::layout::{Layout, Wrapped};
+use super::layout::{NestLayout, Wrapped};
 use super::split::{CHUNKS, chunks_worth};
 use super::stretch::inner_axes;
 use crate::kernel::stretch::{axes_of, moved};
@@ -66,7 +66,7 @@ struct Order {
     outer: Vec<Loop>,
     vector: Loop,
     inner: Vec<Loop>,
-    /// As in [`Layout`].
+    /// As in [`NestLayout`].
     row: usize,
     wrapped: Option<Wrapped>,
 }
@@ -384,13 +384,13 @@ pub(super) fn least_cost(nest: &Nest, cut: bool) -> f64 {
 /// Chooses the order of the loops, and joins those that all accesses go through together.
 ///
 /// `cut` says whether threads may share the work.
-pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
+pub(super) fn layout(nest: &Nest, cut: bool) -> NestLayout {
     let Some((Order { outer, vector, inner, row, wrapped }, _)) = best(nest, cut) else {
-        return Layout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None };
+        return NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None };
     };
     let position = outer.len();
     let loops: Vec<Loop> = outer.into_iter().chain([vector]).chain(inner).collect();
-    Layout {
+    NestLayout {
         extents: loops.iter().map(|&(_, extent)| extent).collect(),
         vector: position,
         axes: loops.iter().map(|&(axis, _)| Some(axis)).collect(),

@@ -19,7 +19,7 @@ const LINES: usize = 32;
 
 /// A matrix without its beginning: the buffer and the offset of its first element, and the places of batches, rows and columns.
 #[derive(Debug)]
-struct Layout {
+struct OperandLayout {
     buffer: BufferId,
     offset: usize,
     batches: OwnPlaces,
@@ -35,7 +35,7 @@ pub(super) struct CompiledProduct {
     sizes: [usize; 3],
     /// Whether the products are added to the result's elements.
     continues: bool,
-    operands: [Layout; 3],
+    operands: [OperandLayout; 3],
     /// The role whose positions chunks share.
     shared: usize,
     /// Into how many chunks the products are cut at most, of whole batches, or of rows or columns of each matrix. An element
@@ -47,7 +47,7 @@ impl CompiledProduct {
     pub(super) fn new(product: &Product, dtype: DType) -> CompiledProduct {
         let layout = |operand: &Strided, [rows, columns]: [usize; 2]| {
             let places = |role: usize| OwnPlaces::new(&product.extents[role], &operand.strides[role]);
-            Layout {
+            OperandLayout {
                 buffer: operand.buffer,
                 offset: operand.offset,
                 batches: places(BATCH),

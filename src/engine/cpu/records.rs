@@ -7,7 +7,7 @@ use crate::shape::{DType, Type};
 
 /// Where the parts of a record are.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct RecordLayout {
     pub(super) offsets: Vec<usize>,
     /// The sizes of the parts.
     pub(super) sizes: Vec<usize>,
@@ -15,11 +15,11 @@ pub(super) struct Layout {
     pub(super) bytes: usize,
 }
 
-impl Layout {
+impl RecordLayout {
     /// A layout of parts of so many bytes each: large ones begin at whole cache lines, small ones share them. `None` where the
     /// record's bytes can't be counted.
-    pub(super) fn of(sizes: impl IntoIterator<Item = usize>) -> Option<Layout> {
-        let mut layout = Layout::default();
+    pub(super) fn of(sizes: impl IntoIterator<Item = usize>) -> Option<RecordLayout> {
+        let mut layout = RecordLayout::default();
         let mut whole = 8;
         for size in sizes {
             let own = if size < size_of::<CacheLine>() { 8 } else { size_of::<CacheLine>() };
@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn small_parts_share_lines_and_large_ones_begin_them() {
-        let layout = Layout::of([1, 8, 16]).expect("few bytes");
+        let layout = RecordLayout::of([1, 8, 16]).expect("few bytes");
         assert_eq!((&layout.offsets[..], layout.bytes), (&[0, 8, 16][..], 32));
-        let layout = Layout::of([8, 100, 4]).expect("few bytes");
+        let layout = RecordLayout::of([8, 100, 4]).expect("few bytes");
         assert_eq!((&layout.offsets[..], layout.bytes), (&[0, 64, 168][..], 192));
-        assert_eq!(Layout::of([]).map(|layout| layout.bytes), Some(0));
-        assert!(Layout::of([usize::MAX / 2, usize::MAX / 2]).is_none());
+        assert_eq!(RecordLayout::of([]).map(|layout| layout.bytes), Some(0));
+        assert!(RecordLayout::of([usize::MAX / 2, usize::MAX / 2]).is_none());
     }
 
     #[test]

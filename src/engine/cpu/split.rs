@@ -3,7 +3,7 @@
 //! The number of chunks that a nest is cut into depends on the nest alone and not on the number of threads, and the sums of
 //! chunks by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
 
-use super::layout::{Layout, Wrapped};
+use super::layout::{NestLayout, Wrapped};
 use super::vector::{self, Instructions, OperandForm};
 use crate::kernel::roots::own_cost;
 use crate::kernel::{BufferId, Mode, Nest, Store};
@@ -85,7 +85,7 @@ impl Split {
     }
 
     /// Decides how a nest is cut.
-    pub(super) fn of(nest: &Nest, layout: &Layout, types: &[Type]) -> Split {
+    pub(super) fn of(nest: &Nest, layout: &NestLayout, types: &[Type]) -> Split {
         let whole = Split::whole();
         let extent = layout.extents[0];
         let unit = match layout.wrapped {

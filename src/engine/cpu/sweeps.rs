@@ -7,7 +7,7 @@
 use super::code::Scratch;
 use super::compiled::{CompiledSweep, CompiledSweeps, Machine, Slice, StepSpace, SweepSpace, SweepsSpace, Workspace};
 use super::memory::copy_apart;
-use super::records::{Layout, Records};
+use super::records::{RecordLayout, Records};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::array::OutOfMemory;
@@ -238,8 +238,8 @@ impl CompiledSweep {
         order.sort_by_key(|&kept| !is_read[kept]);
         let count = is_read.iter().filter(|&&is_read| is_read).count();
         let sizes = order.iter().map(|&kept| result_bytes(sweep.carries + kept)).collect::<Option<Vec<usize>>>()?;
-        let record = Layout::of(sizes[..count].iter().copied())?.bytes;
-        let all = Layout::of(sizes)?;
+        let record = RecordLayout::of(sizes[..count].iter().copied())?.bytes;
+        let all = RecordLayout::of(sizes)?;
         let mut keeps = vec![(0, false); sweep.keeps];
         for (&kept, &offset) in order.iter().zip(&all.offsets) {
             keeps[kept] = (offset, is_read[kept]);
@@ -250,7 +250,7 @@ impl CompiledSweep {
         Some(CompiledSweep {
             starts: arguments[starts].to_vec(),
             finals: results[finals.clone()].to_vec(),
-            state: Layout::of(results[finals].iter().map(|&id| of(id)))?,
+            state: RecordLayout::of(results[finals].iter().map(|&id| of(id)))?,
             in_place: (0..sweep.carries).map(|carry| lowered.bodies[at].changes(carry)).collect(),
             slices: read.chain(written).collect(),
             reads: reads.collect(),
