@@ -13,7 +13,7 @@ use crate::kernel::resumed::Resumed;
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::kernel::stretch::apart;
 use crate::kernel::unread::without_unread;
-use crate::kernel::writes::{Becomes, Known, Writes, reads_first, turned_scatter};
+use crate::kernel::writes::{Becomes, WriteFacts, Writes, reads_first, turned_scatter};
 use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Shape, Type, size};
 use crate::term::hash::TermMap;
@@ -30,7 +30,7 @@ use inside::lower_inside;
 /// Lowers a program: decides which values to store, and writes the others into the nests that need them.
 pub(crate) fn lower(body: &Body) -> Procedure {
     let manner = Manner { finish: blocked, in_place: false, resumes: false };
-    lowered(body, manner, Vec::new(), &mut Known::default())
+    lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
 /// As [`lower`], with arrays changed in place: a written buffer may be another name for an earlier one, and loops have carries
@@ -50,7 +50,7 @@ pub(crate) fn lower_in_place_unblocked(body: &Body) -> Procedure {
 }
 
 fn in_place(body: &Body, finish: fn(Procedure) -> Procedure, resumes: bool) -> Procedure {
-    let mut known = Known::default();
+    let mut known = WriteFacts::default();
     let body = reads_first(body, &mut known);
     lowered(&body, Manner { finish, in_place: true, resumes }, Vec::new(), &mut known)
 }
@@ -59,7 +59,7 @@ fn in_place(body: &Body, finish: fn(Procedure) -> Procedure, resumes: bool) -> P
 #[cfg(feature = "opencl")]
 pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
     let manner = Manner { finish: |procedure| procedure, in_place: false, resumes: false };
-    lowered(body, manner, Vec::new(), &mut Known::default())
+    lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
 /// How programs and the bodies inside are lowered.
@@ -89,19 +89,19 @@ pub(crate) fn lower_traced(body: &Body) -> Traced {
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
     let manner = Manner { finish: blocked, in_place: false, resumes: false };
-    let (procedure, buffers) = written(&body, manner, Vec::new(), &mut Known::default());
+    let (procedure, buffers) = written(&body, manner, Vec::new(), &mut WriteFacts::default());
     Traced { procedure, body: body.into_owned(), buffers }
 }
 
 /// Lowers a program, or a body inside of one, whose parameters may become results in place.
-fn lowered(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> Procedure {
+fn lowered(body: &Body, manner: Manner, becomes: Becomes, known: &mut WriteFacts) -> Procedure {
     let body = &*desugared(body, manner.in_place);
     let body = &*recomputed(body, LEFT);
     written(&arranged(body), manner, becomes, known).0
 }
 
 /// The steps of a program, and the buffers of its stored nodes.
-fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> (Procedure, Buffers) {
+fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut WriteFacts) -> (Procedure, Buffers) {
     let writes = match manner.in_place {
         true => Writes::of(body, becomes, known),
         false => Writes::default(),
@@ -226,7 +226,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The procedure, or the unreadable nodes: all that can be found without knowing how the program will be written then.
-    fn run(mut self, known: &mut Known) -> Result<(Procedure, Buffers), HashSet<NodeId>> {
+    fn run(mut self, known: &mut WriteFacts) -> Result<(Procedure, Buffers), HashSet<NodeId>> {
         let body = self.body;
         self.procedure.parameters = body.arity();
         for position in 0..body.arity() {

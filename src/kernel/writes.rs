@@ -149,7 +149,7 @@ pub(crate) fn carried(count: usize) -> Becomes {
 
 /// Facts about nested bodies, by address. The bodies are held as long as the facts.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct WriteFacts {
     /// Which carries a step changes in place.
     steps: HashMap<(*const Body, usize), (Arc<Body>, Arc<Vec<bool>>)>,
     /// The captures that the sides of a conditional change in place.
@@ -158,7 +158,7 @@ pub(crate) struct Known {
     ordered: HashMap<*const Body, (Arc<Body>, Arc<Body>)>,
 }
 
-impl Known {
+impl WriteFacts {
     /// The carries, of so many, that a loop's body changes in place.
     fn carries(&mut self, body: &Arc<Body>, count: usize) -> Arc<Vec<bool>> {
         let key = (Arc::as_ptr(body), count);
@@ -233,7 +233,7 @@ impl Known {
 
 impl Writes {
     /// The writes of a program, which may change the parameters that become results.
-    pub(crate) fn of(body: &Body, mut becomes: Becomes, known: &mut Known) -> Writes {
+    pub(crate) fn of(body: &Body, mut becomes: Becomes, known: &mut WriteFacts) -> Writes {
         becomes.resize(body.arity(), None);
         loop {
             let owns: Vec<bool> = becomes.iter().map(Option::is_some).collect();
@@ -306,7 +306,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn run(&mut self, known: &mut Known) {
+    fn run(&mut self, known: &mut WriteFacts) {
         for at in self.body.arity()..self.body.nodes.len() {
             let (id, node) = (at as NodeId, &self.body.nodes[at]);
             match &node.op {

@@ -68,7 +68,7 @@ pub(super) fn view(columns: &Sets, map: &AffineMap) -> Sets {
 }
 
 /// Index arrays, some of them known, with the extents of the axes that they index.
-pub(super) struct Known {
+pub(super) struct KnownPositions {
     /// The axes whose positions are not known.
     pub(super) unknown: Axes,
     /// The extents of the others.
@@ -77,8 +77,8 @@ pub(super) struct Known {
     pub(super) positions: Vec<Option<usize>>,
 }
 
-impl Known {
-    pub(super) fn new(indices: &[SparsityArray], extents: &[usize]) -> Known {
+impl KnownPositions {
+    pub(super) fn new(indices: &[SparsityArray], extents: &[usize]) -> KnownPositions {
         let count = indices.first().map_or(1, |index| index.ty().size());
         let (mut known, mut unknown): (Vec<(&Array, usize)>, Axes) = Default::default();
         for (axis, index) in indices.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Known {
             })
         };
         let positions = (0..count).map(position).collect();
-        Known { extents: known.iter().map(|&(_, extent)| extent).collect(), unknown, positions }
+        KnownPositions { extents: known.iter().map(|&(_, extent)| extent).collect(), unknown, positions }
     }
 
     /// Elements of rows at these positions, as positions of the known axes and the row's.
@@ -112,7 +112,7 @@ pub(super) fn scattered(
 ) -> SparsityArray {
     let (result, row) = (&ty.shape, &ty.shape[extents.len()..]);
     let columns = updates.sets().as_ref().and_then(|columns| {
-        let known = Known::new(indices, extents);
+        let known = KnownPositions::new(indices, extents);
         let targets: Vec<Option<usize>> = known.of_rows(size(row)).collect();
         let shape: Shape = known.extents.iter().chain(row).copied().collect();
         let sums = collected(columns, &targets, size(&shape));

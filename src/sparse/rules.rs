@@ -3,7 +3,7 @@
 use super::array::{Sets, SparsityArray, union};
 use super::chosen;
 use super::columns::Columns;
-use super::positions::{Known, collected, each_position, picked, reads, scattered, view};
+use super::positions::{KnownPositions, collected, each_position, picked, reads, scattered, view};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Contraction, Label};
@@ -90,7 +90,7 @@ pub(super) fn gather(a: &SparsityArray, indices: &[SparsityArray]) -> SparsityAr
     let shape = &a.ty().shape;
     let row = &shape[indices.len()..];
     let result: Shape = indices.first().map_or(&[][..], |index| &index.ty().shape).iter().chain(row).copied().collect();
-    let columns = a.sets().is_some().then(|| Known::new(indices, &shape[..indices.len()])).and_then(|known| {
+    let columns = a.sets().is_some().then(|| KnownPositions::new(indices, &shape[..indices.len()])).and_then(|known| {
         let (unions, _) = unions_over(a.sets(), shape, &known.unknown);
         picked(&unions?, known.of_rows(size(row)))
     });
@@ -122,7 +122,7 @@ pub(super) fn scatter_set(target: &SparsityArray, updates: &SparsityArray, indic
     let columns = moves.then(|| {
         let none = |count: usize| vec![Columns::None; count];
         let mut columns = target.sets().as_ref().map_or_else(|| none(target.ty().size()), |sets| sets.to_vec());
-        for (update, position) in Known::new(indices, extents).of_rows(width).enumerate() {
+        for (update, position) in KnownPositions::new(indices, extents).of_rows(width).enumerate() {
             if let Some(position) = position {
                 columns[position] = updates.sets().as_ref().map_or(Columns::None, |sets| sets[update].clone());
             }

@@ -60,19 +60,19 @@ impl Hasher for TermHasher {
 /// Facts about a body, each computed once, so that nested bodies are looked at once, however deep. A copy starts without them,
 /// since copies are made to be changed.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct BodyFacts {
     hash: OnceLock<u64>,
     simple: OnceLock<()>,
 }
 
-impl Known {
+impl BodyFacts {
     /// The hash, computed if it is not known.
     pub(crate) fn hash(&self, compute: impl FnOnce() -> u64) -> u64 {
         *self.hash.get_or_init(compute)
     }
 
     /// Whether these may be the hashes of equal terms.
-    pub(crate) fn may_equal(&self, other: &Known) -> bool {
+    pub(crate) fn may_equal(&self, other: &BodyFacts) -> bool {
         match (self.hash.get(), other.hash.get()) {
             (Some(one), Some(other)) => one == other,
             _ => true,
@@ -90,13 +90,13 @@ impl Known {
     }
 }
 
-impl Clone for Known {
-    fn clone(&self) -> Known {
-        Known::default()
+impl Clone for BodyFacts {
+    fn clone(&self) -> BodyFacts {
+        BodyFacts::default()
     }
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for BodyFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("_")
     }

@@ -9,7 +9,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 /// Facts about a line's node.
-pub(super) struct Known {
+pub(super) struct LineFacts {
     /// Its value at the point, if it was run.
     pub(super) value: Option<Fingerprint>,
     /// How it is computed from the parameters; `None` for nodes of bodies.
@@ -24,7 +24,7 @@ pub(super) struct Known {
 
 /// Facts about the lines of a stage; `None` for lines that are no nodes.
 pub(super) struct Seen {
-    pub(super) lines: Vec<Option<Known>>,
+    pub(super) lines: Vec<Option<LineFacts>>,
     /// Whether values are known.
     pub(super) has_values: bool,
 }
@@ -56,7 +56,7 @@ impl Seen {
                 _ => None,
             };
             let structure = is_outer.then(|| structures[id as usize]);
-            Some(Known { value, structure, word: print::name(op), parameter, source })
+            Some(LineFacts { value, structure, word: print::name(op), parameter, source })
         };
         Seen { lines: listing.iter().enumerate().map(&mut known).collect(), has_values }
     }

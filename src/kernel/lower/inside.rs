@@ -4,7 +4,7 @@ use super::{Lowering, Manner, lowered};
 use crate::kernel::buffer::{BufferId, Source};
 use crate::kernel::call::Call;
 use crate::kernel::procedure::{Branch, First, Loop, Procedure, Step, Sweeps};
-use crate::kernel::writes::{Becomes, Known, carried};
+use crate::kernel::writes::{Becomes, WriteFacts, carried};
 use crate::shape::Type;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps};
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Lowering<'_> {
 }
 
 /// Lowers the bodies inside of a node, for the step that runs them.
-pub(super) fn lower_inside(node: &Node, step: &mut Step, manner: Manner, known: &mut Known) {
+pub(super) fn lower_inside(node: &Node, step: &mut Step, manner: Manner, known: &mut WriteFacts) {
     let mut inner = |body: &Body, becomes: Becomes| lowered(body, manner, becomes, known);
     match (&node.op, step) {
         (Op::Scan(scan), Step::Loop(repeated)) => repeated.step = inner(&scan.body, carried(scan.carries)),
