@@ -99,11 +99,11 @@ pub(super) fn body_with_tangents(
 }
 
 /// A body with its numbers of carries and inputs, and whether tangents are marked.
-type Key = (Active, (usize, usize), bool);
+type LoopKey = (Active, (usize, usize), bool);
 
-static LOOPS: Memo<Key, Arc<ForwardLoop>> = Memo::new();
+static LOOPS: Memo<LoopKey, Arc<ForwardLoop>> = Memo::new();
 
-fn derive_loop((active, (carries, inputs), marked): &Key) -> ForwardLoop {
+fn derive_loop((active, (carries, inputs), marked): &LoopKey) -> ForwardLoop {
     let mut active = active.clone();
     let body = active.body.clone();
     match marked {

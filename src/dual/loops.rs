@@ -14,7 +14,7 @@ use super::cotangent::Cotangent;
 use super::delta::Rolled;
 use super::extract::{BindingTime, Held, Needs, extract, extract_renamed, levels, needs_beside, zeros};
 use super::harvest::{Harvest, harvest};
-use super::memo::{Key, Memo};
+use super::memo::{Memo, MemoKey};
 use super::reach::{reached, spread};
 use super::record::{Recorded, record, recorded, restorations, restored};
 use super::transpose::transpose;
@@ -139,7 +139,7 @@ struct LoopStep {
     inputs: usize,
 }
 
-impl Key for LoopStep {
+impl MemoKey for LoopStep {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.active.bodies()
     }
@@ -266,7 +266,7 @@ struct Incoming {
     length: usize,
 }
 
-impl Key for Incoming {
+impl MemoKey for Incoming {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.step.bodies()
     }

@@ -6,32 +6,32 @@ use std::hash::Hash;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A key by which values are remembered: bodies, and other distinctions.
-pub(super) trait Key: Eq + Hash {
+pub(super) trait MemoKey: Eq + Hash {
     /// The bodies that the key holds on to.
     fn bodies(&self) -> impl Iterator<Item = &Body>;
 }
 
-impl<K: Key, T: Eq + Hash, U: Eq + Hash> Key for (K, T, U) {
+impl<K: MemoKey, T: Eq + Hash, U: Eq + Hash> MemoKey for (K, T, U) {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.0.bodies()
     }
 }
 
-impl<K: Key, L: Key> Key for (K, L) {
+impl<K: MemoKey, L: MemoKey> MemoKey for (K, L) {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.0.bodies().chain(self.1.bodies())
     }
 }
 
 /// Whether derivatives are marked, which holds on to nothing.
-impl Key for bool {
+impl MemoKey for bool {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         std::iter::empty()
     }
 }
 
 /// Which results have a cotangent, which holds on to nothing.
-impl Key for Vec<bool> {
+impl MemoKey for Vec<bool> {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         std::iter::empty()
     }
@@ -46,7 +46,7 @@ struct Table<K, V> {
 /// Values by key, bounded in number and in the memory of the constants they hold on to, for all threads.
 pub(super) struct Memo<K, V>(LazyLock<Mutex<Table<K, V>>>);
 
-impl<K: Key, V: Clone> Memo<K, V> {
+impl<K: MemoKey, V: Clone> Memo<K, V> {
     /// How many values are kept; beyond, all are forgotten.
     const CAPACITY: usize = 8 * MAX_NESTING;
     /// How many bytes of constants.

@@ -15,7 +15,7 @@ use super::delta::Rolled;
 use super::extract::{BindingTime, Held, extract_renamed, levels, needs_beside, zeros};
 use super::forward;
 use super::loops::Recording;
-use super::memo::{Key, Memo};
+use super::memo::{Memo, MemoKey};
 use super::reach::spread;
 use super::record::Recorded;
 use super::undo::{Restored, Undoing, is_written};
@@ -28,7 +28,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-impl Key for Arc<Sweeps> {
+impl MemoKey for Arc<Sweeps> {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         Sweeps::bodies(self).map(|body| &**body)
     }
@@ -75,7 +75,7 @@ struct Request {
     marked: bool,
 }
 
-impl Key for Request {
+impl MemoKey for Request {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         Sweeps::bodies(&self.sweeps).map(|body| &**body)
     }

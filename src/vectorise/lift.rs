@@ -64,7 +64,7 @@ struct Entry {
 
 /// A lifted body is the same for the same source body, entries and extents of the axes that enter.
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct LiftedBodyKey {
     body: *const Body<Build>,
     entries: Vec<Entry>,
     extents: Vec<usize>,
@@ -82,9 +82,9 @@ struct Closed {
 /// loops, is lifted once.
 #[derive(Default)]
 struct Memo {
-    bodies: HashMap<Key, Closed>,
+    bodies: HashMap<LiftedBodyKey, Closed>,
     /// Steps and conditions of loops whose tape is the engine's.
-    steps: HashMap<sweeps::Key, Closed>,
+    steps: HashMap<sweeps::LiftedStepKey, Closed>,
     /// Loops, which are kept, so that no other body gets the address of a part of one.
     splits: HashMap<Scan<Build>, Option<Arc<Split>>>,
     /// Bodies that were made here, and are kept as long as others are known by their address.

@@ -1,6 +1,6 @@
 //! Builds over loops and conditionals: their bodies are lifted in arenas of their own, or go where they stand.
 
-use super::{Closed, Entry, Key, Lifted, Lifter, union};
+use super::{Closed, Entry, Lifted, LiftedBodyKey, Lifter, union};
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Type};
@@ -198,7 +198,7 @@ impl Lifter<'_> {
     /// the axes of the parameters in the same places.
     pub(super) fn closed(&mut self, body: &Arc<Body<Build>>, entries: &[Entry], carries: usize) -> Closed {
         let extents = entries.iter().flat_map(|entry| &entry.axes).map(|&axis| self.extents[axis]).collect();
-        let key = Key { body: Arc::as_ptr(body), entries: entries.to_vec(), extents, carries };
+        let key = LiftedBodyKey { body: Arc::as_ptr(body), entries: entries.to_vec(), extents, carries };
         if let Some(closed) = self.memo.bodies.get(&key) {
             return closed.clone();
         }

@@ -18,7 +18,7 @@ struct Entries {
 /// A lifted step is the same for the same source body, mask, entries and extents of the axes that enter, and so is a lifted
 /// condition, which has no step.
 #[derive(PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct LiftedStepKey {
     step: *const Body<Build>,
     carries: usize,
     /// The condition of the step, if it is in the first sweep.
@@ -151,7 +151,7 @@ impl Lifter<'_> {
     ) -> Closed {
         let axes = entries.own.iter().chain(&entries.captures).chain([mask]);
         let extents = axes.flatten().map(|&axis| self.extents[axis]).collect();
-        let key = Key { step, carries, condition, entries: entries.clone(), mask: mask.clone(), extents };
+        let key = LiftedStepKey { step, carries, condition, entries: entries.clone(), mask: mask.clone(), extents };
         if let Some(known) = self.memo.steps.get(&key) {
             return known.clone();
         }

@@ -24,7 +24,7 @@ pub(super) const KERNEL: f64 = 8.0;
 pub(super) const COPIED: f64 = 16.0;
 
 /// The operation and operands of an instruction without effects.
-type Key = (Op, [Register; 3], i32);
+type InstructionKey = (Op, [Register; 3], i32);
 
 /// A jump target in the instructions.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ pub(in crate::engine::cpu) struct Builder {
     registers: usize,
     labels: i32,
     /// The values known where the next instruction is written, by scope.
-    known: Vec<TermMap<Key, Register>>,
+    known: Vec<TermMap<InstructionKey, Register>>,
     /// The register that holds the negative of a register.
     negated: TermMap<Register, Register>,
     /// The first instruction that always runs together with the next one to be written.
