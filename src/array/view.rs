@@ -18,20 +18,20 @@ struct StridedRun {
 }
 
 /// A strided walk in the row-major order of its extents; axes that run together are joined.
-struct Walk {
+struct StridedWalk {
     base: isize,
     extents: SmallVec<[usize; 4]>,
     steps: SmallVec<[isize; 4]>,
 }
 
-impl Walk {
+impl StridedWalk {
     /// The walk of a map that stays inside, over the source's row-major positions.
-    fn new(map: &AffineMap) -> Walk {
+    fn new(map: &AffineMap) -> StridedWalk {
         debug_assert!(map.is_inside() && size(map.result()) > 0);
         let strides = strides(map.source());
         // Positions stay inside the source at every corner, so that these sums do not overflow.
         let base = (0..strides.len()).map(|row| map.offset(row) as isize * strides[row] as isize).sum();
-        let mut walk = Walk { base, extents: SmallVec::new(), steps: SmallVec::new() };
+        let mut walk = StridedWalk { base, extents: SmallVec::new(), steps: SmallVec::new() };
         for (column, &extent) in map.result().iter().enumerate() {
             if extent == 1 {
                 continue;
@@ -161,11 +161,11 @@ const TILE: usize = 16;
 
 /// Copies a walk whose innermost axis strides through the source, while an outer axis `fast` is contiguous there: by
 /// tiles of these two axes, so that lines of the cache are used whole on both sides.
-fn copy_tiled<T: Scalar>(walk: &Walk, fast: usize, source: &[T], out: &mut [T]) {
+fn copy_tiled<T: Scalar>(walk: &StridedWalk, fast: usize, source: &[T], out: &mut [T]) {
     let inner = walk.extents.len() - 1;
     let (columns, step) = (walk.extents[inner], walk.steps[inner]);
     let (lines, pitch) = (walk.extents[fast], strides(&walk.extents)[fast]);
-    let mut rest = Walk { base: walk.base, extents: walk.extents.clone(), steps: walk.steps.clone() };
+    let mut rest = StridedWalk { base: walk.base, extents: walk.extents.clone(), steps: walk.steps.clone() };
     rest.extents[fast] = 1;
     rest.extents[inner] = 1;
     // The walk over the other axes visits the first element of each plane; its place in the result follows the strides.
@@ -227,7 +227,7 @@ pub(crate) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Result<Array, OutO
         });
         return Ok(T::wrap(Data::from_vec(shape, out)));
     }
-    let walk = Walk::new(map);
+    let walk = StridedWalk::new(map);
     if walk.steps.iter().all(|&step| step == 0) {
         return Ok(T::wrap(Data::Uniform(Shape::from_slice(shape), source[walk.base as usize])));
     }
@@ -283,7 +283,7 @@ pub(crate) fn accumulate_onto<T: Scalar>(
             let (once, times) = without_repetition(map);
             reduced = once;
             let longest = match reduced.is_inside() {
-                true => Walk::new(&reduced).extents.last().copied(),
+                true => StridedWalk::new(&reduced).extents.last().copied(),
                 // A run moves along some axis of the result and of the source, and is cut to it.
                 false => reduced.source().iter().max().min(reduced.result().iter().max()).copied(),
             };
@@ -303,7 +303,7 @@ pub(crate) fn accumulate_onto<T: Scalar>(
         }
     };
     if map.is_inside() {
-        Walk::new(map).runs(add)
+        StridedWalk::new(map).runs(add)
     } else {
         clipped_runs(map, add)
     }

@@ -152,7 +152,7 @@ impl Outline {
     /// ```
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for step in &self.steps {
             if *step == OutlineStep::Array {
                 let field = walk.path.iter().any(|step| matches!(step, OutlineStep::Field(_) | OutlineStep::Key(_)));
@@ -166,7 +166,7 @@ impl Outline {
     /// For each array all fields and positions that lead to it, joined by dots, parts of tuples included.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for step in &self.steps {
             if *step == OutlineStep::Array {
                 let names: Vec<String> = walk.path.iter().filter_map(OutlineStep::name).collect();
@@ -186,7 +186,7 @@ impl Outline {
     /// fields and positions that lead to it there, joined by dots.
     pub(crate) fn arguments(&self) -> Vec<(usize, String)> {
         let mut places = Vec::new();
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for step in &self.steps {
             if *step == OutlineStep::Array {
                 let path: Vec<&OutlineStep> = walk.path.iter().filter(|step| **step != OutlineStep::Fixed).collect();
@@ -205,7 +205,7 @@ impl Outline {
     /// For each array, whether it is inside of a fixed part.
     pub(crate) fn fixed_arrays(&self) -> Vec<bool> {
         let mut fixed = Vec::new();
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for step in &self.steps {
             if *step == OutlineStep::Array {
                 fixed.push(walk.path.contains(&OutlineStep::Fixed));
@@ -221,7 +221,7 @@ impl Outline {
         if self == other {
             return None;
         }
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for (at, step) in self.steps.iter().enumerate() {
             match other.steps.get(at) {
                 Some(found) if found == step => walk.take(step),
@@ -253,11 +253,11 @@ impl Outline {
 
 /// The way from a tree's root to where a walk is.
 #[derive(Default)]
-struct Walk {
+struct OutlineWalk {
     path: Vec<OutlineStep>,
 }
 
-impl Walk {
+impl OutlineWalk {
     fn take(&mut self, step: &OutlineStep) {
         match step {
             OutlineStep::Length(_) | OutlineStep::Variant(_) | OutlineStep::Array => {}

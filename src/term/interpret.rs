@@ -139,7 +139,7 @@ pub(crate) fn run<T: Clone, X: Extension, E>(
     debug_assert_eq!(arguments.len(), body.arity());
     let is_permuted = parts.map_or(Vec::new(), |_| permuted_for_parts(body));
     let slots = Vec::with_capacity(body.nodes.len());
-    let mut walk = Walk::<T, X, _> { body, evaluate, slots, remaining: body.use_counts() };
+    let mut walk = BodyWalk::<T, X, _> { body, evaluate, slots, remaining: body.use_counts() };
     for (position, argument) in arguments.into_iter().enumerate() {
         walk.slots.push(if walk.remaining[position] == 0 { NodeValue::Empty } else { NodeValue::One(argument) });
     }
@@ -179,14 +179,14 @@ pub(crate) fn run<T: Clone, X: Extension, E>(
 }
 
 /// The values of a body's nodes, as far as they are known and still used.
-struct Walk<'a, T, X: Extension, F> {
+struct BodyWalk<'a, T, X: Extension, F> {
     body: &'a Body<X>,
     evaluate: F,
     slots: Vec<NodeValue<T>>,
     remaining: Vec<u32>,
 }
 
-impl<T, X, E, F> Walk<'_, T, X, F>
+impl<T, X, E, F> BodyWalk<'_, T, X, F>
 where
     T: Clone,
     X: Extension,

@@ -111,7 +111,7 @@ impl ProgramWriter {
 
     /// A body whose lines begin at a column. The recursion is as deep as bodies are nested.
     fn body<X: Extension>(&mut self, body: &Body<X>, parameters: Vec<Name>, indent: usize) -> Block {
-        let mut walk = Walk::new(self, body, parameters, indent);
+        let mut walk = BodyWriter::new(self, body, parameters, indent);
         for at in body.arity()..body.nodes.len() {
             walk.node(at);
         }
@@ -174,7 +174,7 @@ pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
 }
 
 /// One body on its way to lines.
-struct Walk<'w, 'b, X: Extension> {
+struct BodyWriter<'w, 'b, X: Extension> {
     writer: &'w mut ProgramWriter,
     body: &'b Body<X>,
     indent: usize,
@@ -186,7 +186,7 @@ struct Walk<'w, 'b, X: Extension> {
     lines: Vec<String>,
 }
 
-impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
+impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
     fn new(writer: &'w mut ProgramWriter, body: &'b Body<X>, parameters: Vec<Name>, indent: usize) -> Self {
         debug_assert_eq!(parameters.len(), body.arity());
         let (mut captured, mut uses) = (vec![false; body.nodes.len()], vec![0; body.nodes.len()]);
@@ -197,7 +197,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         }
         body.results.iter().for_each(|&result| uses[result as usize] += 1);
         let slots = parameters.into_iter().map(NodeText::Named).collect();
-        Walk { writer, body, indent, uses, captured, slots, lines: Vec::new() }
+        BodyWriter { writer, body, indent, uses, captured, slots, lines: Vec::new() }
     }
 
     fn node(&mut self, at: usize) {

@@ -1,6 +1,6 @@
 //! Loops with several sweeps, as text.
 
-use super::{NodeText, STEP, WIDTH, Walk};
+use super::{BodyWriter, NodeText, STEP, WIDTH};
 use crate::term::op::Extension;
 use crate::term::op::{Checkpoints, Steps, Sweeps};
 use crate::term::print::names::Name;
@@ -15,7 +15,7 @@ pub(in crate::term::print) fn checkpoints(checkpoints: Checkpoints) -> String {
     }
 }
 
-impl<X: Extension> Walk<'_, '_, X> {
+impl<X: Extension> BodyWriter<'_, '_, X> {
     /// `sweeps[10]`, the condition if there is one, and then each sweep, indented.
     pub(super) fn sweeps(&mut self, at: usize, sweeps: &Sweeps<X>) -> NodeText {
         let args = &self.body.nodes[at].args;
