@@ -1,6 +1,6 @@
 //! Which arrays products read and write, and how.
 
-use super::{COLUMN, Procedure, Product, ROW, SUMMED, Source, Step, Value, lower};
+use super::{BufferSource, COLUMN, Procedure, Product, ROW, SUMMED, Step, Value, lower};
 use crate::affine::AffineMap;
 use crate::operation::{Contraction, Reduction};
 use crate::shape::{DType, Type};
@@ -52,7 +52,7 @@ fn a_convolution_reads_windows_where_they_are() {
         // Nothing is written but the padded array, if there is padding.
         let side = 8 + 2 * padding;
         assert_eq!(procedure.steps.len(), if padding == 0 { 1 } else { 2 }, "{procedure}");
-        let local = |buffer: &&super::Buffer| matches!(buffer.source, Source::Local);
+        let local = |buffer: &&super::Buffer| matches!(buffer.source, BufferSource::Local);
         let written: usize = procedure.buffers.iter().filter(local).map(|buffer| buffer.ty.size()).sum();
         let padded = if padding == 0 { 0 } else { 4 * 3 * side * side };
         assert_eq!(written, padded + 4 * 6 * counts[0] * counts[1], "{procedure}");

@@ -8,7 +8,7 @@ pub(crate) type BufferId = u32;
 
 /// Where the elements of a buffer are.
 #[derive(Clone, Debug)]
-pub(crate) enum Source {
+pub(crate) enum BufferSource {
     /// An argument, by its position, which is only read.
     Parameter(usize),
     /// A known array.
@@ -23,5 +23,5 @@ pub(crate) enum Source {
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer {
     pub(crate) ty: Type,
-    pub(crate) source: Source,
+    pub(crate) source: BufferSource,
 }

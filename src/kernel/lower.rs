@@ -3,7 +3,7 @@
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
-use crate::kernel::buffer::{Buffer, BufferId, Source};
+use crate::kernel::buffer::{Buffer, BufferId, BufferSource};
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, heights, needed};
 use crate::kernel::nest::{Mode, Value};
@@ -212,7 +212,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    pub(super) fn buffer(&mut self, ty: &Type, source: Source) -> BufferId {
+    pub(super) fn buffer(&mut self, ty: &Type, source: BufferSource) -> BufferId {
         self.procedure.buffers.push(Buffer { ty: ty.clone(), source });
         (self.procedure.buffers.len() - 1) as BufferId
     }
@@ -230,7 +230,7 @@ impl<'a> Lowering<'a> {
         let body = self.body;
         self.procedure.parameters = body.arity();
         for position in 0..body.arity() {
-            let id = self.buffer(body.parameter_type(position), Source::Parameter(position));
+            let id = self.buffer(body.parameter_type(position), BufferSource::Parameter(position));
             self.buffers.insert(position as NodeId, id);
         }
         let mut unreadable: HashSet<NodeId> = HashSet::new();
@@ -285,7 +285,7 @@ impl<'a> Lowering<'a> {
     fn stored_by(&mut self, id: NodeId) -> Result<(), Obstacle> {
         let node = self.body.node(id);
         if let Op::Constant(array) = &node.op {
-            let buffer = self.buffer(node.ty(), Source::Constant(array.clone()));
+            let buffer = self.buffer(node.ty(), BufferSource::Constant(array.clone()));
             self.buffers.insert(id, buffer);
             return Ok(());
         }
@@ -315,7 +315,7 @@ impl<'a> Lowering<'a> {
 
     /// A buffer of the procedure's own for a node.
     pub(super) fn local(&mut self, id: NodeId) -> BufferId {
-        let buffer = self.buffer(self.body.node(id).ty(), Source::Local);
+        let buffer = self.buffer(self.body.node(id).ty(), BufferSource::Local);
         self.buffers.insert(id, buffer);
         buffer
     }
@@ -324,7 +324,7 @@ impl<'a> Lowering<'a> {
     fn alias(&mut self, id: NodeId, of: NodeId) -> BufferId {
         let of = self.buffers[of];
         // Refers to the buffer that holds the elements: otherwise a chain of aliases would be walked for each of them.
-        let buffer = self.buffer(self.body.node(id).ty(), Source::Alias(self.procedure.origin(of)));
+        let buffer = self.buffer(self.body.node(id).ty(), BufferSource::Alias(self.procedure.origin(of)));
         self.buffers.insert(id, buffer);
         if let Some(&place) = self.filled_at.get(&of) {
             self.filled_at.insert(buffer, place);

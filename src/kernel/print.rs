@@ -174,12 +174,12 @@ impl Procedure {
     }
 }
 
-fn source(source: &crate::kernel::Source) -> String {
-    use crate::kernel::Source;
+fn source(source: &crate::kernel::BufferSource) -> String {
+    use crate::kernel::BufferSource;
     match source {
-        Source::Parameter(position) => format!("parameter {position}"),
-        Source::Constant(_) => "constant".into(),
-        Source::Local => "local".into(),
-        Source::Alias(of) => format!("as b{of}"),
+        BufferSource::Parameter(position) => format!("parameter {position}"),
+        BufferSource::Constant(_) => "constant".into(),
+        BufferSource::Local => "local".into(),
+        BufferSource::Alias(of) => format!("as b{of}"),
     }
 }

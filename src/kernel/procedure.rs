@@ -1,7 +1,7 @@
 //! Lowered programs: buffers, and the steps that fill them.
 
 use crate::kernel::access::{Affine, Guards};
-use crate::kernel::buffer::{Buffer, BufferId, Source};
+use crate::kernel::buffer::{Buffer, BufferId, BufferSource};
 use crate::kernel::call::Call;
 use crate::kernel::nest::{Mode, Nest, Store, Value};
 use crate::operation::{Binary, Reduction};
@@ -275,7 +275,7 @@ impl Procedure {
 
     /// The buffer that holds the elements: the end of a chain of aliases.
     pub(crate) fn origin(&self, mut id: BufferId) -> BufferId {
-        while let Source::Alias(of) = self.buffers[id as usize].source {
+        while let BufferSource::Alias(of) = self.buffers[id as usize].source {
             id = of;
         }
         id
@@ -291,14 +291,14 @@ impl Procedure {
     /// Whether a result is where the parameter at its position is.
     pub(crate) fn changes(&self, position: usize) -> bool {
         let source = self.results.get(position).map(|&result| &self.buffers[self.origin(result) as usize].source);
-        matches!(source, Some(&Source::Parameter(parameter)) if parameter == position)
+        matches!(source, Some(&BufferSource::Parameter(parameter)) if parameter == position)
     }
 
     /// Among so many results after the carries, those that are carries as they were before, not changed in place: the positions
     /// of both.
     pub(crate) fn kept_carries(&self, carries: usize, keeps: usize) -> Vec<(usize, usize)> {
         let carry_of = |kept: usize| match self.buffers[self.origin(self.results[carries + kept]) as usize].source {
-            Source::Parameter(carry) if carry < carries && !self.changes(carry) => Some((kept, carry)),
+            BufferSource::Parameter(carry) if carry < carries && !self.changes(carry) => Some((kept, carry)),
             _ => None,
         };
         (0..keeps).filter_map(carry_of).collect()

@@ -1,7 +1,7 @@
 //! Contractions as matrix products on buffers.
 
 use crate::kernel::access::{Access, Affine, Guards};
-use crate::kernel::buffer::{BufferId, Source};
+use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::emit::Obstacle;
 use crate::kernel::lower::Lowering;
 use crate::kernel::nest::Mode;
@@ -61,7 +61,7 @@ impl Lowering<'_> {
         let ty = self.body.node(arg).ty().clone();
         let axis = |label: u8, of: &[u8]| of.iter().position(|&l| l == label).expect("the same labels");
         let shape: Shape = to.iter().map(|&label| ty.shape[axis(label, from)]).collect();
-        let buffer = self.buffer(&Type::new(ty.dtype, &shape), Source::Local);
+        let buffer = self.buffer(&Type::new(ty.dtype, &shape), BufferSource::Local);
         let rank = to.len();
         let rows = from.iter().map(|&label| Affine::axis(axis(label, &to), rank)).collect();
         let access = Access { rows, guards: Guards::new() };
@@ -110,7 +110,7 @@ impl Lowering<'_> {
         if !has_neighbours(&written, &rows) && !has_neighbours(&written, &columns) {
             let order: Labels = [&batches[..], &rows, &columns].concat().into();
             let shape: Shape = order.iter().map(|&label| extent(label)).collect();
-            let in_order = self.buffer(&Type::new(node.ty().dtype, &shape), Source::Local);
+            let in_order = self.buffer(&Type::new(node.ty().dtype, &shape), BufferSource::Local);
             written = row_major(in_order, order, &shape);
         }
         let step = product_of([batches, rows, summed, columns], [&left, &right, &written], &extent);

@@ -1,7 +1,7 @@
 //! Steps on their own, for those who write a function of one.
 
 use super::procedure::Interface;
-use crate::kernel::{Buffer, BufferId, Procedure, Source, Step};
+use crate::kernel::{Buffer, BufferId, BufferSource, Procedure, Step};
 use std::collections::{BTreeMap, HashSet};
 
 /// A loop, conditional or operation on its own.
@@ -28,7 +28,7 @@ pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> Isolated {
     for &id in read.iter().chain(&written) {
         let next = alone.buffers.len();
         ids.entry(id).or_insert_with(|| {
-            let source = if next < read.len() { Source::Parameter(next) } else { Source::Local };
+            let source = if next < read.len() { BufferSource::Parameter(next) } else { BufferSource::Local };
             alone.buffers.push(Buffer { ty: procedure.buffers[id as usize].ty.clone(), source });
             next as BufferId
         });

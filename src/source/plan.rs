@@ -1,7 +1,7 @@
 //! Where the buffers of a procedure are: in the arrays that its function takes, or in slots of memory that several of them
 //! use one after the other.
 
-use crate::kernel::{BufferId, Procedure, Source, Step};
+use crate::kernel::{BufferId, BufferSource, Procedure, Step};
 use crate::shape::DType;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -184,10 +184,10 @@ fn places(
         .iter()
         .enumerate()
         .map(|(id, buffer)| match buffer.source {
-            Source::Parameter(position) => BufferBinding::Argument(position),
-            Source::Constant(_) if lifetimes[id].is_some() => BufferBinding::Constant(id as BufferId),
-            Source::Constant(_) => BufferBinding::Unused,
-            Source::Local | Source::Alias(_) => BufferBinding::Unused,
+            BufferSource::Parameter(position) => BufferBinding::Argument(position),
+            BufferSource::Constant(_) if lifetimes[id].is_some() => BufferBinding::Constant(id as BufferId),
+            BufferSource::Constant(_) => BufferBinding::Unused,
+            BufferSource::Local | BufferSource::Alias(_) => BufferBinding::Unused,
         })
         .collect();
     for &(position, result) in changed {

@@ -8,7 +8,7 @@ use super::tidy::tidied;
 use super::writer::Buffers;
 use crate::array::neutral_value;
 use crate::error::Result;
-use crate::kernel::{BufferId, Nest, Procedure, Source, Step};
+use crate::kernel::{BufferId, BufferSource, Nest, Procedure, Step};
 use crate::operation::Reduction;
 use crate::shape::{DType, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -173,7 +173,7 @@ impl FunctionBuilder<'_, '_, '_> {
     fn begin(&mut self) {
         for id in self.plan.next() {
             let ty = self.ty(id).clone();
-            let Source::Constant(array) = &self.procedure.buffers[id as usize].source else {
+            let BufferSource::Constant(array) = &self.procedure.buffers[id as usize].source else {
                 unreachable!("a known array")
             };
             match array.uniform() {

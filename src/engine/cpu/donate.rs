@@ -1,6 +1,6 @@
 //! Which results may be written where an argument is, while the program runs.
 
-use crate::kernel::{BufferId, Mode, Nest, Procedure, Source, Step, Value};
+use crate::kernel::{BufferId, BufferSource, Mode, Nest, Procedure, Step, Value};
 use crate::shape::strides;
 
 /// For each parameter with a result at its position, whether the result may use the parameter's memory: whether nothing is read
@@ -32,7 +32,7 @@ pub(super) fn in_place(procedure: &Procedure) -> Vec<bool> {
         let (parameter, result) = (position as BufferId, origins[position]);
         let [from, to] = [parameter, result].map(|id| &procedure.buffers[id as usize]);
         // Other results are copied when the program is done.
-        let own = matches!(to.source, Source::Local) && result_of[result as usize] == Some(position);
+        let own = matches!(to.source, BufferSource::Local) && result_of[result as usize] == Some(position);
         if !own || from.ty != to.ty || result_of[position].is_some() {
             return false;
         }

@@ -12,7 +12,7 @@ use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::engine::arrays::{array_from, bytes, dense, elements, fill, lines, write_array};
 use crate::evaluate::{self, Failure};
-use crate::kernel::{BufferId, Call, Procedure, Source, Step};
+use crate::kernel::{BufferId, BufferSource, Call, Procedure, Step};
 use crate::shape::Type;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -127,7 +127,7 @@ impl Machine {
         let scalars = if repeated { Scalars::of(isa, procedure, &procedure.steps, &stored) } else { None };
         let mut constants = HashMap::new();
         for (id, buffer) in procedure.buffers.iter().enumerate() {
-            if let Source::Constant(array) = &buffer.source
+            if let BufferSource::Constant(array) = &buffer.source
                 && places[id] != BufferLocation::Unused
             {
                 constants.insert(id as BufferId, dense(array)?);

@@ -1,6 +1,6 @@
 //! Where the buffers of a procedure lie: planned before it runs, so that memory is used again as soon as it may be.
 
-use crate::kernel::{BufferId, Procedure, Source};
+use crate::kernel::{BufferId, BufferSource, Procedure};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a buffer is.
@@ -40,7 +40,7 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
     for (position, &result) in procedure.results.iter().enumerate() {
         let origin = procedure.origin(result) as usize;
         is_result[origin] = true;
-        if matches!(procedure.buffers[origin].source, Source::Local) && places[origin] == BufferLocation::Unused {
+        if matches!(procedure.buffers[origin].source, BufferSource::Local) && places[origin] == BufferLocation::Unused {
             places[origin] = BufferLocation::Result(position);
         }
     }
@@ -49,9 +49,9 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
     for (id, buffer) in procedure.buffers.iter().enumerate() {
         let used = first[id] != usize::MAX;
         match buffer.source {
-            Source::Parameter(position) => places[id] = BufferLocation::Argument(position),
-            Source::Constant(_) if used || is_result[id] => places[id] = BufferLocation::Constant(id as BufferId),
-            Source::Local if used && places[id] == BufferLocation::Unused => {
+            BufferSource::Parameter(position) => places[id] = BufferLocation::Argument(position),
+            BufferSource::Constant(_) if used || is_result[id] => places[id] = BufferLocation::Constant(id as BufferId),
+            BufferSource::Local if used && places[id] == BufferLocation::Unused => {
                 starting[first[id]].push(id);
                 ending[last[id]].push(id);
             }

@@ -42,7 +42,7 @@ use super::memory::{TooLarge, admit};
 use super::report::{self, Report};
 use crate::array::{Array, OutOfMemory};
 use crate::error::{Error, Result};
-use crate::kernel::{Procedure, Source, Step, lower_resuming};
+use crate::kernel::{BufferSource, Procedure, Step, lower_resuming};
 use crate::shape::Type;
 use crate::term::Body;
 use crate::vectorise::push_gathers;
@@ -136,7 +136,7 @@ fn inner(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
 
 /// The bytes of the largest buffer of a program, arguments excepted.
 fn largest(procedure: &Procedure) -> u128 {
-    let locals = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
+    let locals = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, BufferSource::Local));
     let own = locals.map(|buffer| buffer.ty.exact_bytes()).max().unwrap_or(0);
     inner(procedure).map(largest).fold(own, u128::max)
 }
@@ -144,7 +144,7 @@ fn largest(procedure: &Procedure) -> u128 {
 /// The bytes of all known arrays that are stored as one value, and written out for programs that read them as buffers.
 fn constants(procedure: &Procedure) -> u128 {
     let written = procedure.buffers.iter().map(|buffer| match &buffer.source {
-        Source::Constant(array) if array.uniform().is_some() => buffer.ty.exact_bytes(),
+        BufferSource::Constant(array) if array.uniform().is_some() => buffer.ty.exact_bytes(),
         _ => 0,
     });
     let own = written.fold(0, u128::saturating_add);

@@ -14,7 +14,7 @@ use super::{Cpu, Program};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::evaluate::{run, run_counted};
-use crate::kernel::{Source, Step, lower};
+use crate::kernel::{BufferSource, Step, lower};
 use crate::operation::{Binary, Comparison, Contraction, Reduction, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::schedule::Counts;
@@ -136,7 +136,7 @@ fn small_matrices_are_laid_out_with_their_batch_innermost() {
         let eighth = graph.add(product, &[fourth, fourth]);
         let procedure = lower(&graph.finish(&[eighth]));
         let laid_out = transposed(&procedure, true);
-        let own = laid_out.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
+        let own = laid_out.buffers.iter().filter(|buffer| matches!(buffer.source, BufferSource::Local));
         own.map(|buffer| buffer.ty.shape.to_vec()).collect::<Vec<Vec<usize>>>()
     };
     // Results are those of the program.

@@ -1,7 +1,7 @@
 //! Buffers of short rows are laid out with their long axes innermost, where instructions on long runs then cost less.
 
 use super::order::least_cost;
-use crate::kernel::{Affine, BufferId, Guards, Procedure, Source, Step, Strided, Value};
+use crate::kernel::{Affine, BufferId, BufferSource, Guards, Procedure, Step, Strided, Value};
 use crate::shape::{Shape, Type, size};
 use crate::term::hash::TermMap;
 use std::borrow::Cow;
@@ -69,9 +69,10 @@ fn matrix_of(shape: &Shape, short: usize) -> Option<Matrix> {
 
 /// The memory of the procedure's own that nothing but nests and products knows.
 fn own_buffers(procedure: &Procedure) -> Vec<BufferId> {
-    let mut own: Vec<bool> = procedure.buffers.iter().map(|buffer| matches!(buffer.source, Source::Local)).collect();
+    let mut own: Vec<bool> =
+        procedure.buffers.iter().map(|buffer| matches!(buffer.source, BufferSource::Local)).collect();
     for buffer in &procedure.buffers {
-        if let Source::Alias(of) = buffer.source {
+        if let BufferSource::Alias(of) = buffer.source {
             own[of as usize] = false;
         }
     }

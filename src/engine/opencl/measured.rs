@@ -5,7 +5,7 @@ use super::cache::Cache;
 use super::devices::Device;
 use super::failure::DeviceResult;
 use super::tuning::{ProductKernel, Sizes, kind};
-use crate::kernel::{Buffer, BufferId, Procedure, Product, Source, Step};
+use crate::kernel::{Buffer, BufferId, BufferSource, Procedure, Product, Step};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -81,12 +81,12 @@ fn add_products<'p>(procedure: &'p Procedure, products: &mut Vec<(&'p Procedure,
 
 /// A procedure that computes a product of its arguments, which lie as those of the product do.
 fn alone(procedure: &Procedure, product: &Product) -> Procedure {
-    let buffer = |id: BufferId, source: Source| Buffer { ty: procedure.buffers[id as usize].ty.clone(), source };
+    let buffer = |id: BufferId, source: BufferSource| Buffer { ty: procedure.buffers[id as usize].ty.clone(), source };
     let mut product = product.clone();
     let buffers = vec![
-        buffer(product.left.buffer, Source::Parameter(0)),
-        buffer(product.right.buffer, Source::Parameter(1)),
-        buffer(product.result.buffer, Source::Local),
+        buffer(product.left.buffer, BufferSource::Parameter(0)),
+        buffer(product.right.buffer, BufferSource::Parameter(1)),
+        buffer(product.result.buffer, BufferSource::Local),
     ];
     (product.left.buffer, product.right.buffer, product.result.buffer) = (0, 1, 2);
     product.continues = false;

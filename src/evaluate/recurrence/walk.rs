@@ -10,7 +10,7 @@ use crate::term::recurrence::{Elementwise, Instruction, StepOperand};
 
 /// Where the number of an operand is found while numbers are computed one by one.
 #[derive(Clone, Copy)]
-enum Source {
+enum NumberSource {
     /// A carry, or the result of an instruction of this step and place.
     Register(usize),
     /// The number of this step and place in an array of the block.
@@ -21,7 +21,7 @@ enum Source {
 struct Operation {
     op: Elementwise,
     /// In order; entries after the last are never read.
-    operands: [Source; 3],
+    operands: [NumberSource; 3],
 }
 
 /// An operation on numbers. The operations of derivatives come first: any other is looked up in the table.
@@ -65,25 +65,25 @@ impl Block {
         let steps: Vec<(usize, &Instruction)> = plan.instructions(Phase::Within).collect();
         let mut arrays: Vec<Array> = Vec::new();
         let mut source = |operand: StepOperand| match operand {
-            StepOperand::Carry(carry) => Source::Register(carry),
+            StepOperand::Carry(carry) => NumberSource::Register(carry),
             StepOperand::Step(step) if plan.phases[step] == Phase::Within => {
                 let at = steps.iter().position(|&(at, _)| at == step).expect("it is one of them");
-                Source::Register(carries + at)
+                NumberSource::Register(carries + at)
             }
             operand => {
                 arrays.push(numbers::<T>(self.value(operand)).expect("a plan is made where element types fit"));
-                Source::Array(arrays.len() - 1)
+                NumberSource::Array(arrays.len() - 1)
             }
         };
         let mut operations: Vec<Operation> = Vec::with_capacity(steps.len());
         for (_, instruction) in &steps {
-            let mut operands = [Source::Register(0); 3];
+            let mut operands = [NumberSource::Register(0); 3];
             for (place, &operand) in operands.iter_mut().zip(&instruction.operands) {
                 *place = source(operand);
             }
             operations.push(Operation { op: instruction.op, operands });
         }
-        let next: Vec<Source> = plan.recurrence.results[..carries].iter().map(|&result| source(result)).collect();
+        let next: Vec<NumberSource> = plan.recurrence.results[..carries].iter().map(|&result| source(result)).collect();
         let arrays: Vec<Numbers<'_, T>> = arrays.iter().filter_map(Numbers::of).collect();
 
         let room = || memory::filled(&[self.length], T::ZERO);
@@ -106,16 +106,16 @@ impl Block {
                 }
                 for (step, operation) in operations.iter().enumerate() {
                     let result = number(operation, |operand| match operation.operands[operand] {
-                        Source::Register(register) => registers[register],
-                        Source::Array(array) => arrays[array].at(at),
+                        NumberSource::Register(register) => registers[register],
+                        NumberSource::Array(array) => arrays[array].at(at),
                     });
                     registers[carries + step] = result;
                     results[step][at] = result;
                 }
                 for (state, next) in state.iter_mut().zip(&next) {
                     state[place] = match *next {
-                        Source::Register(register) => registers[register],
-                        Source::Array(array) => arrays[array].at(at),
+                        NumberSource::Register(register) => registers[register],
+                        NumberSource::Array(array) => arrays[array].at(at),
                     };
                 }
             }

@@ -5,7 +5,7 @@ use super::{check_sizes, lowered, words};
 use crate::array::Array;
 use crate::error::Result;
 use crate::export::Program;
-use crate::kernel::{self, BufferId, Nest, Procedure, Source, Step};
+use crate::kernel::{self, BufferId, BufferSource, Nest, Procedure, Step};
 use crate::shape::{DType, Value, steps};
 use crate::source::c::C;
 use crate::source::helpers;
@@ -322,7 +322,7 @@ impl File<'_> {
             buffer(name, dtype, count, "\"role\": \"memory\"".into());
         }
         for (&id, name) in &self.constants {
-            let Source::Constant(array) = &self.procedure.buffers[id as usize].source else {
+            let BufferSource::Constant(array) = &self.procedure.buffers[id as usize].source else {
                 unreachable!("a known array")
             };
             buffer(name, array.dtype(), array.size(), format!("\"role\": \"constant\", {}", known(array)));

@@ -1,7 +1,7 @@
 //! Steps with procedures of their own: loops, conditionals and calls.
 
 use super::{Lowering, Manner, lowered};
-use crate::kernel::buffer::{BufferId, Source};
+use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::call::Call;
 use crate::kernel::procedure::{Branch, First, Loop, Procedure, Step, Sweeps};
 use crate::kernel::writes::{Becomes, WriteFacts, carried};
@@ -14,12 +14,12 @@ impl Lowering<'_> {
     pub(super) fn several(&mut self, id: NodeId) -> Vec<BufferId> {
         let node = self.body.node(id);
         let source = |this: &Self, position: usize| match this.writes.operand_of(id, position) {
-            Some(operand) => Source::Alias(this.procedure.origin(this.buffers[node.args[operand]])),
-            None => Source::Local,
+            Some(operand) => BufferSource::Alias(this.procedure.origin(this.buffers[node.args[operand]])),
+            None => BufferSource::Local,
         };
         let results = node.types.iter().enumerate().map(|(position, ty)| {
             let source = source(self, position);
-            let changes = matches!(source, Source::Alias(_));
+            let changes = matches!(source, BufferSource::Alias(_));
             let buffer = self.buffer(ty, source);
             if changes {
                 self.change(buffer);
@@ -69,7 +69,7 @@ impl Lowering<'_> {
             // Sweeps that run again have these for themselves.
             for &result in &results[sweeps.sweeps[0].carries..] {
                 let ty = self.procedure.buffers[result as usize].ty.clone();
-                outputs.push(self.buffer(&ty, Source::Local));
+                outputs.push(self.buffer(&ty, BufferSource::Local));
             }
             first = Some(results);
         }

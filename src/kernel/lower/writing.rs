@@ -2,7 +2,7 @@
 
 use super::{Alone, Lowering, PendingStep};
 use crate::kernel::access::{Access, Affine, Guards};
-use crate::kernel::buffer::{BufferId, Source};
+use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::emit::{Emitter, Obstacle};
 use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::roots::{Class, domain};
@@ -33,7 +33,7 @@ impl Lowering<'_> {
         let (body, node) = (self.body, self.body.node(id));
         let indexed = places.len();
         let pairs: Shape = places.iter().chain(places).copied().collect();
-        let buffer = self.buffer(&Type::new(DType::I64, places), Source::Local);
+        let buffer = self.buffer(&Type::new(DType::I64, places), BufferSource::Local);
         let number = |first: usize, axes: usize| {
             let rows = (0..indexed).map(|axis| Affine::axis(first + axis, axes)).collect();
             Access { rows, guards: Guards::new() }
@@ -114,7 +114,7 @@ impl Lowering<'_> {
                 if are_few(size(places), size(extents)) {
                     break 'latest Some(self.latest_of_few(id, places, axes)?);
                 }
-                let latest = self.buffer(&Type::new(DType::I64, extents), Source::Local);
+                let latest = self.buffer(&Type::new(DType::I64, extents), BufferSource::Local);
                 let number = |axes: usize| {
                     let rows = (0..indexed).map(|axis| Affine::axis(axis, axes)).collect();
                     Access { rows, guards: Guards::new() }.linear(places, &domain[..axes]).ok_or(Obstacle::Read(id))

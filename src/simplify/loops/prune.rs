@@ -13,7 +13,7 @@ use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use continued::{Carry, Continued, ordered};
-use slices::Source;
+use slices::SliceSource;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -306,8 +306,8 @@ impl Pass {
                     Some((body, sources)) => {
                         computes = true;
                         let sources = sources.into_iter().map(|source| match source {
-                            Source::Slice(id) => self.input(id, &mut inputs, &mut captures),
-                            Source::Whole(id) => self.capture(&mut captures, id),
+                            SliceSource::Slice(id) => self.input(id, &mut inputs, &mut captures),
+                            SliceSource::Whole(id) => self.capture(&mut captures, id),
                         });
                         Binding::Inside(Arc::new(body), sources.collect())
                     }

@@ -10,7 +10,7 @@ use super::Scalars;
 use super::builder::Builder;
 use super::register::Register;
 use crate::engine::cpu::vector::Instructions;
-use crate::kernel::{Branch, BufferId, Nest, Procedure, Source, Step};
+use crate::kernel::{Branch, BufferId, BufferSource, Nest, Procedure, Step};
 use crate::shape::{DType, Type, size};
 use crate::term::hash::TermMap;
 use embed::Embedded;
@@ -107,7 +107,7 @@ pub(super) fn flatten(
         flattener.outside.push((pointer, id));
         let id = procedure.origin(id);
         frame.results.insert(id, pointer);
-        if matches!(procedure.buffers[id as usize].source, Source::Parameter(_)) {
+        if matches!(procedure.buffers[id as usize].source, BufferSource::Parameter(_)) {
             frame.places.insert(id, ElementStorage::in_memory(frame.ty(id).dtype, pointer));
         }
     }
@@ -182,7 +182,7 @@ impl Flattener {
 
     /// The place of a known array.
     fn constant(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<()> {
-        let Source::Constant(array) = &frame.procedure.buffers[id as usize].source else { return None };
+        let BufferSource::Constant(array) = &frame.procedure.buffers[id as usize].source else { return None };
         let ty = frame.ty(id);
         let elements: Vec<Register> = match array.uniform() {
             Some(value) if ty.size() <= ELEMENTS => {

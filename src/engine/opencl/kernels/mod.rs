@@ -20,7 +20,7 @@ use super::code::{Action, COPIED, Code, Grid, Inner, KernelArray, SweepsCode};
 use super::devices::Limits;
 use super::failure::{DeviceProblem, DeviceResult};
 use super::tuning::Products;
-use crate::kernel::{BufferId, Procedure, Source, Step};
+use crate::kernel::{BufferId, BufferSource, Procedure, Step};
 use crate::shape::{DType, Value};
 use crate::source::c::C;
 use crate::source::helpers;
@@ -144,7 +144,9 @@ impl KernelWriter {
         plan.next();
         let places: Vec<BufferBinding> = (0..procedure.buffers.len()).map(|id| plan.place(id as BufferId)).collect();
         let constants = procedure.buffers.iter().enumerate().filter_map(|(id, buffer)| match &buffer.source {
-            Source::Constant(array) if places[id] != BufferBinding::Unused => Some((id as BufferId, array.clone())),
+            BufferSource::Constant(array) if places[id] != BufferBinding::Unused => {
+                Some((id as BufferId, array.clone()))
+            }
             _ => None,
         });
         let (slots, copied, constants) = (plan.slots().to_vec(), plan.copied(), constants.collect());

@@ -22,7 +22,7 @@ const OPERATIONS: usize = 16;
 
 /// An array that a slice is computed from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Source {
+pub(super) enum SliceSource {
     /// A slice of another input.
     Slice(NodeId),
     /// The same array in each step.
@@ -70,7 +70,7 @@ fn is_cheap(op: &Op) -> bool {
 
 impl Pass {
     /// A slice of an input as a function of smaller arrays and slices; `None` for inputs to be kept.
-    pub(super) fn computed_slice(&self, input: NodeId) -> Option<(Body, Vec<Source>)> {
+    pub(super) fn computed_slice(&self, input: NodeId) -> Option<(Body, Vec<SliceSource>)> {
         let of_type = |id: NodeId| self.graph.ty(id);
         if of_type(input).size() < LARGE {
             return None;
@@ -81,12 +81,12 @@ impl Pass {
             let view = if let Op::View(map) = &node.op { sliced(map) } else { None };
             match (&node.op, &view) {
                 (Op::Constant(array), _) if array.uniform().is_some() => {}
-                (_, Some(Sliced::Same(_))) => drop(sources.insert(Source::Whole(node.args[0]))),
+                (_, Some(Sliced::Same(_))) => drop(sources.insert(SliceSource::Whole(node.args[0]))),
                 (_, Some(Sliced::OfSlice(_))) => open.push(node.args[0]),
                 (op, _) if is_cheap(op) => open.extend(&node.args),
                 _ if id == input => return None,
                 _ => {
-                    sources.insert(Source::Slice(id));
+                    sources.insert(SliceSource::Slice(id));
                     continue;
                 }
             }
@@ -95,23 +95,24 @@ impl Pass {
                 return None;
             }
         }
-        let elements = sources.iter().map(|&(Source::Slice(id) | Source::Whole(id))| size(&of_type(id).shape));
+        let elements =
+            sources.iter().map(|&(SliceSource::Slice(id) | SliceSource::Whole(id))| size(&of_type(id).shape));
         if elements.fold(0, usize::saturating_add).saturating_mul(GROWTH) > of_type(input).size() {
             return None;
         }
-        let sources: Vec<Source> = sources.into_iter().collect();
+        let sources: Vec<SliceSource> = sources.into_iter().collect();
         let types = sources.iter().map(|&source| match source {
-            Source::Slice(id) => Type::new(of_type(id).dtype, &of_type(id).shape[1..]),
-            Source::Whole(id) => of_type(id).clone(),
+            SliceSource::Slice(id) => Type::new(of_type(id).dtype, &of_type(id).shape[1..]),
+            SliceSource::Whole(id) => of_type(id).clone(),
         });
         let mut graph = Graph::new(&types.collect::<Vec<Type>>(), 0);
-        let place = |source: Source| sources.binary_search(&source).ok().map(|at| at as NodeId);
+        let place = |source: SliceSource| sources.binary_search(&source).ok().map(|at| at as NodeId);
         let mut ids: Vec<(NodeId, NodeId)> = Vec::new();
         for (id, view) in computed {
             let node = self.graph.node(id);
             let slice = |arg: NodeId| {
                 let known = ids.iter().find(|&&(other, _)| other == arg).map(|&(_, slice)| slice);
-                known.or_else(|| place(Source::Slice(arg))).expect("operands come first")
+                known.or_else(|| place(SliceSource::Slice(arg))).expect("operands come first")
             };
             let made = match (&node.op, view) {
                 (Op::Constant(array), _) => {
@@ -119,7 +120,7 @@ impl Pass {
                     graph.add(Op::Constant(Array::full(&of_type(id).shape[1..], value)), &[])
                 }
                 (_, Some(Sliced::Same(map))) => {
-                    let whole = place(Source::Whole(node.args[0])).expect("a source");
+                    let whole = place(SliceSource::Whole(node.args[0])).expect("a source");
                     if map.is_identity() { whole } else { graph.add(Op::View(map), &[whole]) }
                 }
                 (_, Some(Sliced::OfSlice(map))) => graph.add(Op::View(map), &[slice(node.args[0])]),

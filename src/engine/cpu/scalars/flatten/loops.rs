@@ -3,7 +3,7 @@
 use super::{ELEMENTS, ElementStorage, Flattener, Frame, STEP};
 use crate::engine::cpu::scalars::builder::COPIED;
 use crate::engine::cpu::scalars::register::Register;
-use crate::kernel::{BufferId, Loop, Procedure, Source, Step, Sweeps};
+use crate::kernel::{BufferId, BufferSource, Loop, Procedure, Step, Sweeps};
 use crate::shape::{DType, Type};
 use crate::term::Steps;
 use crate::term::hash::TermMap;
@@ -124,8 +124,9 @@ impl Flattener {
         let before = (self.builder.cost, self.kernels);
         let head = self.builder.repeat(count)?;
         let stacked = step.results[scan.carries..].iter().copied().zip(outputs);
-        let local =
-            stacked.clone().filter(|&(id, _)| matches!(step.buffers[step.origin(id) as usize].source, Source::Local));
+        let local = stacked
+            .clone()
+            .filter(|&(id, _)| matches!(step.buffers[step.origin(id) as usize].source, BufferSource::Local));
         let local = local.map(|(id, pointer)| (step.origin(id), pointer)).collect();
         let mut inner = self.procedure(step, places, local)?;
         for (id, pointer) in stacked {
@@ -159,7 +160,7 @@ impl Flattener {
                 Carry::Copied(_, pointer) => {
                     // The first copy must not go to where another carry is copied from.
                     let source = frame.procedure.origin(id);
-                    let is_own = matches!(frame.procedure.buffers[source as usize].source, Source::Parameter(_));
+                    let is_own = matches!(frame.procedure.buffers[source as usize].source, BufferSource::Parameter(_));
                     let is_there = self.place(frame, id)?.pointer == Some(*pointer);
                     (is_there || !is_own).then_some(())?;
                     self.store_all(frame, id, *pointer)?;

@@ -6,7 +6,7 @@ use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::kernel::{
-    BATCH, BufferId, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Source, Step, Store, Value,
+    BATCH, BufferId, BufferSource, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Step, Store, Value,
 };
 use crate::shape::steps;
 use crate::source::plan::Plan;
@@ -76,7 +76,7 @@ impl KernelWriter {
         product: &Product,
     ) -> Option<Merge> {
         let result = procedure.origin(product.result.buffer);
-        if product.continues || matches!(procedure.buffers[result as usize].source, Source::Parameter(_)) {
+        if product.continues || matches!(procedure.buffers[result as usize].source, BufferSource::Parameter(_)) {
             return None;
         }
         let origins = |ids: Vec<BufferId>| origins(procedure, ids);

@@ -7,7 +7,7 @@ use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::engine::opencl::tuning::Tile;
-use crate::kernel::{BufferId, Mode, Nest, Procedure, Product, Source, Step, Store};
+use crate::kernel::{BufferId, BufferSource, Mode, Nest, Procedure, Product, Step, Store};
 use crate::source::plan::Plan;
 use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -151,7 +151,7 @@ fn readers<'p>(
     (at, array): (usize, BufferId),
 ) -> Option<Vec<(usize, &'p Product)>> {
     let is_it = |id: BufferId| procedure.origin(id) == array;
-    let is_local = matches!(procedure.buffers[array as usize].source, Source::Local);
+    let is_local = matches!(procedure.buffers[array as usize].source, BufferSource::Local);
     if !is_local || procedure.results.iter().chain(&procedure.continued).any(|&id| is_it(id)) {
         return None;
     }
