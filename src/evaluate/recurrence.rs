@@ -32,7 +32,7 @@ enum Phase {
 }
 
 /// A loop, and how it is run.
-struct Plan<'a> {
+struct RecurrencePlan<'a> {
     recurrence: &'a Recurrence,
     phases: Vec<Phase>,
     /// Number of carries.
@@ -47,8 +47,8 @@ struct Plan<'a> {
     folds: Option<Vec<(usize, usize)>>,
 }
 
-impl Plan<'_> {
-    fn new<'a>(scan: &Scan, recurrence: &'a Recurrence) -> Plan<'a> {
+impl RecurrencePlan<'_> {
+    fn new<'a>(scan: &Scan, recurrence: &'a Recurrence) -> RecurrencePlan<'a> {
         let carries = scan.carries;
         let phase = |(depends, leads): (bool, bool)| match (depends, leads) {
             (false, _) => Phase::Before,
@@ -83,7 +83,7 @@ impl Plan<'_> {
             }
         }
         let places = size(&recurrence.shape);
-        Plan { recurrence, phases, carries, places, reverse: scan.reverse, read, folds }
+        RecurrencePlan { recurrence, phases, carries, places, reverse: scan.reverse, read, folds }
     }
 
     /// The instructions of a phase.
@@ -116,7 +116,7 @@ impl Block {
     }
 
     /// Runs the instructions of a phase for all steps at once.
-    fn run(&mut self, plan: &Plan<'_>, phase: Phase) -> Result<(), OutOfMemory> {
+    fn run(&mut self, plan: &RecurrencePlan<'_>, phase: Phase) -> Result<(), OutOfMemory> {
         for (at, instruction) in plan.instructions(phase) {
             let operands = instruction.operands.iter().map(|&operand| self.value(operand)).collect();
             self.steps[at] = Some(apply(&instruction.op.op(), operands)?);
@@ -127,7 +127,7 @@ impl Block {
     /// Runs each carry's one operation over the steps.
     fn fold<T: Number>(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &RecurrencePlan<'_>,
         folds: &[(usize, usize)],
         state: &mut [Vec<T>],
     ) -> Result<(), OutOfMemory> {
@@ -197,7 +197,7 @@ fn write<T: Scalar>(output: &mut Data<T>, block: &Data<T>, from: usize) -> Resul
 }
 
 /// Whether everything that leads from carries to the next ones can be computed with numbers of one type.
-fn has_one_type<T: Number>(_: &Data<T>, scan: &Scan, plan: &Plan<'_>) -> bool {
+fn has_one_type<T: Number>(_: &Data<T>, scan: &Scan, plan: &RecurrencePlan<'_>) -> bool {
     let fits = |dtype: DType| dtype == T::DTYPE || dtype == DType::Bool;
     let dtype = |operand: &StepOperand| match *operand {
         StepOperand::Carry(_) => T::DTYPE,
@@ -229,7 +229,7 @@ pub(crate) fn run_recurrence(
     if scan.length == 0 || places == 0 || !sliced {
         return None;
     }
-    let plan = Plan::new(scan, &recurrence);
+    let plan = RecurrencePlan::new(scan, &recurrence);
     let is_small = plan.folds.is_some() || places <= PLACES;
     for_data!(&carries[0], first => {
         let runs = is_small && has_one_type(first, scan, &plan);
@@ -240,18 +240,28 @@ pub(crate) fn run_recurrence(
 /// The states of all carries, whatever their element type is: the code that runs blocks is compiled once for all types.
 trait States {
     /// Runs each carry's one operation over the steps of a block.
-    fn fold(&mut self, block: &mut Block, plan: &Plan<'_>, folds: &[(usize, usize)]) -> Result<(), OutOfMemory>;
+    fn fold(
+        &mut self,
+        block: &mut Block,
+        plan: &RecurrencePlan<'_>,
+        folds: &[(usize, usize)],
+    ) -> Result<(), OutOfMemory>;
     /// Runs the instructions from carries to the next carries over the steps of a block.
-    fn walk(&mut self, block: &mut Block, plan: &Plan<'_>) -> Result<(), OutOfMemory>;
+    fn walk(&mut self, block: &mut Block, plan: &RecurrencePlan<'_>) -> Result<(), OutOfMemory>;
     /// The states as arrays.
     fn take(&mut self, shape: &[usize]) -> Vec<Array>;
 }
 
 impl<T: Number> States for Vec<Vec<T>> {
-    fn fold(&mut self, block: &mut Block, plan: &Plan<'_>, folds: &[(usize, usize)]) -> Result<(), OutOfMemory> {
+    fn fold(
+        &mut self,
+        block: &mut Block,
+        plan: &RecurrencePlan<'_>,
+        folds: &[(usize, usize)],
+    ) -> Result<(), OutOfMemory> {
         block.fold(plan, folds, self)
     }
-    fn walk(&mut self, block: &mut Block, plan: &Plan<'_>) -> Result<(), OutOfMemory> {
+    fn walk(&mut self, block: &mut Block, plan: &RecurrencePlan<'_>) -> Result<(), OutOfMemory> {
         block.walk(plan, self)
     }
     fn take(&mut self, shape: &[usize]) -> Vec<Array> {
@@ -269,7 +279,7 @@ fn states_like<T: Number>(_: &Data<T>, carries: &[Array]) -> Result<Box<dyn Stat
 fn run_plan(
     mut states: Box<dyn States>,
     scan: &Scan,
-    plan: &Plan<'_>,
+    plan: &RecurrencePlan<'_>,
     inputs: &[Array],
     captures: &[Array],
 ) -> Result<Vec<Array>, OutOfMemory> {

@@ -37,7 +37,7 @@ pub(super) fn recomputed(body: &Body, left: usize) -> Cow<'_, Body> {
 }
 
 /// The values of one loop that later loops recompute.
-struct Plan {
+struct RecomputationPlan {
     /// The loop that computes it first.
     first: NodeId,
     /// The later loops, each with its inputs that are outputs of the first loop: the input's position, and the value of the
@@ -53,7 +53,7 @@ fn loop_of(body: &Body, id: NodeId) -> Option<&Arc<Scan>> {
     }
 }
 
-fn plans(body: &Body, left: usize) -> Vec<Plan> {
+fn plans(body: &Body, left: usize) -> Vec<RecomputationPlan> {
     let mut readers: BTreeMap<NodeId, BTreeMap<NodeId, Vec<(usize, NodeId)>>> = BTreeMap::new();
     for (at, node) in body.nodes.iter().enumerate() {
         let Op::Scan(reader) = &node.op else { continue };
@@ -73,7 +73,7 @@ fn plans(body: &Body, left: usize) -> Vec<Plan> {
         return Vec::new();
     }
     let uses = body.use_counts();
-    let mut plans: Vec<Plan> = Vec::new();
+    let mut plans: Vec<RecomputationPlan> = Vec::new();
     // Stacks that are not there any more.
     let mut gone: HashSet<NodeId> = HashSet::new();
     for (first, readers) in readers {
@@ -95,7 +95,7 @@ fn plans(body: &Body, left: usize) -> Vec<Plan> {
         let is_there = |at: usize| !gone.contains(&body.node(first).args[at]);
         if let Some(choice) = left.choice(is_there) {
             gone.extend(choice.dropped.iter().map(|value| reads[value].1));
-            plans.push(Plan { first, readers, choice });
+            plans.push(RecomputationPlan { first, readers, choice });
         }
     }
     plans
@@ -205,11 +205,11 @@ fn cost_again(step: &Body, node: &Node) -> Option<f64> {
 }
 
 /// The program with later loops that recompute values as planned. It still has the values that nothing reads now.
-fn rewritten(body: &Body, plans: &[Plan], mut sweeps: HashMap<NodeId, sweeps::Changed>) -> Body {
+fn rewritten(body: &Body, plans: &[RecomputationPlan], mut sweeps: HashMap<NodeId, sweeps::Changed>) -> Body {
     let mut graph = Graph::like(body);
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-    let of_first: HashMap<NodeId, &Plan> = plans.iter().map(|plan| (plan.first, plan)).collect();
-    let mut of_reader: HashMap<NodeId, Vec<(&Plan, &Vec<(usize, NodeId)>)>> = HashMap::new();
+    let of_first: HashMap<NodeId, &RecomputationPlan> = plans.iter().map(|plan| (plan.first, plan)).collect();
+    let mut of_reader: HashMap<NodeId, Vec<(&RecomputationPlan, &Vec<(usize, NodeId)>)>> = HashMap::new();
     for plan in plans {
         for (&reader, inputs) in &plan.readers {
             of_reader.entry(reader).or_default().push((plan, inputs));

@@ -68,7 +68,7 @@ impl Slots {
 }
 
 /// Where the buffers of a procedure are, at one step after the other.
-pub(crate) struct Plan<'p> {
+pub(crate) struct BufferPlan<'p> {
     procedure: &'p Procedure,
     places: Vec<BufferBinding>,
     slots: Slots,
@@ -81,9 +81,9 @@ pub(crate) struct Plan<'p> {
     step: usize,
 }
 
-impl<'p> Plan<'p> {
+impl<'p> BufferPlan<'p> {
     /// Before the first step. The parameters that are `changed` are where a result is: each with the position of that.
-    pub(crate) fn new(procedure: &'p Procedure, changed: &[(usize, usize)]) -> Plan<'p> {
+    pub(crate) fn new(procedure: &'p Procedure, changed: &[(usize, usize)]) -> BufferPlan<'p> {
         let unread = unread(procedure);
         let lifetimes = lifetimes(procedure, &unread);
         let mut begun = vec![Vec::new(); procedure.steps.len() + 1];
@@ -93,7 +93,7 @@ impl<'p> Plan<'p> {
             }
         }
         let places = places(procedure, changed, &lifetimes);
-        Plan { procedure, places, slots: Slots::default(), unread, lifetimes, begun, step: 0 }
+        BufferPlan { procedure, places, slots: Slots::default(), unread, lifetimes, begun, step: 0 }
     }
 
     /// Moves to the next step, or past the last one: finds places for the buffers that it is the first to touch, and results in

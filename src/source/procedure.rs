@@ -2,7 +2,7 @@
 
 use super::language::{ArraySlice, DTYPES, Helper, Language, Parameter};
 use super::nest;
-use super::plan::{BufferBinding, Plan};
+use super::plan::{BufferBinding, BufferPlan};
 use super::text::Text;
 use super::tidy::tidied;
 use super::writer::Buffers;
@@ -87,7 +87,7 @@ impl Interface {
 pub(crate) struct FunctionBuilder<'p, 'w, 'a> {
     pub(crate) writer: &'w mut FunctionWriter<'a>,
     procedure: &'p Procedure,
-    plan: Plan<'p>,
+    plan: BufferPlan<'p>,
     interface: &'p Interface,
     constants: BTreeMap<BufferId, String>,
     pub(crate) text: Text,
@@ -128,7 +128,7 @@ impl<'a> FunctionWriter<'a> {
         interface: &Interface,
     ) -> Result<WrittenFunction> {
         let mut function = FunctionBuilder {
-            plan: Plan::new(procedure, &interface.changed),
+            plan: BufferPlan::new(procedure, &interface.changed),
             interface,
             constants: BTreeMap::new(),
             text: Text::default(),

@@ -1,7 +1,7 @@
 //! Several operations that lead from carries to carries, run number by number.
 
 use super::fold::{Number, Numbers, Once};
-use super::{Block, Phase, Plan};
+use super::{Block, Phase, RecurrencePlan};
 use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data};
 use crate::operation::Binary;
@@ -60,7 +60,11 @@ fn numbers<T: Number>(array: Array) -> Option<Array> {
 
 impl Block {
     /// Runs the instructions that lead from carries to the next carries, step by step and place by place.
-    pub(super) fn walk<T: Number>(&mut self, plan: &Plan<'_>, state: &mut [Vec<T>]) -> Result<(), OutOfMemory> {
+    pub(super) fn walk<T: Number>(
+        &mut self,
+        plan: &RecurrencePlan<'_>,
+        state: &mut [Vec<T>],
+    ) -> Result<(), OutOfMemory> {
         let (carries, places) = (plan.carries, plan.places);
         let steps: Vec<(usize, &Instruction)> = plan.instructions(Phase::Within).collect();
         let mut arrays: Vec<Array> = Vec::new();

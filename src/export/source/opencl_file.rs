@@ -12,7 +12,7 @@ use crate::source::helpers;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
 use crate::source::order::parallel_first;
-use crate::source::plan::{BufferBinding, Plan};
+use crate::source::plan::{BufferBinding, BufferPlan};
 use crate::source::procedure::{FunctionWriter, touched};
 use crate::source::stretch::stretches;
 use crate::source::text::Text;
@@ -49,7 +49,7 @@ pub struct OpenClSource {
 struct File<'p> {
     procedure: &'p Procedure,
     names: &'p FileNames,
-    plan: Plan<'p>,
+    plan: BufferPlan<'p>,
     /// Memory for steps that are one work item, by type and name.
     scratch: BTreeMap<String, (DType, usize)>,
     kernels: Text,
@@ -100,7 +100,7 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     let language = C { prefix: names.function.clone(), is_opencl: true };
     let mut writer = FunctionWriter::new(&language);
     let mut file = File {
-        plan: Plan::new(&procedure, &[]),
+        plan: BufferPlan::new(&procedure, &[]),
         procedure: &procedure,
         names: &names,
         scratch: BTreeMap::new(),

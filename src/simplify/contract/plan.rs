@@ -30,7 +30,7 @@ struct Class {
 
 /// A choice of places.
 #[derive(Clone)]
-struct Plan {
+struct ContractionPlan {
     classes: Vec<FactorPlace>,
     masks: Vec<FactorPlace>,
     /// Additions and multiplications.
@@ -104,12 +104,12 @@ pub fn rewrite(arena: &mut Simplifier, product: Product, result: &[Label]) -> Op
 }
 
 /// The cheapest choice of places; at equal cost the one that stores least, and one with a contraction.
-fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<Plan> {
+fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<ContractionPlan> {
     if classes.len() > CLASSES || classes.is_empty() {
         return None;
     }
-    let order = |plan: &Plan| (plan.cost, plan.stored, !plan.classes.contains(&FactorPlace::Right));
-    let mut best: Option<Plan> = None;
+    let order = |plan: &ContractionPlan| (plan.cost, plan.stored, !plan.classes.contains(&FactorPlace::Right));
+    let mut best: Option<ContractionPlan> = None;
     for code in 0..3usize.pow(classes.len() as u32) {
         let mut rest = code;
         let places: Vec<FactorPlace> = classes
@@ -133,7 +133,7 @@ fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<Plan> {
 }
 
 /// The cost of a choice, in additions and multiplications; `None` where it is not possible.
-fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<FactorPlace>) -> Option<Plan> {
+fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<FactorPlace>) -> Option<ContractionPlan> {
     let (mut cost, mut stored) = (0u128, 0u128);
     let mut add = |amount: u128| cost = cost.saturating_add(amount);
     let mut sets = [0u32; 3];
@@ -196,7 +196,7 @@ fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<FactorPlac
     if used[0] && used[1] {
         add(product.size(sets[0] | inner));
     }
-    Some(Plan { classes: places, masks, cost, stored })
+    Some(ContractionPlan { classes: places, masks, cost, stored })
 }
 
 /// A sum of a product over the labels that the result lacks.

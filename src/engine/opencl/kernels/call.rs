@@ -8,7 +8,7 @@ use crate::kernel::{Call, Called, Procedure, Sort, lower_unblocked};
 use crate::shape::Value;
 use crate::source::helpers::routines;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Rows of so many elements, times the steps that an item takes at least, are short enough for one item if there are enough of
@@ -17,7 +17,12 @@ const SHORT: usize = 4;
 
 impl KernelWriter {
     /// An operation that was left alone.
-    pub(super) fn call(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, call: &Call) -> DeviceResult<Inner> {
+    pub(super) fn call(
+        &mut self,
+        procedure: &Procedure,
+        plan: &mut BufferPlan<'_>,
+        call: &Call,
+    ) -> DeviceResult<Inner> {
         let mut scope = Scope { procedure, scratch: Vec::new() };
         let sort = match call.called() {
             Called::Sort(sort) => sort,

@@ -25,7 +25,7 @@ use crate::shape::{DType, Value};
 use crate::source::c::C;
 use crate::source::helpers;
 use crate::source::language::{Helper, Language};
-use crate::source::plan::{BufferBinding, Plan};
+use crate::source::plan::{BufferBinding, BufferPlan};
 use crate::source::text::Text;
 use once::{WrittenKernel, WrittenKernels, anonymous};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -129,7 +129,7 @@ impl KernelWriter {
     /// the same memory.
     pub(super) fn procedure(&mut self, procedure: Procedure, changed: &[(usize, usize)]) -> DeviceResult<Code> {
         let procedure = self.with_prologues(self.with_epilogues(procedure)?)?;
-        let mut plan = Plan::new(&procedure, changed);
+        let mut plan = BufferPlan::new(&procedure, changed);
         let mut inner = Vec::new();
         for step in &procedure.steps {
             plan.next();
@@ -153,7 +153,7 @@ impl KernelWriter {
         Ok(Code { places, slots, constants, copied, steps: inner, procedure })
     }
 
-    fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> DeviceResult<Inner> {
+    fn step(&mut self, procedure: &Procedure, plan: &mut BufferPlan<'_>, step: &Step) -> DeviceResult<Inner> {
         // One kernel of many work items is better than one of a single item, whatever that would have to do.
         if let Step::Loop(repeated) = step
             && let Some(inner) = self.recurrence(procedure, plan, repeated)

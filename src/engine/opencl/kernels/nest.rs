@@ -14,7 +14,7 @@ use crate::kernel::{BufferId, Mode, Nest, Procedure};
 use crate::shape::{DType, steps};
 use crate::source::helpers::opencl;
 use crate::source::order::{order, parallel_first};
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
@@ -67,7 +67,7 @@ impl KernelWriter {
     pub(super) fn nest(
         &mut self,
         procedure: &Procedure,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         nest: &Nest,
         continues: bool,
     ) -> Vec<Action> {
@@ -126,7 +126,7 @@ impl KernelWriter {
     pub(super) fn part(
         &mut self,
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,

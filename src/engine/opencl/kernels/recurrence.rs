@@ -9,7 +9,7 @@ use crate::kernel::{BufferId, Loop, Procedure};
 use crate::shape::{DType, size};
 use crate::source::expression::elementwise;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 use crate::term::recurrence::{Recurrence, StepOperand};
 use std::collections::BTreeSet;
@@ -159,7 +159,12 @@ impl Needed {
 
 impl KernelWriter {
     /// A loop whose step is elementwise, if it is one, without a launch for each step.
-    pub(super) fn recurrence(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, repeated: &Loop) -> Option<Inner> {
+    pub(super) fn recurrence(
+        &mut self,
+        procedure: &Procedure,
+        plan: &mut BufferPlan<'_>,
+        repeated: &Loop,
+    ) -> Option<Inner> {
         let sequence = Sequence::new(repeated)?;
         if sequence.places == 0 {
             return Some(Inner::Actions(Vec::new()));

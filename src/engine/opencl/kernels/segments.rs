@@ -17,7 +17,7 @@ use crate::shape::{self, DType, steps};
 use crate::source::functions;
 use crate::source::language::Language;
 use crate::source::order::parallel_first;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use std::collections::HashSet;
@@ -72,7 +72,7 @@ impl KernelWriter {
     pub(super) fn by_place(
         &mut self,
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,

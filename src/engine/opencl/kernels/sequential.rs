@@ -7,7 +7,7 @@ use crate::kernel::{Buffer, BufferSource, Procedure, Step};
 use crate::shape::steps;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::procedure::FunctionWriter as Functions;
 use crate::source::text::Text;
 use crate::term::Steps;
@@ -65,7 +65,7 @@ impl KernelWriter {
     pub(super) fn sequential(
         &mut self,
         procedure: &Procedure,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         step: &Step,
     ) -> Option<Vec<Action>> {
         let has_steps = matches!(step, Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_));

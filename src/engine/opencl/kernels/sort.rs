@@ -13,7 +13,7 @@ use crate::operation::Order;
 use crate::shape::DType;
 use crate::source::helpers::{opencl, routines};
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Work items of a group that sorts, at most.
@@ -97,7 +97,7 @@ impl KernelWriter {
     pub(super) fn sorted(
         &mut self,
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         sort: &Sort,
         to: Sorted,
         actions: &mut Vec<Action>,

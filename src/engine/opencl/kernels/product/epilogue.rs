@@ -9,7 +9,7 @@ use crate::kernel::{
     BATCH, BufferId, BufferSource, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Step, Store, Value,
 };
 use crate::shape::steps;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ impl KernelWriter {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {
             return Ok(procedure);
         }
-        let unread = Plan::new(&procedure, &[]).unread;
+        let unread = BufferPlan::new(&procedure, &[]).unread;
         // If one nest reads several products, the last product has the others at hand.
         for at in (0..procedure.steps.len()).rev() {
             let Step::Product(product) = &procedure.steps[at] else { continue };

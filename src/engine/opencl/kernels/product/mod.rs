@@ -14,7 +14,7 @@ use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
 use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Nest, Procedure, Product, ROW, SUMMED};
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 use epilogue::SUM;
 
@@ -86,7 +86,7 @@ impl KernelWriter {
     pub(super) fn product(
         &mut self,
         procedure: &Procedure,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         product: &Product,
     ) -> DeviceResult<Vec<Action>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;

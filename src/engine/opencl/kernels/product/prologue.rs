@@ -8,7 +8,7 @@ use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::engine::opencl::tuning::Tile;
 use crate::kernel::{BufferId, BufferSource, Mode, Nest, Procedure, Product, Step, Store};
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -66,7 +66,7 @@ impl KernelWriter {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {
             return Ok(procedure);
         }
-        let unread = Plan::new(&procedure, &[]).unread;
+        let unread = BufferPlan::new(&procedure, &[]).unread;
         let mut uses = Uses::of(&procedure);
         let mut is_kept = vec![true; procedure.steps.len()];
         for at in (0..procedure.steps.len()).rev() {

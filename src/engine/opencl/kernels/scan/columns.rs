@@ -6,7 +6,7 @@ use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
 use crate::engine::opencl::kernels::{KernelWriter, Scope};
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Work items of a group where they are on their own.
@@ -31,7 +31,7 @@ impl KernelWriter {
     pub(super) fn columns(
         &mut self,
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
         parts: &Parts,
         chunks: usize,
@@ -127,7 +127,7 @@ impl KernelWriter {
     pub(super) fn columns_at_once(
         &mut self,
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
         parts: &Parts,
     ) -> Option<Vec<Action>> {

@@ -24,7 +24,7 @@ use crate::kernel::BufferId;
 use crate::shape::{DType, Value};
 use crate::source::helpers::opencl;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Tiles of a span, at most.
@@ -64,7 +64,7 @@ impl Tiles {
     /// So many steps at each place in tiles of so many steps; `None` where there are more tiles than flags can count.
     pub(super) fn new(
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         parts: &Parts,
         sequence: &Sequence,
         [lanes, across, steps]: [usize; 3],

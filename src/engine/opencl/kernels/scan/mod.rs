@@ -25,7 +25,7 @@ use crate::shape::{DType, Value};
 use crate::source::expression::elementwise;
 use crate::source::helpers::opencl;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 use crate::term::recurrence::{Elementwise, StepOperand};
 use composition::{Composition, compositions};
@@ -91,7 +91,7 @@ impl KernelWriter {
     pub(super) fn shared_scan(
         &mut self,
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
     ) -> Option<Vec<Action>> {
         let (length, places, least) = (sequence.length, sequence.places, self.limits.least_steps);
@@ -131,7 +131,7 @@ impl KernelWriter {
     fn memory(
         &self,
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         places: usize,
         parts: &Parts,
         chunks: usize,

@@ -13,7 +13,7 @@ use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries}
 use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
 use crate::shape::DType;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Steps that an item composes in a row, at most.
@@ -83,7 +83,7 @@ impl KernelWriter {
     pub(super) fn tiles(
         &mut self,
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
         parts: &Parts,
     ) -> Vec<Action> {
@@ -184,7 +184,7 @@ impl KernelWriter {
     pub(super) fn tiles_at_once(
         &mut self,
         scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
         parts: &Parts,
     ) -> Option<Vec<Action>> {
