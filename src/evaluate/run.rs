@@ -92,7 +92,7 @@ impl InPlace {
     }
 }
 
-impl interpret::Parts<Array, Never, Failure> for InPlace {
+impl interpret::PartialAccess<Array, Never, Failure> for InPlace {
     fn add(
         &self,
         node: &Node,

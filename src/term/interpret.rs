@@ -114,7 +114,7 @@ pub(crate) fn several<T>(outputs: Vec<T>) -> NodeValue<T> {
 }
 
 /// How an algebra reads and writes at some positions of an array, without another one as large.
-pub(crate) trait Parts<T, X, E> {
+pub(crate) trait PartialAccess<T, X, E> {
     /// Adds the result of a node, an addition with these operands, to an array.
     fn add(&self, node: &Node<X>, positions: &Positions, target: T, operands: Arrays<T>) -> Result<T, E>;
 
@@ -134,7 +134,7 @@ pub(crate) fn run<T: Clone, X: Extension, E>(
     body: &Body<X>,
     arguments: Vec<T>,
     evaluate: impl Fn(&Node<X>, Arrays<T>) -> Result<NodeValue<T>, E>,
-    parts: Option<&dyn Parts<T, X, E>>,
+    parts: Option<&dyn PartialAccess<T, X, E>>,
 ) -> Result<Vec<T>, E> {
     debug_assert_eq!(arguments.len(), body.arity());
     let is_permuted = parts.map_or(Vec::new(), |_| permuted_for_parts(body));
@@ -218,7 +218,7 @@ where
     }
 
     /// The sum of two arrays, one of which may be waiting to be added to the other.
-    fn sum(&mut self, node: &Node<X>, parts: &dyn Parts<T, X, E>) -> Result<NodeValue<T>, E> {
+    fn sum(&mut self, node: &Node<X>, parts: &dyn PartialAccess<T, X, E>) -> Result<NodeValue<T>, E> {
         let waits = |&arg: &NodeId| matches!(self.slots[arg as usize], NodeValue::Later(..));
         let Some(place) = node.args.iter().position(waits) else { return self.evaluated(node) };
         let added = node.args[place] as usize;
@@ -228,7 +228,7 @@ where
     }
 
     /// A gather, which may read an array with its axes in another order.
-    fn gather(&mut self, node: &Node<X>, parts: &dyn Parts<T, X, E>) -> Result<NodeValue<T>, E> {
+    fn gather(&mut self, node: &Node<X>, parts: &dyn PartialAccess<T, X, E>) -> Result<NodeValue<T>, E> {
         let source = node.args[0] as usize;
         let (Op::View(map), NodeValue::Permuted(array)) = (&self.body.nodes[source].op, &self.slots[source]) else {
             return self.evaluated(node);

@@ -16,7 +16,7 @@
 //! after spans. Telling them tile by tile would be as deterministic, but then all tiles of a place would have to be applied in
 //! sequence. With spans, groups compose many of them at the same time, and a step of that sequence covers several tiles.
 
-use super::{KernelWriter, Parts};
+use super::{ComposedSteps, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::kernels::recurrence::{Needed, Sequence};
 use crate::engine::opencl::kernels::{Operands, Scope};
@@ -65,7 +65,7 @@ impl Tiles {
     pub(super) fn new(
         scope: &mut Scope<'_>,
         plan: &mut BufferPlan<'_>,
-        parts: &Parts,
+        parts: &ComposedSteps,
         sequence: &Sequence,
         [lanes, across, steps]: [usize; 3],
     ) -> Option<Tiles> {
@@ -137,7 +137,14 @@ impl KernelWriter {
     }
 
     /// The beginning of a kernel of tiles of so many steps: finds the tile of its group.
-    pub(super) fn begin(&self, text: &mut Text, parts: &Parts, tiles: &Tiles, operands: &Operands, steps: usize) {
+    pub(super) fn begin(
+        &self,
+        text: &mut Text,
+        parts: &ComposedSteps,
+        tiles: &Tiles,
+        operands: &Operands,
+        steps: usize,
+    ) {
         for (carry, &dtype) in parts.dtypes.iter().enumerate() {
             text.line(format!("__local {} starts{carry}[{}];", self.element(dtype), tiles.across));
             if tiles.told.is_some() {
@@ -186,7 +193,7 @@ impl KernelWriter {
     pub(super) fn look_back(
         &mut self,
         text: &mut Text,
-        parts: &Parts,
+        parts: &ComposedSteps,
         sequence: &Sequence,
         tiles: &Tiles,
         operands: &Operands,
@@ -284,7 +291,7 @@ impl KernelWriter {
     fn go_forward(
         &mut self,
         text: &mut Text,
-        parts: &Parts,
+        parts: &ComposedSteps,
         tiles: &Tiles,
         composed: &[String],
         first_row: &str,

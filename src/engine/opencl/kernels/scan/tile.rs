@@ -6,7 +6,7 @@
 
 use super::composition::Composition;
 use super::lookback::Tiles;
-use super::{LANES, Parts, power_of_two_below};
+use super::{ComposedSteps, LANES, power_of_two_below};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::Limits;
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
@@ -33,7 +33,7 @@ struct Tile {
 
 impl Tile {
     /// So many steps of each item at most.
-    fn new(parts: &Parts, length: usize, steps: usize, limits: &Limits) -> Tile {
+    fn new(parts: &ComposedSteps, length: usize, steps: usize, limits: &Limits) -> Tile {
         let (local, bytes) = (limits.local, parts.values.iter().map(|dtype| dtype.bytes()).sum::<usize>());
         let mut lanes = power_of_two_below(LANES.min(limits.group));
         let mut steps = steps.min(length.div_ceil(lanes)).max(1);
@@ -85,7 +85,7 @@ impl KernelWriter {
         scope: &mut Scope<'_>,
         plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
-        parts: &Parts,
+        parts: &ComposedSteps,
     ) -> Vec<Action> {
         let (length, places) = (sequence.length, sequence.places);
         let (limits, steps) = (self.limits, STEPS.min(self.limits.least_steps));
@@ -186,7 +186,7 @@ impl KernelWriter {
         scope: &mut Scope<'_>,
         plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
-        parts: &Parts,
+        parts: &ComposedSteps,
     ) -> Option<Vec<Action>> {
         let tile = Tile::new(parts, sequence.length, self.kept_steps(sequence, parts), &self.limits);
         let tiles = Tiles::new(scope, plan, parts, sequence, [tile.lanes, 1, tile.size()])?;
@@ -215,7 +215,7 @@ impl KernelWriter {
     fn steps_of_tile(
         &mut self,
         text: &mut Text,
-        parts: &Parts,
+        parts: &ComposedSteps,
         sequence: &Sequence,
         tile: Tile,
         operands: &Operands,
@@ -261,7 +261,7 @@ impl KernelWriter {
     }
 
     /// The beginning of kernels of tiles.
-    fn head(&self, parts: &Parts, tile: Tile) -> Text {
+    fn head(&self, parts: &ComposedSteps, tile: Tile) -> Text {
         let mut text = self.sums(parts, tile.lanes);
         for (value, &dtype) in parts.values.iter().enumerate() {
             text.line(format!("__local {} scan{value}[{}];", self.element(dtype), tile.lanes * tile.stride));
@@ -270,7 +270,7 @@ impl KernelWriter {
     }
 
     /// The beginning of kernels whose items, so many in each group, compose their values.
-    pub(super) fn sums(&self, parts: &Parts, lanes: usize) -> Text {
+    pub(super) fn sums(&self, parts: &ComposedSteps, lanes: usize) -> Text {
         let mut text = Text::default();
         for (value, &dtype) in parts.values.iter().enumerate() {
             text.line(format!("__local {} sums{value}[{}];", self.element(dtype), 2 * lanes));
@@ -284,7 +284,7 @@ impl KernelWriter {
     fn fill(
         &mut self,
         text: &mut Text,
-        parts: &Parts,
+        parts: &ComposedSteps,
         tile: Tile,
         count: usize,
         element: &mut dyn FnMut(&mut KernelWriter, &mut Text),
@@ -300,7 +300,7 @@ impl KernelWriter {
 
     /// Composes: then `scan` has each item's steps up to each of them, and `sums` from `side` on, as `own`, all steps up to
     /// each item's last one.
-    fn scan_tile(&mut self, text: &mut Text, parts: &Parts, Tile { lanes, steps, stride }: Tile) {
+    fn scan_tile(&mut self, text: &mut Text, parts: &ComposedSteps, Tile { lanes, steps, stride }: Tile) {
         let own = |value: usize| format!("own{value}");
         let number = parts.values.len();
         text.line(format!("const uint own = lane * {stride};"));
@@ -321,7 +321,7 @@ impl KernelWriter {
 
     /// Composes the values `own` of a group's items, at each of so many neighbouring places. Afterwards `sums` from `side` on,
     /// and `own`, hold the composition of all rows of items up to each of them.
-    pub(super) fn scan_lanes(&mut self, text: &mut Text, parts: &Parts, lanes: usize, across: usize) {
+    pub(super) fn scan_lanes(&mut self, text: &mut Text, parts: &ComposedSteps, lanes: usize, across: usize) {
         let (own, number) = (|value: usize| format!("own{value}"), parts.values.len());
         (0..number).for_each(|value| text.line(format!("sums{value}[lane] = own{value};")));
         text.line("uint side = 0;");
@@ -340,7 +340,7 @@ impl KernelWriter {
     }
 
     /// All steps of the tile up to one of them, composed, under the names `prefix`.
-    fn up_to(&mut self, text: &mut Text, parts: &Parts, tile: Tile, within: &str) {
+    fn up_to(&mut self, text: &mut Text, parts: &ComposedSteps, tile: Tile, within: &str) {
         text.line(format!("const uint slot = {};", tile.slot(within)));
         text.line(format!("const uint earlier = side + max({within} / {}, 1u) - 1;", tile.steps));
         let both =
