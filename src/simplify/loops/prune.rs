@@ -155,12 +155,12 @@ const POSITIONS: usize = 16;
 
 /// Operands without repetition.
 #[derive(Default)]
-struct Operands {
+struct DistinctOperands {
     nodes: Vec<NodeId>,
     places: HashMap<NodeId, usize>,
 }
 
-impl Operands {
+impl DistinctOperands {
     fn place(&mut self, node: NodeId) -> usize {
         *self.places.entry(node).or_insert_with(|| {
             self.nodes.push(node);
@@ -207,11 +207,11 @@ impl Pass {
         self.graph.add(Op::View(AffineMap::broadcast(&shape, &result, &axes)), &[node])
     }
 
-    fn types(&self, operands: &Operands) -> Vec<Type> {
+    fn types(&self, operands: &DistinctOperands) -> Vec<Type> {
         operands.nodes.iter().map(|&node| self.graph.ty(node).clone()).collect()
     }
 
-    fn capture(&self, captures: &mut Operands, node: NodeId) -> Binding {
+    fn capture(&self, captures: &mut DistinctOperands, node: NodeId) -> Binding {
         match self.closed(node) {
             Some(body) => Binding::Inside(Arc::new(body), Vec::new()),
             None => Binding::Capture(captures.place(node)),
@@ -291,7 +291,7 @@ impl Pass {
         let live = live_in_steps(body, scan.carries, results);
         let carried: Vec<bool> = (0..scan.carries).map(|at| asked[at] || live[at] && !invariant(at)).collect();
         let mut carries: Vec<NodeId> = Vec::new();
-        let (mut inputs, mut captures) = (Operands::default(), Operands::default());
+        let (mut inputs, mut captures) = (DistinctOperands::default(), DistinctOperands::default());
         let mut bindings: Vec<Binding> = Vec::with_capacity(body.arity());
         let mut computes = false;
         for (at, &arg) in args.iter().enumerate() {
@@ -362,7 +362,7 @@ impl Pass {
     }
 
     /// An input, or the value that all its slices have.
-    fn input(&mut self, input: NodeId, inputs: &mut Operands, captures: &mut Operands) -> Binding {
+    fn input(&mut self, input: NodeId, inputs: &mut DistinctOperands, captures: &mut DistinctOperands) -> Binding {
         match self.slice(input) {
             Some(slice) => self.capture(captures, slice),
             None => Binding::Input(inputs.place(input)),
@@ -399,7 +399,7 @@ impl Pass {
         }
         let sides = [&*branch.then, &*branch.otherwise];
         let wanted: Vec<usize> = (0..used.len()).filter(|&at| used[at]).collect();
-        let mut captures = Operands::default();
+        let mut captures = DistinctOperands::default();
         let bindings: Vec<Binding> = args
             .iter()
             .zip(operands_of_branch(branch, used))

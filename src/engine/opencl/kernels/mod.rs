@@ -208,7 +208,7 @@ impl KernelWriter {
     }
 
     /// A kernel whose items are on their own: its text begins with the position of each.
-    fn kernel(&mut self, word: &str, operands: &Operands, items: usize, body: Text) -> Action {
+    fn kernel(&mut self, word: &str, operands: &KernelOperands, items: usize, body: Text) -> Action {
         let mut text = Text::default();
         text.line("const long item = get_global_id(0);");
         text.line(format!("if (item >= {items}) return;"));
@@ -223,7 +223,7 @@ impl KernelWriter {
 
     /// A kernel: its head, which has arrays begin where they are said to, and its text; unless one that was written does the same
     /// with other arrays.
-    fn group_kernel(&mut self, word: &str, operands: &Operands, grid: Grid, body: Text) -> Action {
+    fn group_kernel(&mut self, word: &str, operands: &KernelOperands, grid: Grid, body: Text) -> Action {
         // Compilers that know how many work items share registers give each as many as there are.
         let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void {word}", grid.group);
         let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
@@ -318,10 +318,10 @@ impl Scope<'_> {
     }
 
     /// The arrays that a kernel takes: each once, whatever it is called.
-    fn operands(&self, read: &[BufferId], written: &[BufferId]) -> Operands {
+    fn operands(&self, read: &[BufferId], written: &[BufferId]) -> KernelOperands {
         let origin = |id: BufferId| if self.scratch(id).is_some() { id } else { self.procedure.origin(id) };
         let origins: BTreeSet<BufferId> = written.iter().map(|&id| origin(id)).collect();
-        let mut operands = Operands::default();
+        let mut operands = KernelOperands::default();
         for &id in read.iter().chain(written) {
             let (name, operand) = match self.scratch(id) {
                 Some(&(slot, ..)) => {
@@ -341,7 +341,7 @@ impl Scope<'_> {
 
 /// The arrays that a kernel takes, and numbers.
 #[derive(Default)]
-struct Operands {
+struct KernelOperands {
     /// Name, element type, and whether it is written.
     parameters: Vec<(String, DType, bool)>,
     all: Vec<KernelArray>,

@@ -3,7 +3,7 @@
 //! Carries are variables of the item's own; every input is read once, and every output written once, neighbouring items at
 //! neighbouring places.
 
-use super::{KernelWriter, Operands, Scope};
+use super::{KernelOperands, KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Inner};
 use crate::kernel::{BufferId, Loop, Procedure};
 use crate::shape::{DType, size};
@@ -203,7 +203,7 @@ impl KernelWriter {
     }
 
     /// Names the captures at an item's place.
-    pub(super) fn captures(&self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed) {
+    pub(super) fn captures(&self, text: &mut Text, sequence: &Sequence, operands: &KernelOperands, needed: &Needed) {
         for &capture in &needed.captures {
             let Argument { id, dtype, slice } = sequence.captures[capture];
             let place = if slice == 1 { "0" } else { "item" };
@@ -224,7 +224,7 @@ impl KernelWriter {
         &self,
         text: &mut Text,
         sequence: &Sequence,
-        operands: &Operands,
+        operands: &KernelOperands,
         needed: &Needed,
         position: &str,
     ) {
@@ -233,7 +233,14 @@ impl KernelWriter {
     }
 
     /// The inputs of a step, whose number in the order of steps is `number`, under names.
-    fn inputs(&self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed, from: Inputs<'_>) {
+    fn inputs(
+        &self,
+        text: &mut Text,
+        sequence: &Sequence,
+        operands: &KernelOperands,
+        needed: &Needed,
+        from: Inputs<'_>,
+    ) {
         let position = match sequence.reverse {
             false => "number".to_string(),
             true => format!("{} - number", sequence.length.saturating_sub(1)),
@@ -254,7 +261,7 @@ impl KernelWriter {
         &mut self,
         text: &mut Text,
         sequence: &Sequence,
-        operands: &Operands,
+        operands: &KernelOperands,
         needed: &Needed,
         from: Inputs<'_>,
     ) {
@@ -279,7 +286,7 @@ impl KernelWriter {
         &mut self,
         text: &mut Text,
         sequence: &Sequence,
-        operands: &Operands,
+        operands: &KernelOperands,
         needed: &Needed,
         from: Inputs<'_>,
     ) {
@@ -304,7 +311,7 @@ impl KernelWriter {
 }
 
 /// Writes the carries after the last step.
-pub(super) fn last_carries(text: &mut Text, sequence: &Sequence, operands: &Operands) {
+pub(super) fn last_carries(text: &mut Text, sequence: &Sequence, operands: &KernelOperands) {
     for (carry, id) in sequence.last.iter().enumerate() {
         text.line(format!("{}[item] = carry{carry};", operands.names[id]));
     }

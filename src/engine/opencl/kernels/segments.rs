@@ -8,7 +8,7 @@
 
 use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values, pruned};
 use super::sort::{Sorted, position_type};
-use super::{KernelWriter, Operands, Scope};
+use super::{KernelOperands, KernelWriter, Scope};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::Action;
 use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, Sort, Store, Value, ValueId};
@@ -141,14 +141,14 @@ impl KernelWriter {
     }
 
     /// Combines a value with the element of a place, if that exists.
-    fn store(&mut self, text: &mut Text, target: &Target<'_>, operands: &Operands, value: &str) {
+    fn store(&mut self, text: &mut Text, target: &Target<'_>, operands: &KernelOperands, value: &str) {
         let element = format!("{}[key - 1 + away]", operands.names[&target.store.buffer]);
         let combined = self.combined(target, &element, value);
         text.line(format!("if (key != 0) {element} = {combined};"));
     }
 
     /// The value of a column at a position.
-    fn value(target: &Target<'_>, operands: &Operands, level: SegmentLevel) -> String {
+    fn value(target: &Target<'_>, operands: &KernelOperands, level: SegmentLevel) -> String {
         let position = match level.positions {
             Some(positions) => format!("(long){}[at]", operands.names[&positions]),
             None => "at".into(),

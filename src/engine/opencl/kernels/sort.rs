@@ -6,7 +6,7 @@
 //! compared where keys are equal; in merges, since those of the left run, which are before those of the right one, go first.
 
 use super::nest::power_of_two_below;
-use super::{KernelWriter, Operands, Scope};
+use super::{KernelOperands, KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Sort};
 use crate::operation::Order;
@@ -149,7 +149,7 @@ impl KernelWriter {
     }
 
     /// Runs that are sorted in local memory. Where a row is one run, that is all; else they are written one row after the other.
-    fn runs(&mut self, scope: &Scope<'_>, sort: &Sort, runs: &Runs, operands: &Operands, to: Sorted) -> Action {
+    fn runs(&mut self, scope: &Scope<'_>, sort: &Sort, runs: &Runs, operands: &KernelOperands, to: Sorted) -> Action {
         let &Sort { array, order, extent, inner, .. } = sort;
         let (rows, dtype, is_all) = (sort.rows(), scope.dtype(array), runs.number == 1);
         let &Runs { length, number } = runs;
@@ -248,7 +248,7 @@ impl KernelWriter {
         &mut self,
         scope: &Scope<'_>,
         sort: &Sort,
-        operands: &Operands,
+        operands: &KernelOperands,
         from: Sorted,
         to: Sorted,
         is_last: bool,

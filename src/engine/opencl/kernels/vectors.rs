@@ -1,7 +1,7 @@
 //! Which parts of nests have items that load and store several neighbours at once, and how many.
 
 use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values};
-use super::{KernelWriter, Operands, Scope};
+use super::{KernelOperands, KernelWriter, Scope};
 use crate::kernel::{BufferId, Mode, Value};
 use crate::shape::steps;
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ impl KernelWriter {
         scope: &Scope<'_>,
         part: &KernelPart,
         order: &[usize],
-        operands: &Operands,
+        operands: &KernelOperands,
     ) -> usize {
         let (nest, Some(&axis)) = (&part.nest, order.last()) else { return 1 };
         let is_written = nest.stores.iter().all(|store| store.mode == Mode::Write);
@@ -33,7 +33,7 @@ impl KernelWriter {
         &self,
         scope: &Scope<'_>,
         part: &KernelPart,
-        operands: &Operands,
+        operands: &KernelOperands,
         steps: usize,
     ) -> usize {
         let [axis] = part.reduced[..] else { return 1 };
@@ -45,7 +45,7 @@ impl KernelWriter {
     }
 
     /// How many neighbours along an axis vectors of all that moves along it have; 1 where there is something that is none.
-    fn fitting_width(&self, scope: &Scope<'_>, part: &KernelPart, axis: usize, operands: &Operands) -> usize {
+    fn fitting_width(&self, scope: &Scope<'_>, part: &KernelPart, axis: usize, operands: &KernelOperands) -> usize {
         let nest = &part.nest;
         let moving = axes_of_values(nest);
         let mut loaded: HashSet<BufferId> = HashSet::new();

@@ -1,7 +1,7 @@
 //! Drops everything without a user from loops with several sweeps: last sweeps, carries, inputs, outputs, kept values,
 //! captures.
 
-use super::{Binding, Operands, Outputs, Pass, live_in_steps, rebuild};
+use super::{Binding, DistinctOperands, Outputs, Pass, live_in_steps, rebuild};
 use crate::array::Array;
 use crate::shape::Value;
 use crate::term::{NodeId, Op, Steps, Sweep, Sweeps};
@@ -128,7 +128,7 @@ impl Pass {
         let count = (0..needs.len()).rposition(wanted).map_or(1, |last| last + 1);
 
         // Carries that stay the same become captures.
-        let mut captures = Operands::default();
+        let mut captures = DistinctOperands::default();
         let mut own: Vec<Vec<Binding>> = Vec::new();
         let (mut operands, mut sizes) = (Vec::new(), Vec::new());
         for (at, (sweep, need)) in sweeps.sweeps[..count].iter().zip(&needs).enumerate() {

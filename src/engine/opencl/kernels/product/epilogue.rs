@@ -4,7 +4,7 @@ use super::merging::{is_everywhere, origins, touched};
 use super::places;
 use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
-use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
 use crate::kernel::{
     BATCH, BufferId, BufferSource, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Step, Store, Value,
 };
@@ -131,7 +131,7 @@ impl KernelWriter {
     pub(super) fn epilogue(
         &mut self,
         scope: &Scope<'_>,
-        operands: &Operands,
+        operands: &KernelOperands,
         (product, index): (&Product, &str),
         nest: &Nest,
     ) -> Text {

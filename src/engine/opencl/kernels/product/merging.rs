@@ -2,7 +2,7 @@
 //! operand or of the result of a product.
 
 use super::places::Element;
-use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
 use crate::kernel::{Affine, BufferId, Nest, Procedure, Step, Value};
 use crate::source::text::Text;
 use crate::source::writer::{Buffers, NestWriter};
@@ -39,7 +39,7 @@ impl KernelWriter {
     /// it; `at` is its place at the nest's positions.
     pub(super) fn elementwise(
         &mut self,
-        (scope, operands, index): (&Scope<'_>, &Operands, &str),
+        (scope, operands, index): (&Scope<'_>, &KernelOperands, &str),
         (nest, at): (&Nest, &Affine),
         element: &Element,
         given: (BufferId, &'static str),

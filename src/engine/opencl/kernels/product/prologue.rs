@@ -5,7 +5,7 @@ use super::worth::Exchange;
 use super::{Loaded, places};
 use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
-use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
 use crate::engine::opencl::tuning::Tile;
 use crate::kernel::{BufferId, BufferSource, Mode, Nest, Procedure, Product, Step, Store};
 use crate::source::plan::BufferPlan;
@@ -118,7 +118,7 @@ impl KernelWriter {
     pub(super) fn loaded(
         &mut self,
         scope: &Scope<'_>,
-        operands: &Operands,
+        operands: &KernelOperands,
         (product, index): (&Product, &str),
         side: usize,
     ) -> Loaded {

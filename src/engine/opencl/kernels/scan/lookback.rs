@@ -19,7 +19,7 @@
 use super::{ComposedSteps, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::kernels::recurrence::{Needed, Sequence};
-use crate::engine::opencl::kernels::{Operands, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, Scope};
 use crate::kernel::BufferId;
 use crate::shape::{DType, Value};
 use crate::source::helpers::opencl;
@@ -88,7 +88,7 @@ impl Tiles {
     }
 
     /// The arrays that the kernel takes, whose steps need these inputs.
-    pub(super) fn operands(&self, scope: &Scope<'_>, sequence: &Sequence, needed: &Needed) -> Operands {
+    pub(super) fn operands(&self, scope: &Scope<'_>, sequence: &Sequence, needed: &Needed) -> KernelOperands {
         let told = self.told.iter().flat_map(|told| {
             std::iter::once(told.flags).chain(told.composed.iter().copied()).chain(told.carried.iter().copied())
         });
@@ -131,7 +131,13 @@ impl Tiles {
 
 impl KernelWriter {
     /// The kernel of all tiles, and the actions before its launch.
-    pub(super) fn at_once(&mut self, scope: &Scope<'_>, tiles: &Tiles, operands: &Operands, text: Text) -> Vec<Action> {
+    pub(super) fn at_once(
+        &mut self,
+        scope: &Scope<'_>,
+        tiles: &Tiles,
+        operands: &KernelOperands,
+        text: Text,
+    ) -> Vec<Action> {
         let cleared = tiles.told.as_ref().map(|told| scope.fill(told.flags, Value::I32(0)));
         cleared.into_iter().chain([self.group_kernel("scan", operands, tiles.grid(), text)]).collect()
     }
@@ -142,7 +148,7 @@ impl KernelWriter {
         text: &mut Text,
         parts: &ComposedSteps,
         tiles: &Tiles,
-        operands: &Operands,
+        operands: &KernelOperands,
         steps: usize,
     ) {
         for (carry, &dtype) in parts.dtypes.iter().enumerate() {
@@ -179,7 +185,7 @@ impl KernelWriter {
     }
 
     /// An array that other groups read or write at the same time.
-    fn shared_array(&self, operands: &Operands, id: BufferId, dtype: DType) -> String {
+    fn shared_array(&self, operands: &KernelOperands, id: BufferId, dtype: DType) -> String {
         format!("((volatile __global {} *){})", self.element(dtype), operands.names[&id])
     }
 
@@ -196,7 +202,7 @@ impl KernelWriter {
         parts: &ComposedSteps,
         sequence: &Sequence,
         tiles: &Tiles,
-        operands: &Operands,
+        operands: &KernelOperands,
     ) {
         let (across, column) = (tiles.across, tiles.column());
         let first = |carry: usize| format!("{}[item]", operands.names[&sequence.first[carry]]);
@@ -262,7 +268,7 @@ impl KernelWriter {
         text.line(raised);
     }
 
-    fn shared_arrays(&self, operands: &Operands, ids: &[BufferId], dtypes: &[DType]) -> Vec<String> {
+    fn shared_arrays(&self, operands: &KernelOperands, ids: &[BufferId], dtypes: &[DType]) -> Vec<String> {
         ids.iter().zip(dtypes).map(|(&id, &dtype)| self.shared_array(operands, id, dtype)).collect()
     }
 

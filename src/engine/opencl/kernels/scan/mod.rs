@@ -17,7 +17,7 @@ mod tile;
 
 use super::nest::power_of_two_below;
 use super::recurrence::{Inputs, Needed, Sequence};
-use super::{KernelWriter, Operands, Scope};
+use super::{KernelOperands, KernelWriter, Scope};
 use crate::engine::opencl::code::Action;
 use crate::kernel::BufferId;
 use crate::operation::{Binary, HelperFunction};
@@ -171,7 +171,7 @@ impl KernelWriter {
         &mut self,
         text: &mut Text,
         sequence: &Sequence,
-        operands: &Operands,
+        operands: &KernelOperands,
         needed: &Needed,
         parts: &ComposedSteps,
     ) {

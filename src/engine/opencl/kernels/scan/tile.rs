@@ -10,7 +10,7 @@ use super::{ComposedSteps, LANES, power_of_two_below};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::Limits;
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
-use crate::engine::opencl::kernels::{KernelWriter, Operands, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
 use crate::shape::DType;
 use crate::source::language::Language;
 use crate::source::plan::BufferPlan;
@@ -218,7 +218,7 @@ impl KernelWriter {
         parts: &ComposedSteps,
         sequence: &Sequence,
         tile: Tile,
-        operands: &Operands,
+        operands: &KernelOperands,
         (start, inputs): (&dyn Fn(usize) -> String, Inputs<'_>),
     ) {
         let length = sequence.length;
