@@ -82,9 +82,9 @@ fn note_read_in_all() {
 }
 
 /// An open frame after so many others, which is taken away also where the closure panics.
-struct Open(usize);
+struct OpenFrame(usize);
 
-impl Drop for Open {
+impl Drop for OpenFrame {
     fn drop(&mut self) {
         FRAMES.with_borrow_mut(|frames| frames.truncate(self.0));
     }
@@ -97,7 +97,7 @@ pub(crate) fn trace<A: Algebra>(
     values: Vec<A::Array>,
     f: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
 ) -> Option<Traced<A>> {
-    let open = Open(FRAMES.with_borrow(Vec::len));
+    let open = OpenFrame(FRAMES.with_borrow(Vec::len));
     let is_read = Arc::new(AtomicBool::new(false));
     let (captured, inner) = (Scope::open(), Scope::open());
     let positions = inner.variables(parameters);

@@ -36,7 +36,9 @@ pub(super) fn sweeps(
     let captures = cloned(rest);
     match sweeps.steps {
         Steps::Count(count) => Counted { body, sweeps, count, captures }.run(writer, starts, &inputs),
-        Steps::While(_) => Open { body, sweeps, room: room(sweeps.checkpoints, &starts), starts, captures }.run(writer),
+        Steps::While(_) => {
+            OpenLoop { body, sweeps, room: room(sweeps.checkpoints, &starts), starts, captures }.run(writer)
+        }
     }
 }
 
@@ -79,7 +81,7 @@ impl Counted<'_> {
 }
 
 /// A loop whose number of steps is known when it has been run.
-struct Open<'a> {
+struct OpenLoop<'a> {
     body: WriteBody,
     sweeps: &'a Sweeps,
     /// How many snapshots there are of a sweep at most.
@@ -122,7 +124,7 @@ impl Snapshots {
     }
 }
 
-impl Open<'_> {
+impl OpenLoop<'_> {
     fn run(&self, writer: &mut ModuleWriter) -> Result<Vec<Handle>> {
         let Steps::While(condition) = &self.sweeps.steps else { unreachable!("the loop has a condition") };
         let Some(first) = self.sweeps.sweeps.first() else { return Ok(Vec::new()) };
@@ -256,7 +258,7 @@ impl Open<'_> {
         state: &[Handle],
         snapshots: &[Option<Snapshots>],
     ) -> Result<Vec<Handle>> {
-        let step = Open::in_order(writer, sweep, number, count);
+        let step = OpenLoop::in_order(writer, sweep, number, count);
         let tapes = self.kept(writer, sweep, &step, count, snapshots)?;
         let mut values = self.step(writer, sweep, state, &tapes)?;
         values.truncate(state.len());
@@ -285,7 +287,7 @@ impl Open<'_> {
                 tapes.push(Vec::new());
                 continue;
             };
-            let end = Open::in_order(writer, earlier, step, count);
+            let end = OpenLoop::in_order(writer, earlier, step, count);
             let place = writer.elementwise("divide", &[&end, &snapshot.distance]);
             let from = writer.elementwise("multiply", &[&place, &snapshot.distance]);
             let state = snapshot.states.iter().map(|states| writer.read_outer(states, &place)).collect();

@@ -1,6 +1,6 @@
 //! Reading bodies: names and operations go to the innermost of those that are open.
 
-use super::frame::{Captures, Frame, Open, Parameter};
+use super::frame::{Captures, Frame, OpenBody, Parameter};
 use super::reader::{Form, ParseResult, Reader};
 use super::tokens::TextProblem;
 use crate::array::Array;
@@ -34,7 +34,7 @@ impl<'t, X: Form> Reader<'t, X> {
         captures: Captures,
         closed: bool,
         read: impl FnOnce(&mut Self) -> ParseResult<Vec<NodeId>>,
-    ) -> ParseResult<Open<'t, X>> {
+    ) -> ParseResult<OpenBody<'t, X>> {
         if self.frames.len() == NESTING {
             return self.fail(format!("bodies are nested more than {NESTING} deep"));
         }
@@ -56,16 +56,16 @@ impl<'t, X: Form> Reader<'t, X> {
         }
         let results = read(self)?;
         let frame = self.frames.pop().expect("bodies are read in frames");
-        Ok(Open { frame, results })
+        Ok(OpenBody { frame, results })
     }
 
     /// The captures of a body and its siblings, for the next sibling.
-    pub(super) fn captures(open: &mut Open<'t, X>) -> Captures {
+    pub(super) fn captures(open: &mut OpenBody<'t, X>) -> Captures {
         std::mem::take(&mut open.frame.captures)
     }
 
     /// Finishes bodies that refer to the same nodes of the innermost frame.
-    pub(super) fn close(&mut self, bodies: Vec<Open<'t, X>>, captures: &Captures) -> Vec<Arc<Body<X>>> {
+    pub(super) fn close(&mut self, bodies: Vec<OpenBody<'t, X>>, captures: &Captures) -> Vec<Arc<Body<X>>> {
         let types: Vec<Type> = captures.nodes().iter().map(|&node| self.type_of(node).clone()).collect();
         for &node in captures.nodes() {
             self.stays(node);
@@ -79,7 +79,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Finishes the outermost body, of whose parameters the last are captures.
-    pub(super) fn finish(&mut self, open: Open<'t, X>, captures: usize) -> Body<X> {
+    pub(super) fn finish(&mut self, open: OpenBody<'t, X>, captures: usize) -> Body<X> {
         let mut body = open.frame.finish(&[], open.results);
         body.parameters -= captures;
         body.captures = captures;

@@ -1,7 +1,7 @@
 //! Operations that have bodies.
 
 use super::expression::Term;
-use super::frame::{Captures, Open, Parameter};
+use super::frame::{Captures, OpenBody, Parameter};
 use super::reader::{Form, ParseResult, Reader};
 use super::tokens::{Kind, TextProblem};
 use crate::shape::{DType, Shape, Type};
@@ -41,7 +41,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Parameters, so many as there are values for them, and a body to the end of its last line.
-    fn step(&mut self, count: usize, captures: Captures, closed: bool) -> ParseResult<Open<'t, X>> {
+    fn step(&mut self, count: usize, captures: Captures, closed: bool) -> ParseResult<OpenBody<'t, X>> {
         let place = self.place();
         let parameters = self.lambda()?;
         if parameters.len() != count {
@@ -74,7 +74,7 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok((extents, parameters, place))
     }
 
-    fn built(&mut self, extents: Shape, mut open: Open<'t, X>, place: usize) -> ParseResult<NodeId> {
+    fn built(&mut self, extents: Shape, mut open: OpenBody<'t, X>, place: usize) -> ParseResult<NodeId> {
         let captures = Reader::captures(&mut open);
         let body = self.close(vec![open], &captures).remove(0);
         match X::build(extents, body) {

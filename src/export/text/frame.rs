@@ -64,7 +64,7 @@ impl<X> Frame<'_, X> {
 }
 
 /// A body whose end was read, but of whose siblings perhaps not.
-pub(super) struct Open<'t, X> {
+pub(super) struct OpenBody<'t, X> {
     pub(super) frame: Frame<'t, X>,
     pub(super) results: Vec<NodeId>,
 }
