@@ -23,10 +23,10 @@ fn fresh() -> ShareId {
 /// The derivative of an array as a linear function of inputs' tangents: a node of a graph, cheap to clone.
 ///
 /// Zero is not a Delta: where a derivative is zero there is `None`.
-pub struct Delta<A: Algebra>(Arc<Node<A>>);
+pub struct Delta<A: Algebra>(Arc<DeltaNode<A>>);
 
 /// A linear map applied to operands, `None` being zero.
-pub(crate) struct Node<A: Algebra> {
+pub(crate) struct DeltaNode<A: Algebra> {
     /// Where there is one, cotangents are summed under it before the node is visited (`Share` of P 2.5).
     pub(crate) share: Option<ShareId>,
     pub(crate) map: Map<A>,
@@ -99,9 +99,9 @@ impl<A: Algebra> Clone for Delta<A> {
     }
 }
 
-impl<A: Algebra> Node<A> {
+impl<A: Algebra> DeltaNode<A> {
     /// Gives up the operands, and moves out those that nobody else holds.
-    fn orphan(&mut self, orphans: &mut Vec<Node<A>>) {
+    fn orphan(&mut self, orphans: &mut Vec<DeltaNode<A>>) {
         for operand in &mut self.operands {
             if let Some(orphan) = operand.take().and_then(|delta| Arc::into_inner(delta.0)) {
                 orphans.push(orphan);
@@ -110,10 +110,10 @@ impl<A: Algebra> Node<A> {
     }
 }
 
-impl<A: Algebra> Drop for Node<A> {
+impl<A: Algebra> Drop for DeltaNode<A> {
     /// Takes apart the nodes that only this node held, with an explicit list instead of recursion: chains are long.
     fn drop(&mut self) {
-        let mut orphans: Vec<Node<A>> = Vec::new();
+        let mut orphans: Vec<DeltaNode<A>> = Vec::new();
         self.orphan(&mut orphans);
         while let Some(mut orphan) = orphans.pop() {
             orphan.orphan(&mut orphans);
@@ -128,7 +128,7 @@ impl<A: Algebra> Delta<A> {
     }
 
     fn new(map: Map<A>, operands: SmallVec<[Option<Delta<A>>; 2]>) -> Delta<A> {
-        Delta(Arc::new(Node { share: None, map, operands }))
+        Delta(Arc::new(DeltaNode { share: None, map, operands }))
     }
 
     fn of(map: Map<A>, operand: Delta<A>) -> Delta<A> {
@@ -137,7 +137,7 @@ impl<A: Algebra> Delta<A> {
 
     /// The tangent of a new input.
     pub fn input() -> Delta<A> {
-        Delta(Arc::new(Node { share: Some(fresh()), map: Map::Input, operands: SmallVec::new() }))
+        Delta(Arc::new(DeltaNode { share: Some(fresh()), map: Map::Input, operands: SmallVec::new() }))
     }
 
     /// A loop or conditional on operands; [`Delta::output`] picks from it.
@@ -156,7 +156,7 @@ impl<A: Algebra> Delta<A> {
         self.0.share
     }
 
-    pub(crate) fn node(&self) -> &Node<A> {
+    pub(crate) fn node(&self) -> &DeltaNode<A> {
         &self.0
     }
 }

@@ -1,7 +1,7 @@
 //! The state while a function is staged: open scopes, and the first error.
 
 use super::close::{Closed, close};
-use super::node::{Node, StagedArray, fresh, placeholder};
+use super::node::{StagedArray, StagedNode, fresh, placeholder};
 use crate::array::ReportedAt;
 use crate::error::Error;
 use crate::shape::Type;
@@ -130,7 +130,7 @@ impl Scope {
             .iter()
             .enumerate()
             .map(|(position, ty)| {
-                StagedArray(Arc::new(Node {
+                StagedArray(Arc::new(StagedNode {
                     id: fresh(),
                     scope: self.id,
                     op: Op::Parameter(position),
