@@ -5,7 +5,7 @@ use super::active::Active;
 use super::record::{Recorded, record};
 use super::{Delta, Dual, DualArray, ShareId, Tangent, TangentArray};
 use crate::algebra::{Algebra, Operands};
-use crate::dual::delta::Map;
+use crate::dual::delta::DeltaMap;
 use crate::shape::Type;
 use crate::term::interpret::{NodeValue, evaluate};
 use crate::term::{NodeId, Op};
@@ -132,7 +132,7 @@ pub(super) fn reached(
                 open.extend(&results[carry].delta);
             }
         }
-        if !matches!(delta.node().map, Map::Rolled(_)) {
+        if !matches!(delta.node().map, DeltaMap::Rolled(_)) {
             open.extend(delta.node().operands.iter().flatten());
         }
     }

@@ -14,7 +14,7 @@ use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::tensor::apply::{fail, stretch};
 use crate::tensor::associative::{moved, neutral_misfit, slice_types};
 use crate::tensor::combination::{Combination, Operator};
-use crate::tensor::cumulative::{Combine, elementwise, running};
+use crate::tensor::cumulative::{Combiner, elementwise, running};
 use crate::tensor::{Family, R1, Sliced, Stacked, Tensor, Tree, Vector, iota, refuse};
 
 /// Which slices of an array, along its outermost axis, belong together: by a key for each slice, or by the offsets at which
@@ -270,7 +270,7 @@ impl<A: Algebra> Sorted<A> {
 
     /// The combined slices of each key; keys without slices take `others`.
     #[track_caller]
-    fn combine(&self, arrays: Vec<A::Array>, others: Vec<A::Array>, operator: Combine<'_, A>) -> Vec<A::Array> {
+    fn combine(&self, arrays: Vec<A::Array>, others: Vec<A::Array>, operator: Combiner<'_, A>) -> Vec<A::Array> {
         let _place = ReportedAt::caller();
         // The flag that a segment begins is combined along with the values on every level.
         let mut combine = |mut left: Vec<A::Array>, mut right: Vec<A::Array>| -> Vec<A::Array> {
