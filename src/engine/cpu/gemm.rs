@@ -6,7 +6,7 @@
 //! copy of all windows. Every element of the result is summed in one order, whatever rows and columns are asked for.
 
 use super::elements::{counted, load, store};
-use super::places::{Matrix, Places, are_next, distance};
+use super::places::{MatrixPlaces, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
 use super::vector::USES_REGISTERS;
@@ -53,7 +53,7 @@ pub(super) trait Element: Arithmetic {
         isa: Instructions,
         part: [Range<usize>; 2],
         depth: usize,
-        operands: [Matrix<'_, Self>; 3],
+        operands: [MatrixPlaces<'_, Self>; 3],
         add: bool,
         packing: &mut [CacheLine],
     );
@@ -152,7 +152,7 @@ macro_rules! kernels {
                 isa: Instructions,
                 part: [Range<usize>; 2],
                 depth: usize,
-                operands: [Matrix<'_, $t>; 3],
+                operands: [MatrixPlaces<'_, $t>; 3],
                 add: bool,
                 packing: &mut [CacheLine],
             ) {
@@ -161,7 +161,7 @@ macro_rules! kernels {
                 unsafe fn narrow(
                     part: [Range<usize>; 2],
                     depth: usize,
-                    operands: [Matrix<'_, $t>; 3],
+                    operands: [MatrixPlaces<'_, $t>; 3],
                     add: bool,
                     packing: &mut [CacheLine],
                 ) {
@@ -173,7 +173,7 @@ macro_rules! kernels {
                 unsafe fn wide(
                     part: [Range<usize>; 2],
                     depth: usize,
-                    operands: [Matrix<'_, $t>; 3],
+                    operands: [MatrixPlaces<'_, $t>; 3],
                     add: bool,
                     packing: &mut [CacheLine],
                 ) {
@@ -233,7 +233,7 @@ fn cycles<const R: usize, const C: usize>([m, k, n]: [usize; 3], is_right_run: b
 unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize>(
     [rows, columns]: [Range<usize>; 2],
     k: usize,
-    [a, b, c]: [Matrix<'_, T>; 3],
+    [a, b, c]: [MatrixPlaces<'_, T>; 3],
     add: bool,
     packing: &mut [CacheLine],
 ) {

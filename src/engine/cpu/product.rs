@@ -1,7 +1,7 @@
 //! Matrix products on buffers.
 
 use super::gemm::{self, Element};
-use super::places::{Matrix, OwnPlaces};
+use super::places::{MatrixPlaces, OwnPlaces};
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
 use crate::engine::arrays::CacheLine;
@@ -130,7 +130,7 @@ impl CompiledProduct {
                 let layout = &self.operands[which];
                 let start = bases[layout.buffer as usize].cast::<T>().wrapping_add(layout.offset);
                 let start = start.wrapping_offset(layout.batches.get().at(batch));
-                Matrix { start, rows: layout.rows.get(), columns: layout.columns.get() }
+                MatrixPlaces { start, rows: layout.rows.get(), columns: layout.columns.get() }
             });
             let part = [rows.clone(), columns.clone()];
             // SAFETY: as the caller's.

@@ -10,8 +10,8 @@ use std::borrow::Cow;
 const SHORT: [usize; 5] = [4, 16, 64, 256, usize::MAX];
 
 /// A buffer's rows, and the elements of a row.
-type Matrix = (usize, usize);
-type Matrices = TermMap<BufferId, Matrix>;
+type MatrixSize = (usize, usize);
+type Matrices = TermMap<BufferId, MatrixSize>;
 /// Steps in place of those at these positions.
 type Changed = Vec<(usize, Step)>;
 
@@ -56,7 +56,7 @@ fn cost(step: &Step, cut: bool) -> f64 {
 }
 
 /// An array as a matrix. Its rows combine as many of the inner axes as have at most so many elements.
-fn matrix_of(shape: &Shape, short: usize) -> Option<Matrix> {
+fn matrix_of(shape: &Shape, short: usize) -> Option<MatrixSize> {
     let (all, mut row) = (size(shape), 1);
     for &extent in shape.iter().rev() {
         if row * extent > short || row * extent == all {
@@ -89,7 +89,8 @@ fn own_buffers(procedure: &Procedure) -> Vec<BufferId> {
 /// The matrices whose accesses are all affine in a row and a column.
 fn accessed_by_row(procedure: &Procedure, mut matrices: Matrices) -> Matrices {
     let mut check = |id: BufferId, at: Option<(&Affine, &Guards)>, extents: &[usize]| {
-        let is_split = |&(_, row): &Matrix| at.is_some_and(|(at, guards)| split(at, row, guards, extents).is_some());
+        let is_split =
+            |&(_, row): &MatrixSize| at.is_some_and(|(at, guards)| split(at, row, guards, extents).is_some());
         if !matrices.get(&id).is_none_or(is_split) {
             matrices.remove(&id);
         }

@@ -28,9 +28,9 @@ impl<T: Scalar + PartialEq> Stored<T> {
         [[self.strides.0 as isize], [self.strides.1 as isize]]
     }
 
-    fn operand<'a>(&mut self, [rows, columns]: &'a [[isize; 1]; 2]) -> Matrix<'a, T> {
+    fn operand<'a>(&mut self, [rows, columns]: &'a [[isize; 1]; 2]) -> MatrixPlaces<'a, T> {
         let places = |strides| Places { extents: &[usize::MAX], strides };
-        Matrix { start: self.elements[GUARD..].as_mut_ptr(), rows: places(rows), columns: places(columns) }
+        MatrixPlaces { start: self.elements[GUARD..].as_mut_ptr(), rows: places(rows), columns: places(columns) }
     }
 }
 
@@ -99,18 +99,19 @@ fn check_windows<T: Element + Scalar + PartialEq>([n, c, y, x, o, w]: [usize; 6]
     let (result_columns, right_columns) = ([(y * x) as isize], [(c * w * w) as isize]);
     for isa in Instructions::available() {
         let mut result = vec![<T as Arithmetic>::ZERO; n * o * y * x];
-        let a = Matrix {
+        let a = MatrixPlaces {
             start: source.as_ptr().cast_mut(),
             rows: places(&rows, &left[0]),
             columns: places(&summed, &left[1]),
         };
-        let b = Matrix {
+        let b = MatrixPlaces {
             start: weights.as_ptr().cast_mut(),
             rows: places(&[usize::MAX], &[1]),
             columns: places(&[usize::MAX], &right_columns),
         };
         let start = result.as_mut_ptr();
-        let to = Matrix { start, rows: places(&rows, &result_rows), columns: places(&[usize::MAX], &result_columns) };
+        let to =
+            MatrixPlaces { start, rows: places(&rows, &result_rows), columns: places(&[usize::MAX], &result_columns) };
         let sizes @ [m, k, _] = [n * y * x, c * w * w, o];
         let mut packing = vec![CacheLine::ZERO; packing_lines(sizes, size_of::<T>())];
         for part in 0..parts {
@@ -151,7 +152,7 @@ fn products_of_integers_wrap() {
             let mut c = vec![T::ZERO; m * n];
             let mut packing = vec![CacheLine::ZERO; packing_lines([m, k, n], size_of::<T>())];
             let places = |strides| Places { extents: &[usize::MAX], strides };
-            let matrix = |start: *const T, rows, columns| Matrix {
+            let matrix = |start: *const T, rows, columns| MatrixPlaces {
                 start: start.cast_mut(),
                 rows: places(rows),
                 columns: places(columns),
