@@ -60,7 +60,7 @@ pub(super) trait Element: Arithmetic {
 }
 
 /// A product of a panel of `R` rows and one of `C` columns, with all sums in registers.
-trait Kernel<T, const R: usize, const C: usize> {
+trait Microkernel<T, const R: usize, const C: usize> {
     /// Writes the product to `R` rows of `C` elements each, or adds it to them. Each panel comes with a distance in elements:
     /// between a row's elements in the left one, between rows in the right one.
     ///
@@ -73,7 +73,7 @@ trait Kernel<T, const R: usize, const C: usize> {
 /// Without vectors of its own.
 struct Plain;
 
-impl<T: Element, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
+impl<T: Element, const R: usize, const C: usize> Microkernel<T, R, C> for Plain {
     #[inline(always)]
     unsafe fn run(
         depth: usize,
@@ -110,7 +110,7 @@ impl<T: Element, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
 struct Registers<V>(std::marker::PhantomData<V>);
 
 #[cfg(target_arch = "x86_64")]
-impl<V: Packed, const R: usize, const C: usize> Kernel<V::Element, R, C> for Registers<V>
+impl<V: Packed, const R: usize, const C: usize> Microkernel<V::Element, R, C> for Registers<V>
 where
     V::Element: Element,
 {
@@ -230,7 +230,7 @@ fn cycles<const R: usize, const C: usize>([m, k, n]: [usize; 3], is_right_run: b
 
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]
-unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize>(
+unsafe fn blocked<T: Element, K: Microkernel<T, R, C>, const R: usize, const C: usize>(
     [rows, columns]: [Range<usize>; 2],
     k: usize,
     [a, b, c]: [MatrixPlaces<'_, T>; 3],

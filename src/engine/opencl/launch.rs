@@ -2,7 +2,7 @@
 
 use super::code::{Action, Code, Grid, Inner, KernelArray, actions};
 use super::devices::{Device, Limits};
-use super::driver::{Argument, Kernel};
+use super::driver::{Argument, DeviceKernel};
 use super::failure::{DeviceProblem, DeviceResult};
 use super::memory::{DeviceView, Shared};
 use super::running::{Launcher, Running, Views};
@@ -20,7 +20,7 @@ pub(super) struct Kernels {
     /// The number of the first in the source.
     pub(super) first: usize,
     /// Each holds the operands of its next launch, so that one thread at a time may have it.
-    pub(super) all: Mutex<Vec<Kernel>>,
+    pub(super) all: Mutex<Vec<DeviceKernel>>,
     /// Their names in the source.
     pub(super) names: Vec<String>,
 }
@@ -96,7 +96,7 @@ impl Kernels {
         Ok((most < group).then(|| TooLarge { most, problem: problem(text()) }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Kernel>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<DeviceKernel>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -225,7 +225,7 @@ mod tests {
     fn what_a_device_does_not_launch_is_an_error_that_says_why() {
         let Some(device) = all().unwrap().first() else { return };
         let shared = Shared::of(device).unwrap();
-        let kernel = Kernel::new(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
+        let kernel = DeviceKernel::new(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
         let kernels = Kernels { first: 0, all: Mutex::new(vec![kernel]), names: vec!["one".into()] };
         let check = |items, group, operands, device: &Device| {
             kernels.check_launch(0, Grid { items, group }, (operands, 0), device)

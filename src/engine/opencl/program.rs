@@ -5,7 +5,7 @@ use super::array::DeviceArray;
 use super::code::Code;
 use super::counters::Transfers;
 use super::devices::{Device, Limits};
-use super::driver::Kernel;
+use super::driver::DeviceKernel;
 use super::failure::{DeviceProblem, DeviceResult};
 use super::kernels::KernelWriter;
 use super::launch::{Kernels, TooLarge};
@@ -124,7 +124,7 @@ impl DeviceSource {
         for (code, own, result_types) in codes {
             // A program has kernels of its own, since these hold their operands.
             let (first, names) = (own.start, names[own].to_vec());
-            let kernel = |name: &String| built.as_ref().map(|program| Kernel::new(program, name)).transpose();
+            let kernel = |name: &String| built.as_ref().map(|program| DeviceKernel::new(program, name)).transpose();
             let all = names.iter().map(kernel).collect::<DeviceResult<Option<_>>>()?.unwrap_or_default();
             let (kernels, shared) = (Kernels { first, all: Mutex::new(all), names }, Shared::of(device)?);
             if let Some(large) = kernels.check(&code, device)? {

@@ -1,7 +1,7 @@
 //! Runs: what launches kernels, and loops while they are run.
 
 use super::code::{AHEAD, Code, SweepsCode};
-use super::driver::Kernel;
+use super::driver::DeviceKernel;
 use super::memory::{DeviceView, Shared};
 use super::space::{SweepsSpace, Turns};
 use crate::kernel::Sweeps;
@@ -14,7 +14,7 @@ pub(super) struct Launcher<'a> {
     pub(super) shared: &'a Shared,
     /// The number of the first kernel in the source.
     pub(super) first: usize,
-    pub(super) kernels: RefCell<MutexGuard<'a, Vec<Kernel>>>,
+    pub(super) kernels: RefCell<MutexGuard<'a, Vec<DeviceKernel>>>,
 }
 
 /// The places of some arrays.

@@ -182,7 +182,7 @@ impl Shared {
 mod tests {
     use super::*;
     use crate::engine::opencl::devices::all;
-    use crate::engine::opencl::driver::Kernel;
+    use crate::engine::opencl::driver::DeviceKernel;
     use std::path::PathBuf;
 
     const SOURCE: &str = "__kernel void one(__global int *to) { to[get_global_id(0)] = 1; }";
@@ -199,7 +199,7 @@ mod tests {
         let other = Common::new(device).unwrap();
         assert_eq!(origin(&other), Origin::Cache);
         let (program, _) = other.build(SOURCE, Some(&cache)).unwrap();
-        Kernel::new(&program, "one").unwrap();
+        DeviceKernel::new(&program, "one").unwrap();
         // Another driver has compiled another program.
         let mut newer = device.clone();
         newer.driver += " and a half";

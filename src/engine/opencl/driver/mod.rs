@@ -48,7 +48,7 @@ macro_rules! objects {
 mod objects;
 mod queue;
 
-pub(super) use objects::{Argument, Built, Context, DeviceId, Kernel, Memory, PlatformId, devices, platforms};
+pub(super) use objects::{Argument, Built, Context, DeviceId, DeviceKernel, Memory, PlatformId, devices, platforms};
 pub(super) use queue::{Event, Queue};
 
 use super::failure::{DeviceProblem, DeviceResult};

@@ -230,18 +230,18 @@ enum Told {
 
 /// A kernel, and the arguments of its next launch.
 #[derive(Debug)]
-pub(in crate::engine::opencl) struct Kernel {
+pub(in crate::engine::opencl) struct DeviceKernel {
     compiled: Compiled,
     told: Vec<Told>,
 }
 
-impl Kernel {
-    pub(in crate::engine::opencl) fn new(program: &Built, name: &str) -> DeviceResult<Kernel> {
+impl DeviceKernel {
+    pub(in crate::engine::opencl) fn new(program: &Built, name: &str) -> DeviceResult<DeviceKernel> {
         let name = CString::new(name).map_err(|error| DeviceProblem::Driver(error.to_string()))?;
         let mut status = CL_SUCCESS;
         // SAFETY: the name ends with a zero.
         let raw = unsafe { ocl::ffi::clCreateKernel(program.raw(), name.as_ptr(), &mut status) };
-        Ok(Kernel { compiled: Compiled::made(raw, status)?, told: Vec::new() })
+        Ok(DeviceKernel { compiled: Compiled::made(raw, status)?, told: Vec::new() })
     }
 
     pub(super) fn address(&self) -> *mut std::ffi::c_void {

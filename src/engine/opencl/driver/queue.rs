@@ -1,6 +1,6 @@
 //! Queues of commands, and the events by which commands of one queue wait for another's.
 
-use super::{Context, DeviceId, Kernel, Memory, bytes, done, number};
+use super::{Context, DeviceId, DeviceKernel, Memory, bytes, done, number};
 use crate::engine::opencl::failure::{DeviceProblem, DeviceResult};
 use ocl::ffi::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_FALSE, CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_START,
@@ -155,7 +155,7 @@ impl Queue {
     /// complete.
     pub(in crate::engine::opencl) unsafe fn launch(
         &self,
-        kernel: &Kernel,
+        kernel: &DeviceKernel,
         (items, group): (usize, usize),
         is_observed: bool,
     ) -> DeviceResult<Option<Event>> {
