@@ -26,18 +26,18 @@ type Sides = (Active, Active);
 
 /// A residual of a side, in all its recordings.
 #[derive(Clone, Copy)]
-enum Kept {
+enum KeptResidual {
     /// A node of the body proper.
     Node(NodeId),
     /// One of the arrays of overwritten elements.
     Overwritten(usize),
 }
 
-impl Kept {
+impl KeptResidual {
     fn node(self, overwritten: &[NodeId]) -> NodeId {
         match self {
-            Kept::Node(node) => node,
-            Kept::Overwritten(at) => overwritten[at],
+            KeptResidual::Node(node) => node,
+            KeptResidual::Overwritten(at) => overwritten[at],
         }
     }
 }
@@ -45,7 +45,7 @@ impl Kept {
 /// The residuals in one place.
 struct Stored {
     /// The residual of each side.
-    sides: [Option<Kept>; 2],
+    sides: [Option<KeptResidual>; 2],
     ty: Type,
     place: Residual,
 }
@@ -104,8 +104,8 @@ impl<'a> BranchSide<'a> {
         (side, undoing)
     }
 
-    fn kept(&self, node: NodeId) -> Kept {
-        self.places.get(&node).map_or(Kept::Node(node), |&at| Kept::Overwritten(at))
+    fn kept(&self, node: NodeId) -> KeptResidual {
+        self.places.get(&node).map_or(KeptResidual::Node(node), |&at| KeptResidual::Overwritten(at))
     }
 
     /// Nodes of the body proper that are not given.

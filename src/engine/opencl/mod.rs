@@ -69,7 +69,7 @@ enum Choice {
 
 /// Where compiled programs are kept for other processes.
 #[derive(Clone, Debug, Default)]
-enum Kept {
+enum CacheLocation {
     #[default]
     User,
     In(PathBuf),
@@ -83,7 +83,7 @@ pub struct OpenCl {
     choice: Choice,
     products: tuning::Products,
     profile: bool,
-    kept: Kept,
+    kept: CacheLocation,
     written_for: Option<DeviceKind>,
     least_steps: Option<usize>,
     single_item: Option<usize>,
@@ -219,7 +219,7 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn cache_in(self, folder: impl Into<PathBuf>) -> OpenCl {
-        OpenCl { kept: Kept::In(folder.into()), ..self }
+        OpenCl { kept: CacheLocation::In(folder.into()), ..self }
     }
 
     /// Has compiled programs kept in no folder.
@@ -234,15 +234,15 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn without_cache(self) -> OpenCl {
-        OpenCl { kept: Kept::Nowhere, ..self }
+        OpenCl { kept: CacheLocation::Nowhere, ..self }
     }
 
     /// Where compiled programs are kept.
     fn cache(&self) -> Option<Cache> {
         match &self.kept {
-            Kept::User => cache::folder().map(Cache::new),
-            Kept::In(folder) => Some(Cache::new(folder.clone())),
-            Kept::Nowhere => None,
+            CacheLocation::User => cache::folder().map(Cache::new),
+            CacheLocation::In(folder) => Some(Cache::new(folder.clone())),
+            CacheLocation::Nowhere => None,
         }
     }
 
