@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const MOST: usize = 4096;
 
 /// A closure that is being traced.
-struct Frame {
+struct ClosureFrame {
     /// The algebra that it runs in.
     algebra: TypeId,
     /// The scope of the variables that stand for the closure's captures.
@@ -41,10 +41,10 @@ struct Frame {
 }
 
 thread_local! {
-    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    static FRAMES: RefCell<Vec<ClosureFrame>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Frame {
+impl ClosureFrame {
     fn node(&self, identity: u64) -> Option<&StagedArray> {
         let at = self.nodes.binary_search_by_key(&identity, StagedArray::identity).ok()?;
         Some(&self.nodes[at])
@@ -102,7 +102,7 @@ pub(crate) fn trace<A: Algebra>(
     let (captured, inner) = (Scope::open(), Scope::open());
     let positions = inner.variables(parameters);
     let (nodes, arrays, variables) = Default::default();
-    let frame = Frame {
+    let frame = ClosureFrame {
         algebra: TypeId::of::<A>(),
         captured,
         inner,
@@ -128,7 +128,7 @@ pub(crate) fn trace<A: Algebra>(
     }
     let result = result?;
     let frame = FRAMES.with_borrow_mut(Vec::pop).expect("the frame of this closure");
-    let Frame { captured, inner, mut arrays, .. } = frame;
+    let ClosureFrame { captured, inner, mut arrays, .. } = frame;
     let Closed { body, captures } = inner.close(&positions, &[result]);
     drop((captured, open));
     let array = |node: &StagedArray| arrays.remove(&node.identity())?.downcast::<A::Array>().ok().map(|array| *array);

@@ -161,7 +161,7 @@ fn may_not_end(op: &Op<Build>) -> bool {
 
 /// Something that a body is run for each of: an index of a `build`, or the steps of a loop.
 #[derive(Clone, Copy)]
-struct Frame {
+struct Repetition {
     extent: usize,
     at: usize,
 }
@@ -193,7 +193,7 @@ type NodeKey = (Option<usize>, *const Body<Build>, NodeId);
 struct Observer {
     lines: HashMap<NodeKey, usize>,
     found: Vec<Option<Fingerprint>>,
-    frames: Vec<Frame>,
+    frames: Vec<Repetition>,
 }
 
 impl Observer {
@@ -268,7 +268,7 @@ impl Observer {
     fn build(&mut self, line: Option<usize>, build: &Build, captures: Vec<Array>, varying: &[Varying]) -> Array {
         let outer = self.frames.len();
         let axes = build.extents.len();
-        self.frames.extend(build.extents.iter().map(|&extent| Frame { extent, at: 0 }));
+        self.frames.extend(build.extents.iter().map(|&extent| Repetition { extent, at: 0 }));
         let mut inner: Vec<Varying> = (0..axes).map(|axis| bit(outer + axis)).collect();
         inner.extend_from_slice(varying);
         let element = build.body.result_types().next().expect("a build's body has one result");
@@ -279,7 +279,7 @@ impl Observer {
                 self.frames[outer + axis].at = rest % build.extents[axis];
                 rest /= build.extents[axis];
             }
-            let index = |frame: &Frame| Array::full(&[], Value::I64(frame.at as i64));
+            let index = |frame: &Repetition| Array::full(&[], Value::I64(frame.at as i64));
             let mut arguments: Vec<Array> = self.frames[outer..].iter().map(index).collect();
             arguments.extend_from_slice(&captures);
             elements.push(self.body(line, &build.body, arguments, &inner).swap_remove(0));
@@ -297,7 +297,7 @@ impl Observer {
         varying: &[Varying],
     ) -> Vec<Array> {
         let frame = self.frames.len();
-        self.frames.push(Frame { extent: scan.length, at: 0 });
+        self.frames.push(Repetition { extent: scan.length, at: 0 });
         let own = scan.carries + scan.inputs;
         let all = varying.iter().fold(bit(frame), |all, other| all | other);
         let inner: Vec<Varying> = (0..varying.len()).map(|at| if at < own { all } else { varying[at] }).collect();

@@ -1,6 +1,6 @@
 //! Reading bodies: names and operations go to the innermost of those that are open.
 
-use super::frame::{Captures, Frame, OpenBody, Parameter};
+use super::frame::{BodyFrame, Captures, OpenBody, Parameter};
 use super::reader::{Form, ParseResult, Reader};
 use super::tokens::TextProblem;
 use crate::array::Array;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl<'t, X: Form> Reader<'t, X> {
-    fn top(&mut self) -> &mut Frame<'t, X> {
+    fn top(&mut self) -> &mut BodyFrame<'t, X> {
         self.frames.last_mut().expect("bodies are read in frames")
     }
 
@@ -38,7 +38,7 @@ impl<'t, X: Form> Reader<'t, X> {
         if self.frames.len() == NESTING {
             return self.fail(format!("bodies are nested more than {NESTING} deep"));
         }
-        self.frames.push(Frame {
+        self.frames.push(BodyFrame {
             names: HashMap::new(),
             nodes: Vec::new(),
             parameters: parameters.len(),

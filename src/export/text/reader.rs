@@ -1,6 +1,6 @@
 //! The state of reading: the position in the text, the open bodies, and the names known there.
 
-use super::frame::Frame;
+use super::frame::BodyFrame;
 use super::tokens::{Kind, TextProblem, Token};
 use crate::array::Array;
 pub(super) use crate::export::form::Form;
@@ -20,7 +20,7 @@ pub(super) struct Reader<'t, X> {
     tokens: &'t [Token],
     at: usize,
     /// The bodies that are open, the innermost last.
-    pub(super) frames: Vec<Frame<'t, X>>,
+    pub(super) frames: Vec<BodyFrame<'t, X>>,
     /// The large constants, by number.
     pub(super) constants: HashMap<usize, Array>,
     pub(super) limits: Limits,

@@ -46,16 +46,16 @@ impl ElementStorage {
 }
 
 /// The places of the buffers of a procedure, by the buffers that have the elements.
-struct Frame<'a> {
+struct ProcedureFrame<'a> {
     procedure: &'a Procedure,
     places: TermMap<BufferId, ElementStorage>,
     /// Where buffers go that are results.
     results: TermMap<BufferId, Register>,
 }
 
-impl<'a> Frame<'a> {
-    fn new(procedure: &'a Procedure, results: TermMap<BufferId, Register>) -> Frame<'a> {
-        Frame { procedure, places: TermMap::default(), results }
+impl<'a> ProcedureFrame<'a> {
+    fn new(procedure: &'a Procedure, results: TermMap<BufferId, Register>) -> ProcedureFrame<'a> {
+        ProcedureFrame { procedure, places: TermMap::default(), results }
     }
 
     /// Whether steps write to a buffer again, so that values read there may change later.
@@ -101,7 +101,7 @@ pub(super) fn flatten(
         depth: DEPTH,
         kernels: 0.0,
     };
-    let mut frame = Frame::new(procedure, TermMap::default());
+    let mut frame = ProcedureFrame::new(procedure, TermMap::default());
     for &id in stored {
         let pointer = flattener.builder.register()?;
         flattener.outside.push((pointer, id));
@@ -143,7 +143,7 @@ pub(super) fn flatten(
 }
 
 impl Flattener {
-    fn step(&mut self, frame: &mut Frame<'_>, step: &Step) -> Option<()> {
+    fn step(&mut self, frame: &mut ProcedureFrame<'_>, step: &Step) -> Option<()> {
         match step {
             Step::Nest(nest) => {
                 let cost = cost_of_kernels(nest);
@@ -164,7 +164,7 @@ impl Flattener {
     }
 
     /// A nest that takes kernels so many nanoseconds, position by position, or left to kernels among the instructions.
-    fn either(&mut self, frame: &mut Frame<'_>, nest: &Nest, kernels: f64, continues: bool) -> Option<()> {
+    fn either(&mut self, frame: &mut ProcedureFrame<'_>, nest: &Nest, kernels: f64, continues: bool) -> Option<()> {
         let moved = self.cost_of_moves(frame, nest);
         match cost_of_instructions(nest) > kernels + moved {
             true => self.embed(frame, nest, kernels, continues),
@@ -181,7 +181,7 @@ impl Flattener {
     }
 
     /// The place of a known array.
-    fn constant(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<()> {
+    fn constant(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<()> {
         let BufferSource::Constant(array) = &frame.procedure.buffers[id as usize].source else { return None };
         let ty = frame.ty(id);
         let elements: Vec<Register> = match array.uniform() {
@@ -199,7 +199,7 @@ impl Flattener {
     }
 
     /// The place of a buffer that has elements.
-    fn place<'f>(&mut self, frame: &'f mut Frame<'_>, id: BufferId) -> Option<&'f mut ElementStorage> {
+    fn place<'f>(&mut self, frame: &'f mut ProcedureFrame<'_>, id: BufferId) -> Option<&'f mut ElementStorage> {
         let id = frame.procedure.origin(id);
         if !frame.places.contains_key(&id) {
             self.constant(frame, id)?;
@@ -208,7 +208,7 @@ impl Flattener {
     }
 
     /// An element of a buffer.
-    fn element(&mut self, frame: &mut Frame<'_>, id: BufferId, at: usize) -> Option<Register> {
+    fn element(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, at: usize) -> Option<Register> {
         let ElementStorage { dtype, elements, pointer } = self.place(frame, id)?;
         if let Some(elements) = elements {
             return *elements.get(at)?;
@@ -218,7 +218,7 @@ impl Flattener {
     }
 
     /// All elements of a small buffer.
-    fn elements(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<Vec<Register>> {
+    fn elements(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<Vec<Register>> {
         let count = frame.ty(id).size();
         (count <= ELEMENTS).then_some(())?;
         (0..count).map(|at| self.element(frame, id, at)).collect()
@@ -234,7 +234,7 @@ impl Flattener {
     }
 
     /// Has the elements of a buffer be where a pointer points.
-    fn store_all(&mut self, frame: &mut Frame<'_>, id: BufferId, to: Register) -> Option<()> {
+    fn store_all(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, to: Register) -> Option<()> {
         let ty = frame.ty(id);
         match self.place(frame, id)? {
             ElementStorage { pointer, .. } if *pointer == Some(to) => {}
@@ -252,7 +252,7 @@ impl Flattener {
     }
 
     /// A pointer to the elements of a buffer, which are put into memory if they are not there.
-    fn pointer(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<Register> {
+    fn pointer(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<Register> {
         if let Some(pointer) = self.place(frame, id)?.pointer {
             return Some(pointer);
         }
@@ -264,7 +264,7 @@ impl Flattener {
     }
 
     /// Gives a buffer without elements some, if it has one value at all places.
-    fn begin(&mut self, frame: &mut Frame<'_>, id: BufferId, value: Option<Register>) -> Option<()> {
+    fn begin(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, value: Option<Register>) -> Option<()> {
         let ty = frame.ty(id);
         let id = frame.procedure.origin(id);
         (ty.size() <= ELEMENTS).then_some(())?;
@@ -279,8 +279,8 @@ impl Flattener {
         procedure: &'a Procedure,
         places: Vec<ElementStorage>,
         results: TermMap<BufferId, Register>,
-    ) -> Option<Frame<'a>> {
-        let mut frame = Frame::new(procedure, results);
+    ) -> Option<ProcedureFrame<'a>> {
+        let mut frame = ProcedureFrame::new(procedure, results);
         frame.places.extend((0..).zip(places));
         for step in &procedure.steps {
             self.step(&mut frame, step)?;
@@ -294,7 +294,7 @@ impl Flattener {
         self.kernels = kernels + (self.kernels - kernels) * times;
     }
 
-    fn branch(&mut self, frame: &mut Frame<'_>, branch: &Branch) -> Option<()> {
+    fn branch(&mut self, frame: &mut ProcedureFrame<'_>, branch: &Branch) -> Option<()> {
         let condition = self.element(frame, branch.condition, 0)?;
         let mut arguments = Vec::with_capacity(branch.arguments.len());
         for &id in &branch.arguments {

@@ -1,6 +1,6 @@
 //! Nests that are left to kernels among the instructions.
 
-use super::{ELEMENTS, ElementStorage, Flattener, Frame};
+use super::{ELEMENTS, ElementStorage, Flattener, ProcedureFrame};
 use crate::array::neutral_value;
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
@@ -33,7 +33,7 @@ fn touched(nest: &Nest) -> Vec<BufferId> {
 
 impl Flattener {
     /// Nanoseconds, about, for moving the elements that a nest reads or writes from registers to memory and back.
-    pub(super) fn cost_of_moves(&self, frame: &Frame<'_>, nest: &Nest) -> f64 {
+    pub(super) fn cost_of_moves(&self, frame: &ProcedureFrame<'_>, nest: &Nest) -> f64 {
         let touched = touched(nest);
         let count = touched.len();
         let moved = touched.into_iter().filter(|&id| {
@@ -45,7 +45,13 @@ impl Flattener {
 
     /// A nest whose work is done by kernels, which take about `cost` nanoseconds. The arrays that it writes are in memory from
     /// here on.
-    pub(super) fn embed(&mut self, frame: &mut Frame<'_>, nest: &Nest, cost: f64, continues: bool) -> Option<()> {
+    pub(super) fn embed(
+        &mut self,
+        frame: &mut ProcedureFrame<'_>,
+        nest: &Nest,
+        cost: f64,
+        continues: bool,
+    ) -> Option<()> {
         (cost <= HEAVY).then_some(())?;
         let mut fills: Vec<(BufferId, Value)> = Vec::new();
         for store in &nest.stores {
@@ -76,7 +82,7 @@ impl Flattener {
     }
 
     /// Places a buffer without elements in memory.
-    fn begin_in_memory(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<()> {
+    fn begin_in_memory(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<()> {
         let ty = frame.ty(id);
         let pointer = match frame.results.get(&id) {
             Some(&pointer) => pointer,

@@ -1,6 +1,6 @@
 //! Loops: steps with jumps, and their carries.
 
-use super::{ELEMENTS, ElementStorage, Flattener, Frame, STEP};
+use super::{ELEMENTS, ElementStorage, Flattener, ProcedureFrame, STEP};
 use crate::engine::cpu::scalars::builder::COPIED;
 use crate::engine::cpu::scalars::register::Register;
 use crate::kernel::{BufferId, BufferSource, Loop, Procedure, Step, Sweeps};
@@ -34,7 +34,7 @@ impl Flattener {
     /// The carries of a loop from some buffers to others, which are its results, with the values that it begins with.
     fn carries(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut ProcedureFrame<'_>,
         step: &Procedure,
         (from, to): (&[BufferId], &[BufferId]),
     ) -> Option<Vec<Carry>> {
@@ -56,7 +56,7 @@ impl Flattener {
     }
 
     /// The memory of a loop's result, initialised with a buffer's contents.
-    fn begun(&mut self, frame: &mut Frame<'_>, id: BufferId, result: BufferId) -> Option<Register> {
+    fn begun(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, result: BufferId) -> Option<Register> {
         let from = self.pointer(frame, id)?;
         let (origin, bytes) = (frame.procedure.origin(result), frame.ty(id).bytes()?);
         let to = match frame.results.get(&origin) {
@@ -72,7 +72,7 @@ impl Flattener {
     }
 
     /// The places of a loop's captures; small arrays are read before it begins.
-    fn captures(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<ElementStorage>> {
+    fn captures(&mut self, frame: &mut ProcedureFrame<'_>, ids: &[BufferId]) -> Option<Vec<ElementStorage>> {
         let mut places = Vec::with_capacity(ids.len());
         for &id in ids {
             let mut place = self.place(frame, id)?.clone();
@@ -85,7 +85,7 @@ impl Flattener {
     }
 
     /// A loop whose steps are counted.
-    pub(super) fn repeat(&mut self, frame: &mut Frame<'_>, repeated: &Loop) -> Option<()> {
+    pub(super) fn repeat(&mut self, frame: &mut ProcedureFrame<'_>, repeated: &Loop) -> Option<()> {
         let (scan, step) = (&repeated.scan, &repeated.step);
         let length = scan.length;
         (length > 0).then_some(())?;
@@ -145,7 +145,7 @@ impl Flattener {
     /// The registers of carries, each with the register of its next value.
     fn carried(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut ProcedureFrame<'_>,
         results: &[BufferId],
         carries: &[Carry],
     ) -> Option<Vec<(Register, Register)>> {
@@ -171,7 +171,7 @@ impl Flattener {
     }
 
     /// A loop that ends by a condition and keeps nothing.
-    pub(super) fn sweeps(&mut self, frame: &mut Frame<'_>, lowered: &Sweeps) -> Option<()> {
+    pub(super) fn sweeps(&mut self, frame: &mut ProcedureFrame<'_>, lowered: &Sweeps) -> Option<()> {
         let loops = &lowered.sweeps;
         let (Steps::While(_), [sweep], Some(condition)) = (&loops.steps, &loops.sweeps[..], &lowered.condition) else {
             return None;

@@ -1,6 +1,6 @@
 //! Nests, position by position.
 
-use super::{ElementStorage, Flattener, Frame};
+use super::{ElementStorage, Flattener, ProcedureFrame};
 use crate::array::neutral_value;
 use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
 use crate::engine::cpu::scalars::instruction::{Indexed, Op};
@@ -21,7 +21,7 @@ fn hold(guards: &[Guard], position: &[usize]) -> bool {
 }
 
 impl Flattener {
-    pub(super) fn nest(&mut self, frame: &mut Frame<'_>, nest: &Nest, continues: bool) -> Option<()> {
+    pub(super) fn nest(&mut self, frame: &mut ProcedureFrame<'_>, nest: &Nest, continues: bool) -> Option<()> {
         let count = size(&nest.extents);
         self.values = self.values.checked_sub(count.checked_mul(nest.values.len() + nest.stores.len())?)?;
         for store in &nest.stores {
@@ -76,7 +76,7 @@ impl Flattener {
 
     fn value(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut ProcedureFrame<'_>,
         nest: &Nest,
         (value, dtype): (&Value, DType),
         registers: &[Register],
@@ -109,7 +109,7 @@ impl Flattener {
 
     fn store(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut ProcedureFrame<'_>,
         nest: &Nest,
         store: &Store,
         fused: &[bool],
