@@ -43,7 +43,7 @@ struct RecomputationPlan {
     /// The later loops, each with its inputs that are outputs of the first loop: the input's position, and the value of the
     /// first loop's step.
     readers: BTreeMap<NodeId, Vec<(usize, NodeId)>>,
-    choice: Choice,
+    choice: RecomputedValues,
 }
 
 fn loop_of(body: &Body, id: NodeId) -> Option<&Arc<Scan>> {
@@ -119,7 +119,7 @@ struct Left<'a> {
 }
 
 /// How much is computed again.
-struct Choice {
+struct RecomputedValues {
     /// The values of the first loop's step that are not kept any more.
     dropped: BTreeSet<NodeId>,
     /// These, and the other values of the step that are computed for them.
@@ -132,7 +132,7 @@ struct Choice {
 
 impl Left<'_> {
     /// The values to recompute, if any, from the step's arguments that later steps have (`is_there`).
-    fn choice(&self, is_there: impl Fn(usize) -> bool) -> Option<Choice> {
+    fn choice(&self, is_there: impl Fn(usize) -> bool) -> Option<RecomputedValues> {
         let (without, with) = (self.cheaper(false, &is_there), self.cheaper(true, &is_there));
         let choice = if with.saved > without.saved { with } else { without };
         (choice.saved > 0.0).then_some(choice)
@@ -140,11 +140,11 @@ impl Left<'_> {
 
     /// The values that are cheaper to recompute than to move, from kept values, from the step's arguments that later steps have
     /// (`is_there`), and, if `with_carries`, from carries. The number of reads weighs each value.
-    fn cheaper(&self, with_carries: bool, is_there: &dyn Fn(usize) -> bool) -> Choice {
+    fn cheaper(&self, with_carries: bool, is_there: &dyn Fn(usize) -> bool) -> RecomputedValues {
         let Left { step, carries: first_carries, kept, reads } = self;
         let mut stacked: HashSet<NodeId> = kept.iter().copied().collect();
         let (dropped, computed, carries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut choice = Choice { dropped, computed, carries, saved: 0.0 };
+        let mut choice = RecomputedValues { dropped, computed, carries, saved: 0.0 };
         let most = f64::from(reads.values().copied().max().unwrap_or(0));
         // The last ones first, which are computed from the others.
         for (&value, &times) in reads.iter().rev().filter(|&(&value, _)| value as usize >= step.arity()) {
@@ -245,7 +245,7 @@ fn rewritten(body: &Body, plans: &[RecomputationPlan], mut sweeps: HashMap<NodeI
 }
 
 /// The first loop, with stacks of its carries after its outputs.
-fn stacking(first: &Scan, choice: &Choice) -> Scan {
+fn stacking(first: &Scan, choice: &RecomputedValues) -> Scan {
     let carries = choice.carries.iter().map(|&carry| carry as NodeId);
     let results = first.body.results.iter().copied().chain(carries).collect();
     Scan { body: Arc::new(Body { results, ..Body::clone(&first.body) }), ..Scan::clone(first) }
@@ -253,7 +253,7 @@ fn stacking(first: &Scan, choice: &Choice) -> Scan {
 
 /// The reader, computing some of its inputs, outputs of the first loop: after its own inputs it takes all that the first one
 /// stacks, and its inputs; after its own captures those of the first.
-fn computing(first: &Scan, reader: &Scan, inputs: &[(usize, NodeId)], choice: &Choice) -> Scan {
+fn computing(first: &Scan, reader: &Scan, inputs: &[(usize, NodeId)], choice: &RecomputedValues) -> Scan {
     let before = &*first.body;
     let stacked = before.results[first.carries..].iter().copied().chain(choice.carries.iter().map(|&at| at as NodeId));
     let taken = (first.carries..before.parameters).map(|at| at as NodeId);
@@ -271,7 +271,7 @@ fn computing(first: &Scan, reader: &Scan, inputs: &[(usize, NodeId)], choice: &C
 /// The values of a step that a later step recomputes.
 struct Again<'a> {
     before: &'a Body,
-    choice: &'a Choice,
+    choice: &'a RecomputedValues,
     /// Values of the step that the later one takes in addition, as parameters before its own one at a position.
     added: Vec<(usize, Vec<NodeId>)>,
     /// Values of the step that are captures after the later one's own.

@@ -80,7 +80,7 @@ impl Order {
     }
 }
 
-struct Choice<'a> {
+struct LoopChoice<'a> {
     nest: &'a Nest,
     memory: Vec<&'a Affine>,
     numbers: Vec<&'a Affine>,
@@ -107,7 +107,7 @@ fn summed_products(nest: &Nest) -> Vec<bool> {
     summed
 }
 
-impl Choice<'_> {
+impl LoopChoice<'_> {
     /// Whether a loop continues, in all accesses, where another one ends after so many steps.
     fn joins(&self, axis: usize, (inner, length): Loop) -> bool {
         let goes_on = |at: &&Affine| at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis]);
@@ -356,7 +356,7 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
     let &last = long.last()?;
     let moved = moved(nest);
     let (summed, inner) = (summed_products(nest), inner_axes(nest, &moved));
-    let choice = Choice { nest, memory, numbers, long, moved, summed, inner };
+    let choice = LoopChoice { nest, memory, numbers, long, moved, summed, inner };
     if let Some(order) = choice.rows_order() {
         let cost = choice.copies(order.row);
         return Some((order, cost));

@@ -59,7 +59,7 @@ use std::path::PathBuf;
 
 /// The requested device.
 #[derive(Clone, Debug, Default)]
-enum Choice {
+enum DeviceChoice {
     #[default]
     First,
     Named(String),
@@ -80,7 +80,7 @@ enum CacheLocation {
 /// without measuring, and kept compiled under the user's cache folder, unless said otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct OpenCl {
-    choice: Choice,
+    choice: DeviceChoice,
     products: tuning::Products,
     profile: bool,
     kept: CacheLocation,
@@ -105,7 +105,7 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn named(name: impl Into<String>) -> OpenCl {
-        OpenCl { choice: Choice::Named(name.into()), ..OpenCl::default() }
+        OpenCl { choice: DeviceChoice::Named(name.into()), ..OpenCl::default() }
     }
 
     /// The first device of a kind. There need be none: compiling is an error then.
@@ -120,7 +120,7 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn of_kind(kind: DeviceKind) -> OpenCl {
-        OpenCl { choice: Choice::Kind(kind), ..OpenCl::default() }
+        OpenCl { choice: DeviceChoice::Kind(kind), ..OpenCl::default() }
     }
 
     /// This device.
@@ -134,7 +134,7 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn on(device: &Device) -> OpenCl {
-        OpenCl { choice: Choice::This(Box::new(device.as_written())), ..OpenCl::default() }
+        OpenCl { choice: DeviceChoice::This(Box::new(device.as_written())), ..OpenCl::default() }
     }
 
     /// Has all matrix products of floats computed by this kernel, instead of one that goes by their sizes. Compiling is an
@@ -368,7 +368,7 @@ impl OpenCl {
     }
 
     fn chosen(&self) -> DeviceResult<Device> {
-        if let Choice::This(device) = &self.choice {
+        if let DeviceChoice::This(device) = &self.choice {
             return Ok((**device).clone());
         }
         let Found { devices: all, without } = devices::found()?;
@@ -386,18 +386,19 @@ impl OpenCl {
             return Err(DeviceProblem::Unsupported(text));
         }
         let fits = |device: &&Device| match &self.choice {
-            Choice::Named(name) => device.to_string().to_lowercase().contains(&name.to_lowercase()),
-            Choice::Kind(kind) => device.kind == *kind,
-            Choice::First | Choice::This(_) => true,
+            DeviceChoice::Named(name) => device.to_string().to_lowercase().contains(&name.to_lowercase()),
+            DeviceChoice::Kind(kind) => device.kind == *kind,
+            DeviceChoice::First | DeviceChoice::This(_) => true,
         };
         let wanted = || match &self.choice {
-            Choice::Named(name) => format!("is called `{name}`"),
-            Choice::Kind(kind) => format!("is a {kind}"),
-            Choice::First | Choice::This(_) => "is there".into(),
+            DeviceChoice::Named(name) => format!("is called `{name}`"),
+            DeviceChoice::Kind(kind) => format!("is a {kind}"),
+            DeviceChoice::First | DeviceChoice::This(_) => "is there".into(),
         };
         all.iter().find(fits).cloned().ok_or_else(|| {
             let names: Vec<String> = all.iter().map(|device| format!("`{device}`, a {}", device.kind)).collect();
-            let kinds = if matches!(self.choice, Choice::Named(_)) { "; kinds are for `OpenCl::of_kind`" } else { "" };
+            let kinds =
+                if matches!(self.choice, DeviceChoice::Named(_)) { "; kinds are for `OpenCl::of_kind`" } else { "" };
             DeviceProblem::Unsupported(format!("no device {}; there are {}{kinds}", wanted(), names.join("; ")))
         })
     }

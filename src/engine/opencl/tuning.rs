@@ -113,7 +113,7 @@ pub(super) struct Sizes {
 
 /// How a product is computed: by which kernel, and in how many parts of the summed axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Choice {
+pub(super) struct ProductChoice {
     pub(super) kernel: ProductKernel,
     pub(super) parts: usize,
 }
@@ -229,7 +229,7 @@ impl Sizes {
 
 impl Products {
     /// How a product is computed on a device.
-    pub(super) fn choice(&self, dtype: DType, product: &Product, limits: &Limits) -> DeviceResult<Choice> {
+    pub(super) fn choice(&self, dtype: DType, product: &Product, limits: &Limits) -> DeviceResult<ProductChoice> {
         let sizes = Sizes::of(product);
         let kernel = match self.kernel {
             // Others have no kernels in tiles.
@@ -254,7 +254,7 @@ impl Products {
             (_, Some(parts)) => parts.clamp(1, sizes.summed.max(1)),
             (_, None) => usual_parts(kernel, sizes, limits),
         };
-        Ok(Choice { kernel, parts })
+        Ok(ProductChoice { kernel, parts })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Orders of nests that read rows at computed positions, or add to them, and of those whose accesses go through rows differently.
 
-use super::{APART, Choice, FAR, LINE, Loop, NEXT, Order, TILE, Wrapped};
+use super::{APART, FAR, LINE, Loop, LoopChoice, NEXT, Order, TILE, Wrapped};
 use crate::engine::cpu::stretch::has_limits;
 use crate::kernel::{Affine, Mode, Store, Value, ValueId};
 
@@ -14,7 +14,7 @@ const COMBINED_ROW: f64 = 8.0;
 /// Elements of rows that are reduced in a tile, at most: longer ones are worth an instruction each.
 const LONGEST: usize = 256;
 
-impl Choice<'_> {
+impl LoopChoice<'_> {
     /// The cost of copies of rows of so many elements from computed positions, for all positions of the nest.
     pub(super) fn copies(&self, row: usize) -> f64 {
         self.elements() / row as f64 * ROW_COPY + self.elements() * NEXT

@@ -12,7 +12,7 @@ mod worth;
 use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::failure::DeviceResult;
-use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
+use crate::engine::opencl::tuning::{ProductChoice, ProductKernel, Sizes, Tile};
 use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Nest, Procedure, Product, ROW, SUMMED};
 use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
@@ -67,7 +67,7 @@ impl KernelWriter {
     fn tiling(&self, procedure: &Procedure, product: &Product) -> DeviceResult<Option<Tiling>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
         let Sizes { batches, rows, summed, columns } = Sizes::of(product);
-        let Choice { kernel, parts } = self.products.choice(dtype, product, &self.limits)?;
+        let ProductChoice { kernel, parts } = self.products.choice(dtype, product, &self.limits)?;
         let (tile, group) = match kernel {
             ProductKernel::Groups(tile) => (tile, tile.group()),
             ProductKernel::Items(tile) => (tile, 1),
