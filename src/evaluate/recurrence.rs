@@ -93,7 +93,7 @@ impl RecurrencePlan<'_> {
 }
 
 /// The values of a block of steps, as far as they are known.
-struct Block {
+struct StepBlock {
     /// The numbers of each value.
     length: usize,
     inputs: Vec<Array>,
@@ -103,7 +103,7 @@ struct Block {
     steps: Vec<Option<Array>>,
 }
 
-impl Block {
+impl StepBlock {
     fn value(&self, operand: StepOperand) -> Array {
         let known = |array: &Option<Array>| array.clone().expect("instructions are in order");
         match operand {
@@ -242,12 +242,12 @@ trait States {
     /// Runs each carry's one operation over the steps of a block.
     fn fold(
         &mut self,
-        block: &mut Block,
+        block: &mut StepBlock,
         plan: &RecurrencePlan<'_>,
         folds: &[(usize, usize)],
     ) -> Result<(), OutOfMemory>;
     /// Runs the instructions from carries to the next carries over the steps of a block.
-    fn walk(&mut self, block: &mut Block, plan: &RecurrencePlan<'_>) -> Result<(), OutOfMemory>;
+    fn walk(&mut self, block: &mut StepBlock, plan: &RecurrencePlan<'_>) -> Result<(), OutOfMemory>;
     /// The states as arrays.
     fn take(&mut self, shape: &[usize]) -> Vec<Array>;
 }
@@ -255,13 +255,13 @@ trait States {
 impl<T: Number> States for Vec<Vec<T>> {
     fn fold(
         &mut self,
-        block: &mut Block,
+        block: &mut StepBlock,
         plan: &RecurrencePlan<'_>,
         folds: &[(usize, usize)],
     ) -> Result<(), OutOfMemory> {
         block.fold(plan, folds, self)
     }
-    fn walk(&mut self, block: &mut Block, plan: &RecurrencePlan<'_>) -> Result<(), OutOfMemory> {
+    fn walk(&mut self, block: &mut StepBlock, plan: &RecurrencePlan<'_>) -> Result<(), OutOfMemory> {
         block.walk(plan, self)
     }
     fn take(&mut self, shape: &[usize]) -> Vec<Array> {
@@ -308,7 +308,7 @@ fn run_plan(
         let slice = |input: &Array| for_data!(input, data => part(data, from, length));
         let inputs = inputs.iter().map(slice).collect::<Result<_, _>>()?;
         let (carries, results) = (vec![None; scan.carries], vec![None; recurrence.steps.len()]);
-        let mut values = Block { length, inputs, captures: tiles.clone(), carries, steps: results };
+        let mut values = StepBlock { length, inputs, captures: tiles.clone(), carries, steps: results };
         values.run(plan, Phase::Before)?;
         match &plan.folds {
             Some(folds) => states.fold(&mut values, plan, folds)?,

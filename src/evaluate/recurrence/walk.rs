@@ -1,7 +1,7 @@
 //! Several operations that lead from carries to carries, run number by number.
 
 use super::fold::{Number, Numbers, Once};
-use super::{Block, Phase, RecurrencePlan};
+use super::{Phase, RecurrencePlan, StepBlock};
 use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data};
 use crate::operation::Binary;
@@ -58,7 +58,7 @@ fn numbers<T: Number>(array: Array) -> Option<Array> {
     }
 }
 
-impl Block {
+impl StepBlock {
     /// Runs the instructions that lead from carries to the next carries, step by step and place by place.
     pub(super) fn walk<T: Number>(
         &mut self,

@@ -33,7 +33,7 @@ pub(super) struct ProgramWriter {
 }
 
 /// A body as text: indented lines of lets, and the result, without indentation.
-struct Block {
+struct TextBlock {
     lines: Vec<String>,
     result: Expression,
 }
@@ -110,7 +110,7 @@ impl ProgramWriter {
     }
 
     /// A body whose lines begin at a column. The recursion is as deep as bodies are nested.
-    fn body<X: Extension>(&mut self, body: &Body<X>, parameters: Vec<Name>, indent: usize) -> Block {
+    fn body<X: Extension>(&mut self, body: &Body<X>, parameters: Vec<Name>, indent: usize) -> TextBlock {
         let mut walk = BodyWriter::new(self, body, parameters, indent);
         for at in body.arity()..body.nodes.len() {
             walk.node(at);
@@ -119,7 +119,7 @@ impl ProgramWriter {
     }
 }
 
-impl Block {
+impl TextBlock {
     fn into_lines(mut self, indent: usize) -> Vec<String> {
         self.lines.extend(wrap(self.result.text, indent));
         self.lines
@@ -385,7 +385,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
     }
 
     /// Writes the head of a definition and its body: on one line, if that has no lets and fits.
-    fn write_block(&mut self, head: String, block: Block) {
+    fn write_block(&mut self, head: String, block: TextBlock) {
         if block.lines.is_empty() && fits(&head, &block.result, self.indent) {
             self.line(format!("{head} {}", block.result.text));
         } else {
@@ -489,16 +489,16 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         NodeText::Named(name)
     }
 
-    fn finish(mut self) -> Block {
+    fn finish(mut self) -> TextBlock {
         let results = &self.body.results;
         let budget = WIDTH.saturating_sub(self.indent).max(NARROWEST);
         if let [one] = results[..] {
             let result = self.operand(one as usize).expression;
-            return Block { lines: self.lines, result };
+            return TextBlock { lines: self.lines, result };
         }
         self.fit(results, budget.saturating_sub(2));
         let text = format!("({})", self.listed(results));
-        Block { lines: self.lines, result: Expression::new(text, Precedence::Atom, 1) }
+        TextBlock { lines: self.lines, result: Expression::new(text, Precedence::Atom, 1) }
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 /// Instructions that always run together, followed by those that run last. Each of the last ones reads the registers as they
 /// were before any of the last ones ran. An instruction that was moved to the end is still in its old place too, but is `gone`.
-struct Block {
+struct InstructionBlock {
     instructions: Vec<Instruction>,
     gone: Vec<bool>,
     /// Where those that run last begin.
@@ -19,8 +19,8 @@ struct Block {
     readers: TermMap<Register, Vec<usize>>,
 }
 
-impl Block {
-    fn of(instructions: Vec<Instruction>) -> Block {
+impl InstructionBlock {
+    fn of(instructions: Vec<Instruction>) -> InstructionBlock {
         let (mut writers, mut readers) = (TermMap::default(), TermMap::<Register, Vec<usize>>::default());
         for (at, instruction) in instructions.iter().enumerate() {
             instruction.reads().iter().for_each(|&register| readers.entry(register).or_default().push(at));
@@ -29,7 +29,7 @@ impl Block {
             }
         }
         let (end, gone) = (instructions.len(), vec![false; instructions.len()]);
-        Block { instructions, gone, end, writers, readers }
+        InstructionBlock { instructions, gone, end, writers, readers }
     }
 
     /// The instruction that computes the value of a register.
@@ -93,7 +93,7 @@ pub(super) fn assigned(
     register: impl FnMut() -> Option<Register>,
 ) -> Option<Vec<Instruction>> {
     let pairs = || pairs.iter().copied().filter(|(to, from)| to != from);
-    let mut block = Block::of(block);
+    let mut block = InstructionBlock::of(block);
     // How many pairs are left that have a register as their second.
     let mut sources: TermMap<Register, usize> = TermMap::default();
     pairs().for_each(|(_, from)| *sources.entry(from).or_default() += 1);
@@ -111,7 +111,7 @@ pub(super) fn assigned(
         }
         sources.insert(from, 0);
     }
-    let Block { mut instructions, gone, end, .. } = block;
+    let InstructionBlock { mut instructions, gone, end, .. } = block;
     let mut last = instructions.split_off(end);
     last.extend(copies);
     let mut gone = gone.into_iter();
