@@ -1,6 +1,6 @@
 //! Which arrays products read and write, and how.
 
-use super::{BufferSource, COLUMN, Procedure, Product, ROW, SUMMED, Step, Value, lower};
+use super::{BufferSource, COLUMN, NestValue, Procedure, Product, ROW, SUMMED, Step, lower};
 use crate::affine::AffineMap;
 use crate::operation::{Contraction, Reduction};
 use crate::shape::{DType, Type};
@@ -85,7 +85,7 @@ fn a_product_is_written_in_the_order_in_which_it_is_read() {
     assert_eq!(product.result.strides[COLUMN][..], [10]);
     let Some(Step::Nest(nest)) = procedure.steps.last() else { panic!("a nest:\n{procedure}") };
     let read = nest.values.iter().find_map(|(value, _)| match value {
-        Value::Load { at, .. } => Some(at.coefficients[3]),
+        NestValue::Load { at, .. } => Some(at.coefficients[3]),
         _ => None,
     });
     assert_eq!(read, Some(1), "{procedure}");

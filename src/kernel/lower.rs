@@ -6,7 +6,7 @@ use crate::kernel::blocks::blocked;
 use crate::kernel::buffer::{Buffer, BufferId, BufferSource};
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, heights, needed};
-use crate::kernel::nest::{Mode, Value};
+use crate::kernel::nest::{Mode, NestValue};
 use crate::kernel::procedure::{Procedure, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::resumed::Resumed;
@@ -440,7 +440,7 @@ impl<'a> Lowering<'a> {
                 let store = |emitter: &mut Emitter| {
                     let left = emitter.emit(node.args[0], read(&spec.left), NodeId::MAX)?;
                     let right = emitter.emit(node.args[1], read(&spec.right), NodeId::MAX)?;
-                    let product = Value::Binary(Binary::Mul, left, right);
+                    let product = NestValue::Binary(Binary::Mul, left, right);
                     Ok((emitter.add(product, node.ty().dtype), at.clone(), guards.clone(), None))
                 };
                 self.nest(&domain, buffer, sum, store)

@@ -1,7 +1,7 @@
 //! Procedures as text, for people.
 
 use crate::kernel::access::{Affine, Guards};
-use crate::kernel::nest::{Mode, Nest, Value};
+use crate::kernel::nest::{Mode, Nest, NestValue};
 use crate::kernel::procedure::{First, Procedure, Step};
 use crate::term::Steps;
 use std::fmt::{self, Display, Write};
@@ -39,21 +39,21 @@ impl Display for Nest {
         writeln!(f, "  for {}:", loops.join(", "))?;
         for (id, (value, dtype)) in self.values.iter().enumerate() {
             let text = match value {
-                Value::Constant(value) => format!("{value:?}"),
-                Value::Position(at) => format!("{at}"),
-                Value::Load { buffer, at, guards } => format!("b{buffer}[{at}]{}", guarded(guards)),
-                Value::Gather { buffer, at, stride, index, extent } => {
+                NestValue::Constant(value) => format!("{value:?}"),
+                NestValue::Position(at) => format!("{at}"),
+                NestValue::Load { buffer, at, guards } => format!("b{buffer}[{at}]{}", guarded(guards)),
+                NestValue::Gather { buffer, at, stride, index, extent } => {
                     format!("b{buffer}[{at} + {stride}*v{index}] if 0 <= v{index} < {extent}")
                 }
-                Value::Unary(op, a) => match op.parameter() {
+                NestValue::Unary(op, a) => match op.parameter() {
                     Some(parameter) => format!("{} {parameter} v{a}", op.name()),
                     None => format!("{} v{a}", op.name()),
                 },
-                Value::Binary(op, a, b) => format!("{} v{a} v{b}", op.name()),
-                Value::Compare(op, a, b) => format!("{} v{a} v{b}", op.name()),
-                Value::Select(mask, yes, no) => format!("select v{mask} v{yes} v{no}"),
-                Value::Cast(_, a) => format!("cast v{a}"),
-                Value::Guarded(a, guards) => format!("v{a}{}", guarded(guards)),
+                NestValue::Binary(op, a, b) => format!("{} v{a} v{b}", op.name()),
+                NestValue::Compare(op, a, b) => format!("{} v{a} v{b}", op.name()),
+                NestValue::Select(mask, yes, no) => format!("select v{mask} v{yes} v{no}"),
+                NestValue::Cast(_, a) => format!("cast v{a}"),
+                NestValue::Guarded(a, guards) => format!("v{a}{}", guarded(guards)),
             };
             writeln!(f, "    v{id}: {dtype} = {text}")?;
         }

@@ -3,7 +3,7 @@
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::buffer::{Buffer, BufferId, BufferSource};
 use crate::kernel::call::Call;
-use crate::kernel::nest::{Mode, Nest, Store, Value};
+use crate::kernel::nest::{Mode, Nest, NestValue, Store};
 use crate::operation::{Binary, Reduction};
 use crate::shape::{DType, steps};
 use crate::term::{self, Scan};
@@ -80,10 +80,10 @@ impl Product {
         };
         let mut nest = Nest { extents: extents.into(), ..Nest::default() };
         for operand in [&self.left, &self.right] {
-            let load = Value::Load { buffer: operand.buffer, at: place(operand), guards: Guards::new() };
+            let load = NestValue::Load { buffer: operand.buffer, at: place(operand), guards: Guards::new() };
             nest.values.push((load, dtype));
         }
-        nest.values.push((Value::Binary(Binary::Mul, 0, 1), dtype));
+        nest.values.push((NestValue::Binary(Binary::Mul, 0, 1), dtype));
         let (buffer, at) = (self.result.buffer, place(&self.result));
         let mode = Mode::Reduce(Reduction::Sum);
         nest.stores.push(Store { value: 2, buffer, at, guards: Guards::new(), index: None, mode });

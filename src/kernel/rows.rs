@@ -2,7 +2,7 @@
 
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::buffer::BufferId;
-use crate::kernel::nest::{Mode, Nest, Store, Value};
+use crate::kernel::nest::{Mode, Nest, NestValue, Store};
 use crate::kernel::procedure::{Product, SUMMED, Step, Strided};
 use crate::operation::Reduction;
 
@@ -92,10 +92,10 @@ fn of_nest<'a>(step: &'a Step, nest: &'a Nest, axis: usize, extent: usize) -> Op
     let mut reads = Vec::new();
     for (value, _) in &nest.values {
         match value {
-            Value::Position(at) if at.coefficients[axis] != 0 => return None,
-            Value::Guarded(_, guards) if !stays(guards) => return None,
-            Value::Load { guards, .. } if !stays(guards) => return None,
-            Value::Load { buffer, at, .. } | Value::Gather { buffer, at, .. } => reads.push(rows(*buffer, at)?),
+            NestValue::Position(at) if at.coefficients[axis] != 0 => return None,
+            NestValue::Guarded(_, guards) if !stays(guards) => return None,
+            NestValue::Load { guards, .. } if !stays(guards) => return None,
+            NestValue::Load { buffer, at, .. } | NestValue::Gather { buffer, at, .. } => reads.push(rows(*buffer, at)?),
             _ => {}
         }
     }
@@ -142,15 +142,19 @@ fn nest_of(
     if steps > 1 {
         extents.insert(axis + 1, steps);
     }
-    let value = |value: &Value| match value {
-        Value::Position(at) => Value::Position(place(at)),
-        Value::Load { buffer, at, guards: held } => {
-            Value::Load { buffer: moved(*buffer, at), at: place(at), guards: guards(held) }
+    let value = |value: &NestValue| match value {
+        NestValue::Position(at) => NestValue::Position(place(at)),
+        NestValue::Load { buffer, at, guards: held } => {
+            NestValue::Load { buffer: moved(*buffer, at), at: place(at), guards: guards(held) }
         }
-        Value::Gather { buffer, at, stride, index, extent } => {
-            Value::Gather { buffer: moved(*buffer, at), at: place(at), stride: *stride, index: *index, extent: *extent }
-        }
-        Value::Guarded(a, held) => Value::Guarded(*a, guards(held)),
+        NestValue::Gather { buffer, at, stride, index, extent } => NestValue::Gather {
+            buffer: moved(*buffer, at),
+            at: place(at),
+            stride: *stride,
+            index: *index,
+            extent: *extent,
+        },
+        NestValue::Guarded(a, held) => NestValue::Guarded(*a, guards(held)),
         other => other.clone(),
     };
     let store = |store: &Store| Store {

@@ -14,7 +14,7 @@ use super::tidy::is_one_to_one;
 use super::writer::{Buffers, NestWriter, Rows};
 use crate::array::neutral_value;
 use crate::kernel::stretch::Limit;
-use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, Guards, Mode, Nest, NestValue, Store, ValueId};
 use crate::operation::{Reduction, Spelling};
 use crate::shape::{self, DType};
 use crate::term::hash::TermMap;
@@ -138,9 +138,9 @@ impl NestWriter<'_> {
         let mut levels: Vec<usize> = Vec::with_capacity(self.nest.values.len());
         for (value, _) in &self.nest.values {
             let own = match value {
-                Value::Position(at) | Value::Gather { at, .. } => self.level_of(at),
-                Value::Load { at, guards, .. } => self.level_of(at).max(self.level_of_guards(guards)),
-                Value::Guarded(_, guards) => self.level_of_guards(guards),
+                NestValue::Position(at) | NestValue::Gather { at, .. } => self.level_of(at),
+                NestValue::Load { at, guards, .. } => self.level_of(at).max(self.level_of_guards(guards)),
+                NestValue::Guarded(_, guards) => self.level_of_guards(guards),
                 _ => 0,
             };
             levels.push(value.operands().iter().map(|&id| levels[id as usize]).fold(own, usize::max));
@@ -200,7 +200,7 @@ impl NestWriter<'_> {
             }
             let expression = self.value(id);
             let is_short = expression.text.len() <= WIDE;
-            let is_constant = matches!(self.nest.values[id as usize].0, Value::Constant(_));
+            let is_constant = matches!(self.nest.values[id as usize].0, NestValue::Constant(_));
             if is_constant || (is_short && !self.named[id as usize]) {
                 self.expressions[id as usize] = Some(expression);
                 continue;
@@ -218,8 +218,8 @@ impl NestWriter<'_> {
         let mut named: Vec<bool> = self.uses.iter().map(|&uses| uses > 1).collect();
         for (user, (value, dtype)) in self.nest.values.iter().enumerate() {
             let is_index = match value {
-                Value::Gather { .. } => true,
-                Value::Unary(op, _) => matches!(op.spelling(*dtype), Spelling::Product(_)),
+                NestValue::Gather { .. } => true,
+                NestValue::Unary(op, _) => matches!(op.spelling(*dtype), Spelling::Product(_)),
                 _ => false,
             };
             for id in value.operands() {

@@ -1,7 +1,7 @@
 //! In which order the loops of a nest are written.
 
 use super::tidy::is_one_to_one;
-use crate::kernel::{Affine, Mode, Nest, Value};
+use crate::kernel::{Affine, Mode, Nest, NestValue};
 use crate::operation::Reduction;
 
 /// Loops of fewer steps are short: vectors along them are worth less.
@@ -24,7 +24,7 @@ pub(crate) fn order(nest: &Nest) -> Vec<usize> {
     let along = |at: &Affine, axis: usize| moved(at.coefficients[axis]);
     let cost = |axis: usize| {
         let loads = nest.values.iter().map(|(value, _)| match value {
-            Value::Load { at, .. } | Value::Gather { at, .. } => along(at, axis),
+            NestValue::Load { at, .. } | NestValue::Gather { at, .. } => along(at, axis),
             _ => 0.0,
         });
         let stores = nest.stores.iter().map(|store| {

@@ -4,7 +4,7 @@
 use super::language::ArraySlice;
 use super::text::Text;
 use super::writer::{NestWriter, Rows};
-use crate::kernel::{Affine, Mode, Value};
+use crate::kernel::{Affine, Mode, NestValue};
 
 impl NestWriter<'_> {
     /// The rows that the innermost loop goes through.
@@ -13,7 +13,7 @@ impl NestWriter<'_> {
         let extent = self.nest.extents[axis];
         let nest = self.nest;
         let loads = nest.values.iter().filter_map(|(value, dtype)| match value {
-            Value::Load { buffer, at, guards } if guards.is_empty() => Some((*buffer, at, *dtype, false)),
+            NestValue::Load { buffer, at, guards } if guards.is_empty() => Some((*buffer, at, *dtype, false)),
             _ => None,
         });
         // A borrow for writing must be the only borrow of its array.

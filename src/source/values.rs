@@ -2,7 +2,7 @@
 
 use super::expression::{Expression, elementwise};
 use super::writer::NestWriter;
-use crate::kernel::{Affine, Guards, Value, ValueId};
+use crate::kernel::{Affine, Guards, NestValue, ValueId};
 use crate::operation::Spelling;
 use crate::shape::{self, DType};
 use crate::term::recurrence::Elementwise;
@@ -111,12 +111,12 @@ impl NestWriter<'_> {
         let (value, dtype) = &self.nest.values[id as usize];
         let (language, dtype) = (self.language, *dtype);
         match value {
-            Value::Constant(value) => Expression::atom(language.literal(*value)),
-            Value::Position(at) => self.signed(at),
-            Value::Load { buffer, .. } if let Some((_, name)) = self.given.filter(|(given, _)| given == buffer) => {
+            NestValue::Constant(value) => Expression::atom(language.literal(*value)),
+            NestValue::Position(at) => self.signed(at),
+            NestValue::Load { buffer, .. } if let Some((_, name)) = self.given.filter(|(given, _)| given == buffer) => {
                 Expression::atom(name.to_string())
             }
-            Value::Load { buffer, at, guards } => {
+            NestValue::Load { buffer, at, guards } => {
                 let row = if self.levels[id as usize] == self.depth() { self.row_element(*buffer, at) } else { None };
                 let whole = || format!("{}[{}]", (self.name)(*buffer), self.counted(at).text);
                 let element = row.unwrap_or_else(whole);
@@ -126,17 +126,17 @@ impl NestWriter<'_> {
                 let text = language.choice(&self.guards(guards), &element, &self.zero(dtype));
                 Expression { text, is_atom: false }
             }
-            Value::Gather { buffer, at, stride, index, extent } => {
+            NestValue::Gather { buffer, at, stride, index, extent } => {
                 let (place, inside) = self.computed(at, *stride, *index, *extent);
                 let element = format!("{}[{place}]", (self.name)(*buffer));
                 Expression { text: language.choice(&inside, &element, &self.zero(dtype)), is_atom: false }
             }
-            Value::Unary(op, a) => self.elementwise(Elementwise::Unary(*op), dtype, &[*a]),
-            Value::Binary(op, a, b) => self.elementwise(Elementwise::Binary(*op), dtype, &[*a, *b]),
-            Value::Compare(op, a, b) => self.elementwise(Elementwise::Compare(*op), dtype, &[*a, *b]),
-            Value::Select(mask, yes, no) => self.elementwise(Elementwise::Select, dtype, &[*mask, *yes, *no]),
-            Value::Cast(to, a) => self.elementwise(Elementwise::Cast(*to), dtype, &[*a]),
-            Value::Guarded(a, guards) => {
+            NestValue::Unary(op, a) => self.elementwise(Elementwise::Unary(*op), dtype, &[*a]),
+            NestValue::Binary(op, a, b) => self.elementwise(Elementwise::Binary(*op), dtype, &[*a, *b]),
+            NestValue::Compare(op, a, b) => self.elementwise(Elementwise::Compare(*op), dtype, &[*a, *b]),
+            NestValue::Select(mask, yes, no) => self.elementwise(Elementwise::Select, dtype, &[*mask, *yes, *no]),
+            NestValue::Cast(to, a) => self.elementwise(Elementwise::Cast(*to), dtype, &[*a]),
+            NestValue::Guarded(a, guards) => {
                 let operand = self.operand(*a);
                 let text = language.choice(&self.guards(guards), &operand, &self.zero(dtype));
                 Expression { text, is_atom: false }

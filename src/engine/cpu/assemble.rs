@@ -12,7 +12,7 @@ use super::split::Split;
 use super::stretch::limits;
 use super::vector::{self, Instructions, OperandForm, RowsKernel};
 use crate::kernel::stretch::{Limit, within};
-use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, Guard, Mode, Nest, NestValue, Store, ValueId};
 use crate::shape::{DType, Type};
 use crate::term::hash::TermMap;
 use smallvec::SmallVec;
@@ -223,7 +223,7 @@ impl Assembler<'_> {
         let nest = self.nest;
         if self.layout.wrapped.is_some() {
             let read = nest.values.iter().filter_map(|(value, _)| match value {
-                Value::Gather { index, .. } => Some(*index),
+                NestValue::Gather { index, .. } => Some(*index),
                 _ => None,
             });
             let stored = nest.stores.iter().filter_map(|store| Some(store.index?.0));
@@ -237,19 +237,19 @@ impl Assembler<'_> {
             }
             let operands = value.operands().iter().map(|&id| self.levels[id as usize]).max().unwrap_or(0);
             self.levels.push(match value {
-                Value::Constant(_) => 0,
-                Value::Position(at) => self.level_of(at),
-                Value::Load { at, guards, .. } => self.level_of(at).max(self.level_of_guards(guards)),
-                Value::Gather { at, .. } => operands.max(self.level_of(at)),
-                Value::Guarded(_, guards) => operands.max(self.level_of_guards(guards)),
+                NestValue::Constant(_) => 0,
+                NestValue::Position(at) => self.level_of(at),
+                NestValue::Load { at, guards, .. } => self.level_of(at).max(self.level_of_guards(guards)),
+                NestValue::Gather { at, .. } => operands.max(self.level_of(at)),
+                NestValue::Guarded(_, guards) => operands.max(self.level_of_guards(guards)),
                 _ => operands,
             });
             let moves = |at: &Affine| self.step(at) != 0;
             let guarded = |guards: &[Guard]| guards.iter().any(|guard| moves(&guard.position));
             let own = match value {
-                Value::Position(at) | Value::Gather { at, .. } => moves(at),
-                Value::Load { at, guards, .. } => moves(at) || guarded(guards),
-                Value::Guarded(_, guards) => guarded(guards),
+                NestValue::Position(at) | NestValue::Gather { at, .. } => moves(at),
+                NestValue::Load { at, guards, .. } => moves(at) || guarded(guards),
+                NestValue::Guarded(_, guards) => guarded(guards),
                 _ => false,
             };
             self.runs.push(own || value.operands().iter().any(|&id| self.runs[id as usize]));
@@ -307,7 +307,7 @@ impl Assembler<'_> {
     /// Whether a value can be computed where it is stored.
     fn is_direct(&self, store: &Store) -> bool {
         let (value, _) = &self.nest.values[store.value as usize];
-        let computed = !matches!(value, Value::Load { .. } | Value::Constant(_) | Value::Gather { .. })
+        let computed = !matches!(value, NestValue::Load { .. } | NestValue::Constant(_) | NestValue::Gather { .. })
             || self.broken(store.value).is_some();
         let goes_on = self.layout.broken(&store.at).is_none();
         let in_step = goes_on && self.step(&store.at) == i64::from(self.runs[store.value as usize]);
@@ -348,38 +348,38 @@ impl Assembler<'_> {
             None => this.register(level, is_run),
         };
         let slot = match value {
-            Value::Constant(value) => self.constant(value.bits()),
-            Value::Position(at) => {
+            NestValue::Constant(value) => self.constant(value.bits()),
+            NestValue::Position(at) => {
                 let at = self.linear(at);
                 let result = result(self);
                 self.emit(level, is_run, Instruction::Ramp { run: vector::ramp(isa), result, at });
                 result
             }
-            Value::Load { buffer, at, .. } if self.guarded_sums.contains(&id) => self.buffer(*buffer, at, *dtype),
-            Value::Load { buffer, at, .. } if let Some(strides) = self.broken(id) => {
+            NestValue::Load { buffer, at, .. } if self.guarded_sums.contains(&id) => self.buffer(*buffer, at, *dtype),
+            NestValue::Load { buffer, at, .. } if let Some(strides) = self.broken(id) => {
                 let result = result(self);
                 self.broken_rows(level, result, (*buffer, at), strides, (*dtype, false));
                 result
             }
-            Value::Load { buffer, at, guards } => self.load((level, is_run), *buffer, at, guards, *dtype),
-            Value::Gather { buffer, at, stride, index, extent } => {
+            NestValue::Load { buffer, at, guards } => self.load((level, is_run), *buffer, at, guards, *dtype),
+            NestValue::Gather { buffer, at, stride, index, extent } => {
                 self.gather((level, is_run), (*buffer, at), *stride, *index, *extent, *dtype)
             }
-            Value::Unary(op, a) => {
+            NestValue::Unary(op, a) => {
                 let parameter = self.constant(op.parameter().unwrap_or(0) as u64);
                 let (run, a) = (vector::unary(isa, *op, *dtype), self.place(*a));
                 let result = result(self);
                 self.emit(level, is_run, Instruction::Kernel { run, result, a, b: parameter, c: a });
                 result
             }
-            Value::Binary(op, a, b) => {
+            NestValue::Binary(op, a, b) => {
                 let run = vector::binary(isa, *op, *dtype, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
                 let result = result(self);
                 self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
                 result
             }
-            Value::Compare(op, a, b) => {
+            NestValue::Compare(op, a, b) => {
                 let of = nest.values[*a as usize].1;
                 let run = vector::compare(isa, *op, of, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
@@ -387,7 +387,7 @@ impl Assembler<'_> {
                 self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
                 result
             }
-            Value::Select(mask, yes, no) => {
+            NestValue::Select(mask, yes, no) => {
                 let run = vector::select(isa, *dtype, self.operand(*yes, is_run), self.operand(*no, is_run));
                 let mask = self.as_run(*mask, (level, is_run), DType::Bool);
                 let (yes, no) = (self.place(*yes), self.place(*no));
@@ -395,14 +395,14 @@ impl Assembler<'_> {
                 self.emit(level, is_run, Instruction::Kernel { run, result, a: mask, b: yes, c: no });
                 result
             }
-            Value::Cast(_, a) => {
+            NestValue::Cast(_, a) => {
                 let run = vector::cast(isa, nest.values[*a as usize].1, *dtype);
                 let a = self.place(*a);
                 let result = result(self);
                 self.emit(level, is_run, Instruction::Kernel { run, result, a, b: a, c: a });
                 result
             }
-            Value::Guarded(a, guards) => {
+            NestValue::Guarded(a, guards) => {
                 let run = vector::strided_copy(isa, *dtype);
                 let stride = match self.operand(*a, is_run) {
                     OperandForm::Run => dtype.bytes() as isize,
@@ -435,7 +435,7 @@ impl Assembler<'_> {
         let (depth, nest) = (self.depth(), self.nest);
         let is_exact = |store: &Store| store.mode == Mode::Write || !nest.values[store.value as usize].1.is_float();
         let is_alone = matches!(self.code[depth].tile[..], [ref one] if !matches!(one, Instruction::Rows { .. }));
-        let is_copy = |store: &Store| matches!(nest.values[store.value as usize].0, Value::Load { .. });
+        let is_copy = |store: &Store| matches!(nest.values[store.value as usize].0, NestValue::Load { .. });
         let are_copies = nest.values.len() == nest.stores.len() && nest.stores.iter().all(is_copy);
         let is_last = self.layout.vector + 1 == depth && self.code[depth].after.is_empty();
         let has_registers = !self.tile_registers.is_empty();

@@ -4,7 +4,7 @@
 //! arrays, as in gradients of stencils, would spend most of their time in such copies.
 
 use super::order::least_cost;
-use crate::kernel::{Affine, Guard, Mode, Nest, Value};
+use crate::kernel::{Affine, Guard, Mode, Nest, NestValue};
 use crate::shape;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -49,7 +49,7 @@ pub(super) fn parts(nest: &Nest, cut: bool) -> Option<Vec<Nest>> {
 /// All guards of a nest.
 fn guards(nest: &Nest) -> impl Iterator<Item = &Guard> {
     let of_values = nest.values.iter().flat_map(|(value, _)| match value {
-        Value::Load { guards, .. } | Value::Guarded(_, guards) => &guards[..],
+        NestValue::Load { guards, .. } | NestValue::Guarded(_, guards) => &guards[..],
         _ => &[],
     });
     of_values.chain(nest.stores.iter().flat_map(|store| &store.guards))
@@ -97,13 +97,13 @@ fn restricted(nest: &Nest, stretches: &[Stretch]) -> Nest {
     for (at, (value, dtype)) in values.iter_mut().enumerate() {
         *value = value.map(|id| ids[id as usize]);
         let mut id = at as u32;
-        if let Value::Load { guards, .. } | Value::Guarded(_, guards) = value {
+        if let NestValue::Load { guards, .. } | NestValue::Guarded(_, guards) = value {
             let nothing = guards.iter().any(is_never);
             guards.retain(|guard| may_fail(guard));
             let is_free = guards.is_empty();
             match value {
-                _ if nothing => *value = Value::Constant(shape::Value::from_i64(*dtype, 0)),
-                Value::Guarded(operand, _) if is_free => id = *operand,
+                _ if nothing => *value = NestValue::Constant(shape::Value::from_i64(*dtype, 0)),
+                NestValue::Guarded(operand, _) if is_free => id = *operand,
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use super::layout::{NestLayout, Wrapped};
 use super::split::{CHUNKS, chunks_worth};
 use super::stretch::inner_axes;
 use crate::kernel::stretch::{axes_of, moved};
-use crate::kernel::{Affine, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, Mode, Nest, NestValue, Store, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::DType;
 
@@ -44,13 +44,13 @@ fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
     let (mut memory, mut numbers): (Vec<&Affine>, Vec<&Affine>) = (Vec::new(), Vec::new());
     for (value, _) in &nest.values {
         match value {
-            Value::Position(at) => numbers.push(at),
-            Value::Load { at, guards, .. } => {
+            NestValue::Position(at) => numbers.push(at),
+            NestValue::Load { at, guards, .. } => {
                 memory.push(at);
                 numbers.extend(guards.iter().map(|guard| &guard.position));
             }
-            Value::Gather { at, .. } => memory.push(at),
-            Value::Guarded(_, guards) => numbers.extend(guards.iter().map(|guard| &guard.position)),
+            NestValue::Gather { at, .. } => memory.push(at),
+            NestValue::Guarded(_, guards) => numbers.extend(guards.iter().map(|guard| &guard.position)),
             _ => {}
         }
     }
@@ -102,7 +102,7 @@ fn summed_products(nest: &Nest) -> Vec<bool> {
         nest.stores.iter().filter(|store| store.mode == Mode::Reduce(Reduction::Sum) && store.guards.is_empty())
     {
         let id = store.value as usize;
-        summed[id] = uses[id] == 1 && matches!(nest.values[id].0, Value::Binary(Binary::Mul, ..));
+        summed[id] = uses[id] == 1 && matches!(nest.values[id].0, NestValue::Binary(Binary::Mul, ..));
     }
     summed
 }
@@ -149,9 +149,9 @@ impl LoopChoice<'_> {
         // Axes that the stores do not move along run innermost, so that a tile's sum is stored once. But where nothing is read
         // twice, and the end of a tile's sum is cheap relative to the tile, memory is traversed in order.
         let all = self.long.iter().fold(0, |bits, axis| bits | 1 << (axis % 64));
-        let is_read_once = |(value, _): &(Value, _)| match value {
-            Value::Load { at, .. } => axes_of(at) == all,
-            Value::Gather { .. } => false,
+        let is_read_once = |(value, _): &(NestValue, _)| match value {
+            NestValue::Load { at, .. } => axes_of(at) == all,
+            NestValue::Gather { .. } => false,
             _ => true,
         };
         if along.1 < LEAST_TILE as usize || !self.nest.values.iter().all(is_read_once) {
@@ -224,7 +224,7 @@ impl LoopChoice<'_> {
         }
         let along = order.vector.0;
         let step = |id: ValueId| match &self.nest.values[id as usize].0 {
-            Value::Load { at, guards, .. } => guards.is_empty().then_some(at.coefficients[along]),
+            NestValue::Load { at, guards, .. } => guards.is_empty().then_some(at.coefficients[along]),
             _ => None,
         };
         let is_run = |id: ValueId| step(id) == Some(1);
@@ -232,7 +232,7 @@ impl LoopChoice<'_> {
         if store.at.coefficients[along] == 1 {
             let &(rows, _) = order.inner.last().or(order.outer.last())?;
             let each = match *value(store.value) {
-                Value::Binary(Binary::Mul, a, b) if self.is_fused(store.value) => {
+                NestValue::Binary(Binary::Mul, a, b) if self.is_fused(store.value) => {
                     let is_pair = matches!((step(a)?, step(b)?), (1, 0 | 1) | (0, 1));
                     is_pair.then_some(COMBINED_PAIR)
                 }
@@ -243,9 +243,9 @@ impl LoopChoice<'_> {
         // Sums of loops inside of a tile are not reduced until these end.
         let is_kept = order.inner.last().is_none_or(|&(axis, _)| store.at.coefficients[axis] != 0);
         let of_pairs = match *value(store.value) {
-            Value::Binary(Binary::Mul, a, b) => is_run(a) && is_run(b),
-            Value::Unary(Unary::Powi(2), a) => match *value(a) {
-                Value::Binary(Binary::Sub, a, b) => is_run(a) && is_run(b),
+            NestValue::Binary(Binary::Mul, a, b) => is_run(a) && is_run(b),
+            NestValue::Unary(Unary::Powi(2), a) => match *value(a) {
+                NestValue::Binary(Binary::Sub, a, b) => is_run(a) && is_run(b),
                 _ => is_run(a),
             },
             _ => false,
@@ -299,22 +299,22 @@ impl LoopChoice<'_> {
         let mut cost = 0.0;
         for (id, ((value, _), &moved)) in self.nest.values.iter().zip(&self.moved).enumerate() {
             cost += match value {
-                Value::Constant(_) => 0.0,
+                NestValue::Constant(_) => 0.0,
                 _ if self.summed[id] && order.wrapped.is_none() => 0.0,
                 // Counted with the rows.
-                Value::Load { at, .. } if order.is_broken(at) => 0.0,
+                NestValue::Load { at, .. } if order.is_broken(at) => 0.0,
                 // A single element for a whole run of an operation.
-                Value::Load { guards, .. } if guards.is_empty() && !is_vector(moved) && !is_stored(id) => 0.0,
-                Value::Load { at, guards, .. } if guards.is_empty() => {
+                NestValue::Load { guards, .. } if guards.is_empty() && !is_vector(moved) && !is_stored(id) => 0.0,
+                NestValue::Load { at, guards, .. } if guards.is_empty() => {
                     // Adjacent elements are read by the instructions that use them.
                     let each = access(at);
                     if each == NEXT { each * width * times(moved) } else { run(moved, each) }
                 }
-                Value::Load { at, .. } => run(moved, 1.0 + access(at)),
+                NestValue::Load { at, .. } => run(moved, 1.0 + access(at)),
                 // A row, from a computed position on.
-                Value::Gather { at, index, .. } if !is_along(self.moved[*index as usize]) => run(moved, access(at)),
-                Value::Gather { .. } => run(moved, APART),
-                Value::Unary(op, _) if is_function(*op) => run(moved, FUNCTION),
+                NestValue::Gather { at, index, .. } if !is_along(self.moved[*index as usize]) => run(moved, access(at)),
+                NestValue::Gather { .. } => run(moved, APART),
+                NestValue::Unary(op, _) if is_function(*op) => run(moved, FUNCTION),
                 _ => run(moved, 1.0),
             };
         }

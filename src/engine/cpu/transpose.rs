@@ -1,7 +1,7 @@
 //! Buffers of short rows are laid out with their long axes innermost, where instructions on long runs then cost less.
 
 use super::order::least_cost;
-use crate::kernel::{Affine, BufferId, BufferSource, Guards, Procedure, Step, Strided, Value};
+use crate::kernel::{Affine, BufferId, BufferSource, Guards, NestValue, Procedure, Step, Strided};
 use crate::shape::{Shape, Type, size};
 use crate::term::hash::TermMap;
 use std::borrow::Cow;
@@ -100,8 +100,8 @@ fn accessed_by_row(procedure: &Procedure, mut matrices: Matrices) -> Matrices {
             Step::Nest(nest) => {
                 for (value, _) in &nest.values {
                     match value {
-                        Value::Load { buffer, at, guards } => check(*buffer, Some((at, guards)), &nest.extents),
-                        Value::Gather { buffer, .. } => check(*buffer, None, &nest.extents),
+                        NestValue::Load { buffer, at, guards } => check(*buffer, Some((at, guards)), &nest.extents),
+                        NestValue::Gather { buffer, .. } => check(*buffer, None, &nest.extents),
                         _ => {}
                     }
                 }
@@ -175,7 +175,7 @@ fn with_columns(procedure: &Procedure, chosen: &Matrices) -> Changed {
             Step::Nest(nest) => {
                 let extents = &nest.extents;
                 for (value, _) in &mut nest.values {
-                    if let Value::Load { buffer, at, guards } = value
+                    if let NestValue::Load { buffer, at, guards } = value
                         && let Some(moved) = place(*buffer, at, guards, extents)
                     {
                         *at = moved;

@@ -4,7 +4,7 @@ use super::{Alone, Lowering, PendingStep};
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::BufferId;
 use crate::kernel::emit::{Draft, Emitter, Obstacle, VALUES};
-use crate::kernel::nest::{Mode, Store, Value, ValueId};
+use crate::kernel::nest::{Mode, NestValue, Store, ValueId};
 use crate::kernel::writes::turned_scatter;
 use crate::operation::Unary;
 use crate::shape::{Shape, size};
@@ -15,7 +15,7 @@ impl Lowering<'_> {
     /// no elements.
     pub(super) fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: Mode) -> Result<(), Obstacle> {
         let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
-        let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
+        let write = |emitter: &mut Emitter| Ok(emitter.add(NestValue::Constant(zero), zero.dtype()));
         let (place, value) = self.attempt(extents, 1, write)?;
         let at = Affine::constant(0, extents.len());
         self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
@@ -42,7 +42,7 @@ impl Lowering<'_> {
                 self.separate(extents, buffer, (node, &body.node(node).args), |emitter| {
                     let (value, at, guards, index) = store(emitter)?;
                     let dtype = body.node(node).ty().dtype;
-                    let negative = |emitter: &mut Emitter| emitter.add(Value::Unary(Unary::Neg, value), dtype);
+                    let negative = |emitter: &mut Emitter| emitter.add(NestValue::Unary(Unary::Neg, value), dtype);
                     Ok((if negated { negative(emitter) } else { value }, at, guards, index))
                 })?
             }

@@ -4,7 +4,7 @@ use super::{Alone, Lowering, PendingStep};
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::emit::{Emitter, Obstacle};
-use crate::kernel::nest::{Mode, Store, Value, ValueId};
+use crate::kernel::nest::{Mode, NestValue, Store, ValueId};
 use crate::kernel::roots::{Class, domain};
 use crate::kernel::writes::{surroundings, turned_scatter};
 use crate::operation::{Binary, Comparison, Reduction};
@@ -44,16 +44,16 @@ impl Lowering<'_> {
             let mut same = None;
             for &arg in &node.args[2..] {
                 let [a, b] = [0, indexed].map(|first| emitter.emit(arg, number(first, 2 * indexed), NodeId::MAX));
-                let equal = emitter.add(Value::Compare(Comparison::Equal, a?, b?), DType::Bool);
+                let equal = emitter.add(NestValue::Compare(Comparison::Equal, a?, b?), DType::Bool);
                 same = Some(match same {
                     None => equal,
-                    Some(same) => emitter.add(Value::Binary(Binary::And, same, equal), DType::Bool),
+                    Some(same) => emitter.add(NestValue::Binary(Binary::And, same, equal), DType::Bool),
                 });
             }
             let same = same.expect("positions along at least one axis");
-            let later = emitter.add(Value::Position(other.clone()), DType::I64);
-            let itself = emitter.add(Value::Position(own.clone()), DType::I64);
-            let value = emitter.add(Value::Select(same, later, itself), DType::I64);
+            let later = emitter.add(NestValue::Position(other.clone()), DType::I64);
+            let itself = emitter.add(NestValue::Position(own.clone()), DType::I64);
+            let value = emitter.add(NestValue::Select(same, later, itself), DType::I64);
             Ok((value, own.clone(), Guards::new(), None))
         };
         self.nest(&pairs, buffer, Mode::Reduce(Reduction::Max), store)?;
@@ -124,7 +124,7 @@ impl Lowering<'_> {
                 let store = |emitter: &mut Emitter| {
                     let indices = positions(emitter, &outer)?;
                     let (index, extent) = emitter.joined(&indices, &Guards::new());
-                    let value = emitter.add(Value::Position(own.clone()), DType::I64);
+                    let value = emitter.add(NestValue::Position(own.clone()), DType::I64);
                     Ok((value, Affine::constant(0, indexed), Guards::new(), Some((index, 1, extent))))
                 };
                 self.nest(&Shape::from_slice(places), latest, Mode::Reduce(Reduction::Max), store)?;
@@ -143,14 +143,14 @@ impl Lowering<'_> {
             let (index, extent) = emitter.joined(&indices, &Guards::new());
             let first = Affine::constant(0, axes);
             let last = match by {
-                LatestBy::Place => Value::Gather { buffer: *buffer, at: first, stride: 1, index, extent },
-                LatestBy::Update => Value::Load { buffer: *buffer, at: number.clone(), guards: Guards::new() },
+                LatestBy::Place => NestValue::Gather { buffer: *buffer, at: first, stride: 1, index, extent },
+                LatestBy::Update => NestValue::Load { buffer: *buffer, at: number.clone(), guards: Guards::new() },
             };
             let last = emitter.add(last, DType::I64);
-            let number = emitter.add(Value::Position(number.clone()), DType::I64);
-            let stays = emitter.add(Value::Compare(Comparison::Equal, last, number), DType::Bool);
+            let number = emitter.add(NestValue::Position(number.clone()), DType::I64);
+            let stays = emitter.add(NestValue::Compare(Comparison::Equal, last, number), DType::Bool);
             let outside = emitter.integer(-1);
-            let index = emitter.add(Value::Select(stays, index, outside), DType::I64);
+            let index = emitter.add(NestValue::Select(stays, index, outside), DType::I64);
             Ok((value, at.clone(), Some((index, stride, extent))))
         };
         let (place, (value, at, index)) = self.separate(&domain, buffer, (id, &node.args[1..]), write)?;

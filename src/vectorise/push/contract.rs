@@ -2,7 +2,7 @@
 
 use super::Push;
 use super::read::{Outside, ReadRequest};
-use super::values::ValueId;
+use super::values::ReadValueId;
 use crate::affine::AffineMap;
 use crate::operation::{Contraction, Label};
 use crate::shape::size;
@@ -129,10 +129,10 @@ impl Push<'_> {
         !self.node(at).ty().dtype.is_float() || leaving.iter().all(in_both)
     }
 
-    pub(super) fn through_contraction(&mut self, at: NodeId, spec: &Contraction, read: &ReadRequest) -> ValueId {
+    pub(super) fn through_contraction(&mut self, at: NodeId, spec: &Contraction, read: &ReadRequest) -> ReadValueId {
         let (mut moved, sides) = self.sides(at, spec, read).expect("admitted");
         let operands = self.node(at).args.clone();
-        let mut args: SmallVec<[ValueId; 2]> = SmallVec::new();
+        let mut args: SmallVec<[ReadValueId; 2]> = SmallVec::new();
         for (place, side) in sides.into_iter().enumerate() {
             let outside = read.outside();
             args.push(match (side.read, read) {
@@ -155,11 +155,11 @@ impl Push<'_> {
         &mut self,
         operand: NodeId,
         indexed: &[(usize, usize)],
-        indices: &[ValueId],
+        indices: &[ReadValueId],
         outside: Outside,
         labels: &mut Labels,
-    ) -> ValueId {
-        let indexed: Vec<(usize, ValueId)> =
+    ) -> ReadValueId {
+        let indexed: Vec<(usize, ReadValueId)> =
             indexed.iter().map(|&(axis, position)| (axis, indices[position])).collect();
         let (value, order) = self.gather_axes(operand, &indexed, outside);
         debug_assert!(order.is_sorted());

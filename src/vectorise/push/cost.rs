@@ -6,7 +6,7 @@
 //! storing, whatever else uses the value.
 
 use super::read::{ReadRequest, keeps_trailing};
-use super::values::ValueId;
+use super::values::ReadValueId;
 use super::{Memo, Push, READS, push_body};
 use crate::kernel::roots::{self, Class, NEST};
 use crate::kernel::scattered_onto;
@@ -63,7 +63,7 @@ pub(super) fn stored(body: &Body) -> Vec<bool> {
 
 impl Push<'_> {
     /// Whether the gathers among the reads of a node that is not stored for others cost less in it than storing it.
-    pub(super) fn moving_pays(&self, at: NodeId, pending: &[(ReadRequest, ValueId)]) -> bool {
+    pub(super) fn moving_pays(&self, at: NodeId, pending: &[(ReadRequest, ReadValueId)]) -> bool {
         let node = self.node(at);
         if roots::class(self.body, node) != Class::Pointwise || pending.len() > READS {
             return false;

@@ -31,7 +31,7 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
 pub(crate) use still::{in_order, is_still};
-use values::{ValueId, Values, WIDE};
+use values::{ReadValueId, Values, WIDE};
 
 /// A node is copied for at most so many reads: without a bound, a chain of nodes that each read two elements of the one
 /// before would become a tree.
@@ -60,7 +60,8 @@ struct Memo {
 
 fn push_body(body: &Body, memo: &mut Memo) -> (Body, bool) {
     let mut push = Push::new(body, memo);
-    let results: Vec<ValueId> = body.results.iter().map(|&result| push.demand(result, ReadRequest::Whole)).collect();
+    let results: Vec<ReadValueId> =
+        body.results.iter().map(|&result| push.demand(result, ReadRequest::Whole)).collect();
     for at in (0..body.nodes.len()).rev() {
         push.settle(at as NodeId);
     }
@@ -73,8 +74,8 @@ struct Push<'a> {
     memo: &'a mut Memo,
     values: Values,
     /// The requests for each node that the walk has not come to.
-    pending: Vec<Vec<(ReadRequest, ValueId)>>,
-    table: TermMap<(NodeId, ReadRequest), ValueId>,
+    pending: Vec<Vec<(ReadRequest, ReadValueId)>>,
+    table: TermMap<(NodeId, ReadRequest), ReadValueId>,
     /// Smallest and largest element of each node of element type `i64`.
     ranges: Vec<(i64, i64)>,
     /// Whether a node is arithmetic on nothing but iotas and constants.
@@ -167,7 +168,7 @@ impl<'a> Push<'a> {
     }
 
     /// The value of a read of a node that the walk has not come to.
-    fn demand(&mut self, at: NodeId, mut read: ReadRequest) -> ValueId {
+    fn demand(&mut self, at: NodeId, mut read: ReadRequest) -> ReadValueId {
         match &read {
             ReadRequest::View { map, .. } if map.is_identity() => read = ReadRequest::Whole,
             ReadRequest::Gather { indices, .. } if indices.is_empty() => read = ReadRequest::Whole,
@@ -208,7 +209,7 @@ impl<'a> Push<'a> {
         self.pending(at, read, smallvec![ty], range)
     }
 
-    fn pending(&mut self, at: NodeId, read: ReadRequest, types: Types, range: (i64, i64)) -> ValueId {
+    fn pending(&mut self, at: NodeId, read: ReadRequest, types: Types, range: (i64, i64)) -> ReadValueId {
         let key = (at, read);
         if let Some(&value) = self.table.get(&key) {
             return value;
@@ -252,7 +253,7 @@ impl<'a> Push<'a> {
     /// Several reads turn one node that computes into several: they move only where that saves at least half of the
     /// computation, or where they separate a concatenation. Otherwise a level of a reduction that reads the even and the odd
     /// positions of the one below would become a tree.
-    fn moves(&self, at: NodeId, pending: &[(ReadRequest, ValueId)]) -> bool {
+    fn moves(&self, at: NodeId, pending: &[(ReadRequest, ReadValueId)]) -> bool {
         if let Some(stored) = &self.stored {
             return (!stored[at as usize] || self.uniform(at).is_some()) && self.moving_pays(at, pending);
         }
@@ -277,7 +278,7 @@ impl<'a> Push<'a> {
     }
 
     /// Whether elementwise operations lead from a node to a concatenation, with each read in a single part.
-    fn parts(&self, at: NodeId, pending: &[(ReadRequest, ValueId)]) -> bool {
+    fn parts(&self, at: NodeId, pending: &[(ReadRequest, ReadValueId)]) -> bool {
         let mut open: SmallVec<[NodeId; 8]> = smallvec![at];
         // Long chains are not traversed repeatedly.
         for _ in 0..READS {
@@ -297,19 +298,19 @@ impl<'a> Push<'a> {
     }
 
     /// The value of a node itself.
-    fn kept(&mut self, at: NodeId) -> ValueId {
+    fn kept(&mut self, at: NodeId) -> ReadValueId {
         let node = self.node(at);
         let whole = |push: &mut Self, arg: NodeId| push.demand(arg, ReadRequest::Whole);
         let op = match &node.op {
             Op::Parameter(position) => return self.values.parameter(*position, node.types.clone()),
             Op::View(map) => return self.demand(node.args[0], ReadRequest::view(map.clone())),
             Op::Gather => {
-                let indices: SmallVec<[ValueId; 4]> = node.args[1..].iter().map(|&arg| whole(self, arg)).collect();
+                let indices: SmallVec<[ReadValueId; 4]> = node.args[1..].iter().map(|&arg| whole(self, arg)).collect();
                 return self.demand(node.args[0], ReadRequest::Gather { indices, outside: Outside::Zero });
             }
             op => op.map_bodies(|body| self.nested(body)),
         };
-        let args: SmallVec<[ValueId; 3]> = node.args.iter().map(|&arg| whole(self, arg)).collect();
+        let args: SmallVec<[ReadValueId; 3]> = node.args.iter().map(|&arg| whole(self, arg)).collect();
         self.values.make_ranged(op, &args, self.ranges[at as usize])
     }
 
@@ -323,7 +324,7 @@ impl<'a> Push<'a> {
     }
 
     /// A read moved into a node, with a guard where it needs one.
-    fn moved(&mut self, at: NodeId, read: &ReadRequest) -> ValueId {
+    fn moved(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let leaving = self.leaving(at, read);
         if leaving.is_empty() || self.keeps_zero(at, read, &leaving) {
             return self.through(at, read);
@@ -350,8 +351,8 @@ impl<'a> Push<'a> {
     }
 
     /// Where a read falls inside, along the given axes of the node.
-    fn guard(&mut self, at: NodeId, read: &ReadRequest, leaving: &[usize], result: &[usize]) -> ValueId {
-        let mut mask: Option<ValueId> = None;
+    fn guard(&mut self, at: NodeId, read: &ReadRequest, leaving: &[usize], result: &[usize]) -> ReadValueId {
+        let mut mask: Option<ReadValueId> = None;
         for &axis in leaving {
             let (position, places) = match read {
                 ReadRequest::View { map, .. } => self.values.affine(result, map.row(axis), map.offset(axis)),
@@ -382,13 +383,13 @@ impl<'a> Push<'a> {
     /// The mask, and a comparison of positions with a bound.
     fn bound(
         &mut self,
-        mask: Option<ValueId>,
-        position: ValueId,
+        mask: Option<ReadValueId>,
+        position: ReadValueId,
         comparison: Comparison,
         bound: i64,
         result: &[usize],
         places: &[usize],
-    ) -> ValueId {
+    ) -> ReadValueId {
         let limit = self.values.full(&self.values.shape(position), Value::I64(bound));
         let inside = self.values.make(Op::Compare(comparison), &[position, limit]);
         let inside = self.values.spread(inside, result, places);
@@ -399,7 +400,7 @@ impl<'a> Push<'a> {
     }
 
     /// The positions that a read visits along every axis of a node, as index arrays of the result's shape.
-    fn positions(&mut self, at: NodeId, read: &ReadRequest) -> Vec<ValueId> {
+    fn positions(&mut self, at: NodeId, read: &ReadRequest) -> Vec<ReadValueId> {
         let result = self.result_shape(at, read);
         let axes = self.shape(at).len();
         match read {
@@ -410,7 +411,7 @@ impl<'a> Push<'a> {
             ReadRequest::Gather { indices, .. } => {
                 let outer = self.values.shape(indices[0]).len();
                 let places: Axes = (0..outer).collect();
-                let mut positions: Vec<ValueId> =
+                let mut positions: Vec<ReadValueId> =
                     indices.iter().map(|&index| self.values.spread(index, &result, &places)).collect();
                 for axis in indices.len()..axes {
                     let mut row: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());

@@ -1,6 +1,6 @@
 //! Reads: a consumer's requests for a node.
 
-use super::values::ValueId;
+use super::values::ReadValueId;
 use crate::affine::AffineMap;
 use crate::shape::{Axes, Shape};
 use smallvec::SmallVec;
@@ -32,7 +32,7 @@ pub(super) enum ReadRequest {
     /// An affine read.
     View { map: AffineMap, outside: Outside },
     /// A read of the leading axes at computed positions.
-    Gather { indices: SmallVec<[ValueId; 4]>, outside: Outside },
+    Gather { indices: SmallVec<[ReadValueId; 4]>, outside: Outside },
 }
 
 impl ReadRequest {

@@ -2,7 +2,7 @@
 
 use super::Push;
 use super::read::{Outside, ReadRequest};
-use super::values::ValueId;
+use super::values::ReadValueId;
 use crate::affine::AffineMap;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Value, size};
@@ -168,7 +168,7 @@ impl Push<'_> {
         !matches!(self.way(at, read), Way::Arithmetic)
     }
 
-    pub(super) fn through_reshape(&mut self, at: NodeId, read: &ReadRequest) -> ValueId {
+    pub(super) fn through_reshape(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let source = self.node(at).args[0];
         let outside = read.outside();
         let value = match (self.way(at, read), read) {
@@ -181,15 +181,15 @@ impl Push<'_> {
     }
 
     /// Ravels the positions of each group, and unravels them along the operand's axes.
-    fn by_arithmetic(&mut self, at: NodeId, source: NodeId, read: &ReadRequest, outside: Outside) -> ValueId {
+    fn by_arithmetic(&mut self, at: NodeId, source: NodeId, read: &ReadRequest, outside: Outside) -> ReadValueId {
         let (result, operand) = (self.shape(at).clone(), self.shape(source).clone());
         let positions = self.positions(at, read);
         let shape = self.result_shape(at, read);
         let zero = self.values.full(&shape, Value::I64(0));
-        let mut indices: SmallVec<[ValueId; 4]> = SmallVec::from_elem(zero, operand.len());
+        let mut indices: SmallVec<[ReadValueId; 4]> = SmallVec::from_elem(zero, operand.len());
         for group in groups(&result, &operand) {
             let mut stride = 1;
-            let mut terms: Vec<(i64, ValueId)> = Vec::new();
+            let mut terms: Vec<(i64, ReadValueId)> = Vec::new();
             for &axis in group.result.iter().rev() {
                 terms.push((stride, positions[axis]));
                 stride = stride.saturating_mul(result[axis] as i64);

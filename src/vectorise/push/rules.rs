@@ -2,7 +2,7 @@
 
 use super::Push;
 use super::read::{Outside, ReadRequest, compose, covers, keeps_trailing, leading, remap};
-use super::values::ValueId;
+use super::values::ReadValueId;
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::Binary;
@@ -97,14 +97,14 @@ impl Push<'_> {
 
     /// The value of a read, as the node's operation on reads of its operands. Where the read falls outside, the value is
     /// 0 if the read says so and [`Push::keeps_zero`] holds, and anything otherwise.
-    pub(super) fn through(&mut self, at: NodeId, read: &ReadRequest) -> ValueId {
+    pub(super) fn through(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let node = self.node(at);
         if let Some(map) = self.as_view(at) {
             return self.through_view(node.args[0], &map, read);
         }
         match &node.op {
             Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_) | Op::Mark => {
-                let mut args: SmallVec<[ValueId; 3]> = SmallVec::new();
+                let mut args: SmallVec<[ReadValueId; 3]> = SmallVec::new();
                 for (place, &arg) in node.args.iter().enumerate() {
                     // Outside, the operands that are not constant are 0, and that alone makes the result 0; if both
                     // sides of a select are, its mask says nothing.
@@ -131,7 +131,7 @@ impl Push<'_> {
         }
     }
 
-    fn through_view(&mut self, source: NodeId, map: &AffineMap, read: &ReadRequest) -> ValueId {
+    fn through_view(&mut self, source: NodeId, map: &AffineMap, read: &ReadRequest) -> ReadValueId {
         let outside = read.outside().through(map.is_inside());
         let indices = match read {
             ReadRequest::View { map: outer, .. } => {
@@ -155,9 +155,9 @@ impl Push<'_> {
             return self.demand(source, ReadRequest::View { map, outside });
         }
         let outer = self.values.shape(indices[0]).len();
-        let mut moved: SmallVec<[ValueId; 4]> = SmallVec::new();
+        let mut moved: SmallVec<[ReadValueId; 4]> = SmallVec::new();
         for row in 0..count {
-            let mut terms: SmallVec<[(i64, ValueId); 4]> = SmallVec::new();
+            let mut terms: SmallVec<[(i64, ReadValueId); 4]> = SmallVec::new();
             for (column, &factor) in map.row(row).iter().enumerate().filter(|(_, factor)| **factor != 0) {
                 let term = match indices.get(column) {
                     Some(&index) => {
@@ -178,7 +178,7 @@ impl Push<'_> {
     }
 
     /// A read of a gather is a read of its index arrays, and of the axes that it does not index.
-    fn through_gather(&mut self, at: NodeId, read: &ReadRequest) -> ValueId {
+    fn through_gather(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let node = self.node(at);
         let (array, own) = (node.args[0], &node.args[1..]);
         let Some(&first) = own.first() else { return self.demand(array, read.clone()) };
@@ -190,7 +190,7 @@ impl Push<'_> {
         let outside = read.outside().through(inside);
         let of_index = if read.outside() == Outside::Never { Outside::Never } else { Outside::Any };
         let kept = self.shape(at).len() - positions.len();
-        let mut moved: SmallVec<[ValueId; 4]> = SmallVec::new();
+        let mut moved: SmallVec<[ReadValueId; 4]> = SmallVec::new();
         match read {
             ReadRequest::View { map, .. } => {
                 let trailing = keeps_trailing(map, kept);
@@ -228,7 +228,7 @@ impl Push<'_> {
     }
 
     /// A reduction of the read that has the reduced axes too.
-    fn through_reduction(&mut self, at: NodeId, read: &ReadRequest) -> ValueId {
+    fn through_reduction(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let node = self.node(at);
         let source = node.args[0];
         let reduced: Axes = match &node.op {
@@ -265,7 +265,7 @@ impl Push<'_> {
                 (value, (columns..columns + reduced.len()).collect::<Axes>())
             }
             ReadRequest::Gather { indices, outside } => {
-                let indexed: Vec<(usize, ValueId)> = kept.iter().copied().zip(indices.iter().copied()).collect();
+                let indexed: Vec<(usize, ReadValueId)> = kept.iter().copied().zip(indices.iter().copied()).collect();
                 let (value, order) = self.gather_axes(source, &indexed, *outside);
                 let outer = self.values.shape(indices[0]).len();
                 let axes = (0..order.len()).filter(|&place| reduced.contains(&order[place]));
@@ -286,9 +286,9 @@ impl Push<'_> {
     pub(super) fn gather_axes(
         &mut self,
         at: NodeId,
-        indexed: &[(usize, ValueId)],
+        indexed: &[(usize, ReadValueId)],
         outside: Outside,
-    ) -> (ValueId, Axes) {
+    ) -> (ReadValueId, Axes) {
         let shape = self.shape(at).clone();
         let count = indexed.iter().map(|&(axis, _)| axis + 1).max().expect("at least one axis is indexed");
         let index_of = |axis: usize| indexed.iter().find(|&&(other, _)| other == axis).map(|&(_, index)| index);
@@ -297,7 +297,7 @@ impl Push<'_> {
         let outer = positions.len();
         positions.extend(between.iter().map(|&axis| shape[axis]));
         let places: Axes = (0..outer).collect();
-        let mut indices: SmallVec<[ValueId; 4]> = SmallVec::new();
+        let mut indices: SmallVec<[ReadValueId; 4]> = SmallVec::new();
         for axis in 0..count {
             indices.push(match index_of(axis) {
                 Some(index) => self.values.spread(index, &positions, &places),
@@ -347,7 +347,7 @@ impl Push<'_> {
         (high < (start + extent(position)) as i128).then_some(ConcatenatedRead::One(position, start))
     }
 
-    fn through_concatenation(&mut self, at: NodeId, axis: usize, read: &ReadRequest) -> ValueId {
+    fn through_concatenation(&mut self, at: NodeId, axis: usize, read: &ReadRequest) -> ReadValueId {
         let node = self.node(at);
         match self.part(at, axis, read).expect("admitted") {
             ConcatenatedRead::One(position, start) => self.read_part(node.args[position], axis, start, None, read),
@@ -369,7 +369,7 @@ impl Push<'_> {
         start: usize,
         column: Option<usize>,
         read: &ReadRequest,
-    ) -> ValueId {
+    ) -> ReadValueId {
         let shape = self.shape(part).clone();
         match read {
             ReadRequest::View { map, outside } => {

@@ -3,7 +3,7 @@
 use super::{Assembler, OfRows};
 use crate::engine::cpu::code::{Instruction, LoopLevel};
 use crate::engine::cpu::slot::PointerSlot;
-use crate::kernel::{Mode, Store, Value, ValueId};
+use crate::kernel::{Mode, NestValue, Store, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::DType;
 use crate::term::hash::TermMap;
@@ -130,7 +130,7 @@ impl Assembler<'_> {
             plain && each && self.layout.broken(&store.at).is_none() && uses[store.value as usize] == 1
         };
         let is_run = |store: &&Store| match &self.nest.values[store.value as usize].0 {
-            Value::Load { at, guards, .. } => !guards.is_empty() && self.step(at) == 1,
+            NestValue::Load { at, guards, .. } => !guards.is_empty() && self.step(at) == 1,
             _ => false,
         };
         self.nest.stores.iter().filter(is_summed).filter(is_run).map(|store| store.value).collect()
@@ -153,14 +153,14 @@ impl Assembler<'_> {
             let each = self.sum_level(store).is_some() || self.step(&store.at) == 1;
             let all = !each && self.step(&store.at) == 0;
             match *value {
-                Value::Binary(Binary::Mul, a, b) if each || (all && runs([a, b]) == [true, true]) => {
+                NestValue::Binary(Binary::Mul, a, b) if each || (all && runs([a, b]) == [true, true]) => {
                     fused.insert(store.value, Fused { a, b, difference: None });
                 }
-                Value::Unary(Unary::Powi(2), inner) if each && dtype.is_float() => {
+                NestValue::Unary(Unary::Powi(2), inner) if each && dtype.is_float() => {
                     fused.insert(store.value, Fused { a: inner, b: inner, difference: None });
                 }
-                Value::Unary(Unary::Powi(2), inner) if all && dtype.is_float() => {
-                    if let (Value::Binary(Binary::Sub, a, b), _) = self.nest.values[inner as usize]
+                NestValue::Unary(Unary::Powi(2), inner) if all && dtype.is_float() => {
+                    if let (NestValue::Binary(Binary::Sub, a, b), _) = self.nest.values[inner as usize]
                         && uses[inner as usize] == 1
                         && runs([a, b]) == [true, true]
                     {

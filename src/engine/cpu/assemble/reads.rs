@@ -7,7 +7,7 @@ use crate::engine::cpu::pieces::{Broken, Pieces, broken};
 use crate::engine::cpu::scatter::gather_along;
 use crate::engine::cpu::slot::PointerSlot;
 use crate::engine::cpu::vector::{self, Kernel, OperandForm};
-use crate::kernel::{Affine, Guard, Value, ValueId};
+use crate::kernel::{Affine, Guard, NestValue, ValueId};
 use crate::shape::DType;
 
 impl Assembler<'_> {
@@ -115,7 +115,7 @@ impl Assembler<'_> {
     /// How far a read goes from element to element and from row to row, where rows do not begin where the ones before them end.
     pub(super) fn broken(&self, id: ValueId) -> Option<[i64; 2]> {
         match &self.nest.values[id as usize].0 {
-            Value::Load { at, .. } if !self.positions.contains(&id) => self.layout.broken(at),
+            NestValue::Load { at, .. } if !self.positions.contains(&id) => self.layout.broken(at),
             _ => None,
         }
     }
@@ -147,7 +147,7 @@ impl Assembler<'_> {
         (index, extent): (ValueId, i64),
         dtype: DType,
     ) {
-        let Value::Load { at: place, .. } = &self.nest.values[index as usize].0 else {
+        let NestValue::Load { at: place, .. } = &self.nest.values[index as usize].0 else {
             unreachable!("positions are read")
         };
         let index = (self.place(index), place.coefficients[axis] as isize * DType::I64.bytes() as isize);

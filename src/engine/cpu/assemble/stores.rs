@@ -9,7 +9,7 @@ use crate::engine::cpu::pieces::Reduced;
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::slot::PointerSlot;
 use crate::engine::cpu::vector::{self, Kernel, OperandForm};
-use crate::kernel::{Mode, Store, Value, ValueId};
+use crate::kernel::{Mode, NestValue, Store, ValueId};
 use crate::operation::Reduction;
 use crate::shape::DType;
 
@@ -129,7 +129,7 @@ impl Assembler<'_> {
     /// The store of rows that are read at computed positions, where these are all that a nest does.
     pub(super) fn copy_rows(&mut self, store: &Store) {
         let (value, dtype) = &self.nest.values[store.value as usize];
-        let Value::Gather { buffer, at, stride, index, extent } = value else { unreachable!("rows are read") };
+        let NestValue::Gather { buffer, at, stride, index, extent } = value else { unreachable!("rows are read") };
         let width = dtype.bytes() as isize;
         let source = (self.buffer(*buffer, at, *dtype), self.step(at) as isize * width);
         let result = (self.buffer(store.buffer, &store.at, *dtype), self.step(&store.at) as isize * width);
@@ -173,7 +173,7 @@ impl Assembler<'_> {
         let (depth, width, isa) = (self.depth(), dtype.bytes() as isize, self.isa);
         let result = self.buffer(store.buffer, &store.at, dtype);
         let guards = match &self.nest.values[store.value as usize].0 {
-            Value::Load { guards, .. } if self.guarded_sums.contains(&store.value) => guards,
+            NestValue::Load { guards, .. } if self.guarded_sums.contains(&store.value) => guards,
             _ => &store.guards,
         };
         let bounds = self.bounds(guards);

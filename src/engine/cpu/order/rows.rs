@@ -2,7 +2,7 @@
 
 use super::{APART, FAR, LINE, Loop, LoopChoice, NEXT, Order, TILE, Wrapped};
 use crate::engine::cpu::stretch::has_limits;
-use crate::kernel::{Affine, Mode, Store, Value, ValueId};
+use crate::kernel::{Affine, Mode, NestValue, Store, ValueId};
 
 /// The cost of a copy of a short row from a computed position, without its elements, in simple operations on an element; and of
 /// one that may be cut where a tile ends.
@@ -24,7 +24,7 @@ impl LoopChoice<'_> {
     /// copy a row for each.
     pub(super) fn rows_order(&self) -> Option<Order> {
         let [store] = &self.nest.stores[..] else { return None };
-        let Value::Gather { at, index, .. } = &self.nest.values[store.value as usize].0 else { return None };
+        let NestValue::Gather { at, index, .. } = &self.nest.values[store.value as usize].0 else { return None };
         let is_plain = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
         let is_moved = |axis: usize| self.moved[*index as usize] >> (axis % 64) & 1 == 1;
         let is_next = |axis: usize| at.coefficients[axis] == 1 && store.at.coefficients[axis] == 1;
@@ -43,7 +43,7 @@ impl LoopChoice<'_> {
     fn computed(&self) -> Vec<(ValueId, &Affine)> {
         let stored = self.nest.stores.iter().filter_map(|store| Some((store.index?.0, &store.at)));
         let read = self.nest.values.iter().filter_map(|(value, _)| match value {
-            Value::Gather { at, index, .. } => Some((*index, at)),
+            NestValue::Gather { at, index, .. } => Some((*index, at)),
             _ => None,
         });
         read.chain(stored).collect()
@@ -54,13 +54,14 @@ impl LoopChoice<'_> {
         let mut is_position = vec![false; self.nest.values.len()];
         computed.iter().for_each(|&(index, _)| is_position[index as usize] = true);
         let is_used = |id: &ValueId| is_position[*id as usize];
-        let is_number =
-            |(value, _): &(Value, _)| !matches!(value, Value::Gather { .. }) && value.operands().iter().any(is_used);
+        let is_number = |(value, _): &(NestValue, _)| {
+            !matches!(value, NestValue::Gather { .. }) && value.operands().iter().any(is_used)
+        };
         if self.nest.values.iter().any(is_number) || self.nest.stores.iter().any(|store| is_used(&store.value)) {
             return None;
         }
         let is_read = |&(index, _): &(ValueId, &Affine)| match &self.nest.values[index as usize].0 {
-            Value::Load { guards, .. } => guards.is_empty(),
+            NestValue::Load { guards, .. } => guards.is_empty(),
             _ => false,
         };
         computed.iter().all(is_read).then_some(is_position)
@@ -102,8 +103,8 @@ impl LoopChoice<'_> {
         let mut broken: Vec<&Affine> = Vec::new();
         for (id, (value, _)) in self.nest.values.iter().enumerate() {
             match value {
-                Value::Gather { at, .. } if !stays(at) => return None,
-                Value::Load { at, guards, .. } if !is_position[id] && !goes_on(at) => {
+                NestValue::Gather { at, .. } if !stays(at) => return None,
+                NestValue::Load { at, guards, .. } if !is_position[id] && !goes_on(at) => {
                     guards.is_empty().then(|| broken.push(at))?;
                 }
                 _ => {}
@@ -161,8 +162,8 @@ impl LoopChoice<'_> {
 
     /// Whether something is not just read.
     fn computes(&self) -> bool {
-        let is_read = |(id, (value, _)): (usize, &(Value, _))| {
-            matches!(value, Value::Load { .. } | Value::Constant(_)) || self.is_fused(id as ValueId)
+        let is_read = |(id, (value, _)): (usize, &(NestValue, _))| {
+            matches!(value, NestValue::Load { .. } | NestValue::Constant(_)) || self.is_fused(id as ValueId)
         };
         !self.nest.values.iter().enumerate().all(is_read)
     }

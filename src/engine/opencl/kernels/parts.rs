@@ -6,7 +6,7 @@
 
 use super::windows::{by_element, is_apart};
 use crate::array::neutral_value;
-use crate::kernel::{Affine, BufferId, Guard, Guards, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, BufferId, Guard, Guards, Mode, Nest, NestValue, Store, ValueId};
 use crate::operation::Reduction;
 use crate::shape::{self, DType};
 use crate::source::tidy::tidied;
@@ -42,9 +42,9 @@ pub(super) fn axes_of_values(nest: &Nest) -> Vec<BTreeSet<usize>> {
     let mut all: Vec<BTreeSet<usize>> = Vec::with_capacity(nest.values.len());
     for (value, _) in &nest.values {
         let mut own: BTreeSet<usize> = match value {
-            Value::Position(at) | Value::Gather { at, .. } => axes(at).collect(),
-            Value::Load { at, guards, .. } => axes(at).chain(axes_of_guards(guards)).collect(),
-            Value::Guarded(_, guards) => axes_of_guards(guards).collect(),
+            NestValue::Position(at) | NestValue::Gather { at, .. } => axes(at).collect(),
+            NestValue::Load { at, guards, .. } => axes(at).chain(axes_of_guards(guards)).collect(),
+            NestValue::Guarded(_, guards) => axes_of_guards(guards).collect(),
             _ => BTreeSet::new(),
         };
         for operand in value.operands() {
@@ -104,12 +104,12 @@ fn with_guarded_reductions(nest: &mut Nest, count: impl Fn(BufferId) -> usize) {
             nest.values.len() as ValueId - 1
         };
         nest.stores[at].value = if op == Reduction::Sum {
-            add(Value::Guarded(value, guards), dtype)
+            add(NestValue::Guarded(value, guards), dtype)
         } else {
-            let yes = add(Value::Constant(shape::Value::Bool(true)), DType::Bool);
-            let is_there = add(Value::Guarded(yes, guards), DType::Bool);
-            let neutral = add(Value::Constant(neutral_value(op, dtype)), dtype);
-            add(Value::Select(is_there, value, neutral), dtype)
+            let yes = add(NestValue::Constant(shape::Value::Bool(true)), DType::Bool);
+            let is_there = add(NestValue::Guarded(yes, guards), DType::Bool);
+            let neutral = add(NestValue::Constant(neutral_value(op, dtype)), dtype);
+            add(NestValue::Select(is_there, value, neutral), dtype)
         };
     }
 }
@@ -205,7 +205,7 @@ fn read(nest: &Nest, bound: usize) -> Vec<BTreeSet<BufferId>> {
     let mut all: Vec<BTreeSet<BufferId>> = Vec::with_capacity(nest.values.len());
     for (value, _) in &nest.values {
         let mut own = BTreeSet::new();
-        if let Value::Load { buffer, .. } | Value::Gather { buffer, .. } = value {
+        if let NestValue::Load { buffer, .. } | NestValue::Gather { buffer, .. } = value {
             own.insert(*buffer);
         }
         for operand in value.operands() {
@@ -253,7 +253,7 @@ pub(super) fn written_first(nest: &mut Nest, value: ValueId, buffer: BufferId) -
     let guards = Guards::new();
     let store = Store { value, buffer, at: at.clone(), guards: guards.clone(), index: None, mode: Mode::Write };
     let first = pruned(nest, vec![store]);
-    nest.values[value as usize].0 = Value::Load { buffer, at, guards };
+    nest.values[value as usize].0 = NestValue::Load { buffer, at, guards };
     *nest = pruned(nest, nest.stores.clone());
     first
 }
@@ -261,9 +261,9 @@ pub(super) fn written_first(nest: &mut Nest, value: ValueId, buffer: BufferId) -
 /// Reads a written value back, if that costs less than computing it again.
 pub(super) fn read_again(nest: &mut Nest, store: &Store) {
     let (value, _) = &mut nest.values[store.value as usize];
-    let is_computed = !matches!(value, Value::Constant(_) | Value::Position(_) | Value::Load { .. });
+    let is_computed = !matches!(value, NestValue::Constant(_) | NestValue::Position(_) | NestValue::Load { .. });
     if is_computed && store.guards.is_empty() && store.index.is_none() {
-        *value = Value::Load { buffer: store.buffer, at: store.at.clone(), guards: Guards::new() };
+        *value = NestValue::Load { buffer: store.buffer, at: store.at.clone(), guards: Guards::new() };
     }
 }
 
@@ -324,7 +324,7 @@ pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool,
     for (store, &buffer) in stores.zip(arrays) {
         let dtype = nest.values[store.value as usize].1;
         let value = second.values.len() as ValueId;
-        second.values.push((Value::Load { buffer, at: at.clone(), guards: Guards::new() }, dtype));
+        second.values.push((NestValue::Load { buffer, at: at.clone(), guards: Guards::new() }, dtype));
         let mut guards = store.guards.clone();
         guards.iter_mut().for_each(|guard| guard.position = moved(&guard.position));
         second.stores.push(Store { value, at: moved(&store.at), guards, ..store.clone() });

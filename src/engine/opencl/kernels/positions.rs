@@ -2,7 +2,7 @@
 //! two items store to one element.
 
 use super::parts::{KernelPart, Manner};
-use crate::kernel::{Affine, BufferId, Guards, Mode, Store, Value};
+use crate::kernel::{Affine, BufferId, Guards, Mode, NestValue, Store};
 use crate::shape::steps;
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(super) fn problem(part: &KernelPart, count: impl Fn(BufferId) -> usize) -> O
     loop {
         let is_there = |buffer: BufferId, place: i64| (0..count(buffer) as i64).contains(&place);
         for (id, (value, _)) in part.nest.values.iter().enumerate() {
-            if let Value::Load { buffer, at, guards } = value
+            if let NestValue::Load { buffer, at, guards } = value
                 && hold(guards, &position)
                 && !is_there(*buffer, place(at, &position))
             {

@@ -11,7 +11,7 @@ use super::sort::{Sorted, position_type};
 use super::{KernelOperands, KernelWriter, Scope};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::Action;
-use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, Sort, Store, Value, ValueId};
+use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, NestValue, Sort, Store, ValueId};
 use crate::operation::{Binary, Comparison, Order, Reduction};
 use crate::shape::{self, DType, steps};
 use crate::source::functions;
@@ -228,23 +228,23 @@ fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: Buffe
     };
     let mut at = store.at.clone();
     at.offset += 1;
-    let mut key = add(Value::Position(at), DType::I64);
+    let mut key = add(NestValue::Position(at), DType::I64);
     if let Some((index, stride, extent)) = store.index {
-        let mut number = |number| add(Value::Constant(shape::Value::I64(number)), DType::I64);
+        let mut number = |number| add(NestValue::Constant(shape::Value::I64(number)), DType::I64);
         let [zero, stride, extent] = [0, stride, extent].map(&mut number);
-        let index = add(Value::Cast(DType::I64, index), DType::I64);
-        let scaled = add(Value::Binary(Binary::Mul, index, stride), DType::I64);
-        key = add(Value::Binary(Binary::Add, key, scaled), DType::I64);
+        let index = add(NestValue::Cast(DType::I64, index), DType::I64);
+        let scaled = add(NestValue::Binary(Binary::Mul, index, stride), DType::I64);
+        key = add(NestValue::Binary(Binary::Add, key, scaled), DType::I64);
         for comparison in [(Comparison::GreaterEqual, zero), (Comparison::Less, extent)] {
-            let inside = add(Value::Compare(comparison.0, index, comparison.1), DType::Bool);
-            key = add(Value::Select(inside, key, zero), DType::I64);
+            let inside = add(NestValue::Compare(comparison.0, index, comparison.1), DType::Bool);
+            key = add(NestValue::Select(inside, key, zero), DType::I64);
         }
     }
     if !store.guards.is_empty() {
-        key = add(Value::Guarded(key, store.guards.clone()), DType::I64);
+        key = add(NestValue::Guarded(key, store.guards.clone()), DType::I64);
     }
     if target.key != DType::I64 {
-        key = add(Value::Cast(target.key, key), target.key);
+        key = add(NestValue::Cast(target.key, key), target.key);
     }
     let mut at = Affine::constant(0, rank);
     linear(&mut at, rows, 1);

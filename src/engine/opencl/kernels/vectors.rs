@@ -2,7 +2,7 @@
 
 use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values};
 use super::{KernelOperands, KernelWriter, Scope};
-use crate::kernel::{BufferId, Mode, Value};
+use crate::kernel::{BufferId, Mode, NestValue};
 use crate::shape::steps;
 use std::collections::HashSet;
 
@@ -51,14 +51,14 @@ impl KernelWriter {
         let mut loaded: HashSet<BufferId> = HashSet::new();
         for (id, (value, _)) in nest.values.iter().enumerate() {
             match value {
-                Value::Load { buffer, at, guards } => match at.coefficients[axis] {
+                NestValue::Load { buffer, at, guards } => match at.coefficients[axis] {
                     0 if axes_of_guards(guards).all(|guarded| guarded != axis) => {}
                     1 if guards.is_empty() => {
                         loaded.insert(*buffer);
                     }
                     _ => return 1,
                 },
-                Value::Gather { .. } if moving[id].contains(&axis) => return 1,
+                NestValue::Gather { .. } if moving[id].contains(&axis) => return 1,
                 _ => {}
             }
         }
@@ -71,8 +71,10 @@ impl KernelWriter {
                 return 1;
             }
         }
-        let is_read = |(value, _): &(Value, _)| match value {
-            Value::Load { buffer, .. } | Value::Gather { buffer, .. } => stored.contains(&operands.names[buffer][..]),
+        let is_read = |(value, _): &(NestValue, _)| match value {
+            NestValue::Load { buffer, .. } | NestValue::Gather { buffer, .. } => {
+                stored.contains(&operands.names[buffer][..])
+            }
             _ => false,
         };
         if nest.values.iter().any(is_read) {

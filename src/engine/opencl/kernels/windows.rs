@@ -7,7 +7,7 @@
 //! Where they reach `2 i + 3 k`, both loops are split, `i` is `3 s + t`, and the place `6 (s + q) + 2 t + 3 r`: all of these
 //! are distinct, since the differences by the last two are no multiples of 6.
 
-use crate::kernel::{Affine, Guard, Guards, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, Guard, Guards, Nest, NestValue, Store, ValueId};
 use crate::shape::{self, DType};
 use crate::source::tidy::{is_one_to_one, tidied};
 use std::collections::HashSet;
@@ -197,7 +197,7 @@ impl Windows {
     /// Marks the values whose places move along an axis.
     fn mark(&mut self, axis: usize) {
         for ((value, _), is_moved) in self.nest.values.iter().zip(&mut self.is_moved) {
-            if let Value::Load { at, .. } | Value::Gather { at, .. } = value {
+            if let NestValue::Load { at, .. } | NestValue::Gather { at, .. } = value {
                 *is_moved |= at.coefficients[axis] != 0;
             }
         }
@@ -279,16 +279,16 @@ impl Windows {
         for ((value, dtype), is_moved) in nest.values.iter().zip(is_moved) {
             let mut value = value.map(|operand| places[operand as usize]);
             match &mut value {
-                Value::Load { guards: own, .. } if is_moved => own.extend(guards.iter().cloned()),
-                Value::Gather { index, .. } if is_moved => {
+                NestValue::Load { guards: own, .. } if is_moved => own.extend(guards.iter().cloned()),
+                NestValue::Gather { index, .. } if is_moved => {
                     let whole = DType::I64;
                     let [yes, none] = [shape::Value::Bool(true), shape::Value::I64(-1)].map(|constant| {
                         let dtype = constant.dtype();
-                        add(Value::Constant(constant), dtype)
+                        add(NestValue::Constant(constant), dtype)
                     });
-                    let is_there = add(Value::Guarded(yes, guards.clone()), DType::Bool);
-                    let wide = add(Value::Cast(whole, *index), whole);
-                    *index = add(Value::Select(is_there, wide, none), whole);
+                    let is_there = add(NestValue::Guarded(yes, guards.clone()), DType::Bool);
+                    let wide = add(NestValue::Cast(whole, *index), whole);
+                    *index = add(NestValue::Select(is_there, wide, none), whole);
                 }
                 _ => {}
             }
@@ -319,7 +319,9 @@ mod tests {
     /// The places that the nest reaches, with the element that is read for each; in order.
     fn stored(nest: &Nest) -> Vec<(i64, i64)> {
         let store = &nest.stores[0];
-        let Value::Load { at: from, guards, .. } = &nest.values[store.value as usize].0 else { panic!("an element") };
+        let NestValue::Load { at: from, guards, .. } = &nest.values[store.value as usize].0 else {
+            panic!("an element")
+        };
         let all = positions(&nest.extents);
         let mut all: Vec<(i64, i64)> = all
             .iter()
@@ -343,7 +345,7 @@ mod tests {
         }
         Nest {
             extents: extents.into(),
-            values: vec![(Value::Load { buffer: 0, at: from, guards: Guards::new() }, DType::F64)],
+            values: vec![(NestValue::Load { buffer: 0, at: from, guards: Guards::new() }, DType::F64)],
             stores: vec![Store { value: 0, buffer: 1, at: place, guards, index: None, mode: Mode::Reduce(op) }],
         }
     }
@@ -361,7 +363,9 @@ mod tests {
         assert_eq!(stored(&found), stored(nest), "{nest:?}");
         check_parts(nest);
         // Where nothing is stored, no read may be outside.
-        let Value::Load { at: from, guards, .. } = &found.values[found.stores[0].value as usize].0 else { panic!() };
+        let NestValue::Load { at: from, guards, .. } = &found.values[found.stores[0].value as usize].0 else {
+            panic!()
+        };
         let count = nest.extents.iter().product::<usize>() as i64;
         let read = positions(&found.extents).into_iter().filter(|position| hold(guards, position));
         read.for_each(|position| assert!((0..count).contains(&place(from, &position)), "{nest:?}"));
@@ -387,9 +391,9 @@ mod tests {
     /// The element that a value is, if it is one where guards hold.
     fn read_at(nest: &Nest, value: ValueId, position: &[i64]) -> Option<i64> {
         match &nest.values[value as usize].0 {
-            Value::Load { at: from, guards, .. } => hold(guards, position).then(|| place(from, position)),
-            Value::Guarded(value, guards) if hold(guards, position) => read_at(nest, *value, position),
-            Value::Guarded(..) => None,
+            NestValue::Load { at: from, guards, .. } => hold(guards, position).then(|| place(from, position)),
+            NestValue::Guarded(value, guards) if hold(guards, position) => read_at(nest, *value, position),
+            NestValue::Guarded(..) => None,
             other => panic!("{other:?}"),
         }
     }
@@ -456,8 +460,8 @@ mod tests {
             );
             assert!(part.nest.stores[0].guards.is_empty(), "{part:?}");
             let value = &part.nest.values[part.nest.stores[0].value as usize].0;
-            assert_eq!(matches!(value, Value::Guarded(..)), op == Reduction::Sum);
-            assert_eq!(matches!(value, Value::Select(..)), op != Reduction::Sum);
+            assert_eq!(matches!(value, NestValue::Guarded(..)), op == Reduction::Sum);
+            assert_eq!(matches!(value, NestValue::Select(..)), op != Reduction::Sum);
         }
     }
 

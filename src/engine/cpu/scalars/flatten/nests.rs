@@ -6,7 +6,7 @@ use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
 use crate::engine::cpu::scalars::instruction::{Indexed, Op};
 use crate::engine::cpu::scalars::register::Register;
 use crate::kernel::roots::own_cost;
-use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, Guard, Mode, Nest, NestValue, Store, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::{DType, size};
 
@@ -78,32 +78,32 @@ impl Flattener {
         &mut self,
         frame: &mut ProcedureFrame<'_>,
         nest: &Nest,
-        (value, dtype): (&Value, DType),
+        (value, dtype): (&NestValue, DType),
         registers: &[Register],
         position: &[usize],
     ) -> Option<Register> {
         let of = |id: ValueId| (registers[id as usize], nest.values[id as usize].1);
         let zero = crate::shape::Value::from_i64(dtype, 0);
         match value {
-            Value::Constant(value) => self.builder.constant(*value),
-            Value::Position(at) => self.builder.constant(crate::shape::Value::I64(place_at(at, position))),
-            Value::Load { guards, .. } | Value::Guarded(_, guards) if !hold(guards, position) => {
+            NestValue::Constant(value) => self.builder.constant(*value),
+            NestValue::Position(at) => self.builder.constant(crate::shape::Value::I64(place_at(at, position))),
+            NestValue::Load { guards, .. } | NestValue::Guarded(_, guards) if !hold(guards, position) => {
                 self.builder.constant(zero)
             }
-            Value::Load { buffer, at, .. } => {
+            NestValue::Load { buffer, at, .. } => {
                 self.element(frame, *buffer, usize::try_from(place_at(at, position)).ok()?)
             }
-            Value::Guarded(a, _) => Some(of(*a).0),
-            Value::Gather { buffer, at, stride, index, extent } => {
+            NestValue::Guarded(a, _) => Some(of(*a).0),
+            NestValue::Gather { buffer, at, stride, index, extent } => {
                 let pointer = self.pointer(frame, *buffer)?;
                 let place = indexed(dtype, place_at(at, position), *stride, *extent)?;
                 self.builder.load_at(pointer, place, of(*index).0, !frame.is_changing(*buffer))
             }
-            Value::Unary(op, a) => self.builder.unary(*op, dtype, of(*a).0),
-            Value::Binary(op, a, b) => self.builder.binary(*op, dtype, of(*a).0, of(*b).0),
-            Value::Compare(op, a, b) => self.builder.compare(*op, of(*a).1, of(*a).0, of(*b).0),
-            Value::Select(mask, yes, no) => self.builder.select(of(*mask).0, of(*yes).0, of(*no).0),
-            Value::Cast(to, a) => self.builder.cast(of(*a).1, *to, of(*a).0),
+            NestValue::Unary(op, a) => self.builder.unary(*op, dtype, of(*a).0),
+            NestValue::Binary(op, a, b) => self.builder.binary(*op, dtype, of(*a).0, of(*b).0),
+            NestValue::Compare(op, a, b) => self.builder.compare(*op, of(*a).1, of(*a).0, of(*b).0),
+            NestValue::Select(mask, yes, no) => self.builder.select(of(*mask).0, of(*yes).0, of(*no).0),
+            NestValue::Cast(to, a) => self.builder.cast(of(*a).1, *to, of(*a).0),
         }
     }
 
@@ -138,7 +138,7 @@ impl Flattener {
             Mode::Reduce(op) => {
                 let old = self.element(frame, store.buffer, at)?;
                 match &nest.values[store.value as usize].0 {
-                    &Value::Binary(_, a, b) if fused[store.value as usize] => {
+                    &NestValue::Binary(_, a, b) if fused[store.value as usize] => {
                         self.builder.times_plus(dtype, registers[a as usize], registers[b as usize], old)?
                     }
                     _ => self.builder.binary(op.combining(dtype), dtype, old, value)?,
@@ -165,7 +165,7 @@ fn products(nest: &Nest) -> Vec<bool> {
     for store in nest.stores.iter().filter(|store| store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none())
     {
         let (value, dtype) = &nest.values[store.value as usize];
-        let is_product = matches!(value, Value::Binary(Binary::Mul, ..)) && dtype.is_float();
+        let is_product = matches!(value, NestValue::Binary(Binary::Mul, ..)) && dtype.is_float();
         fused[store.value as usize] = is_product && uses[store.value as usize] == 1;
     }
     fused
@@ -181,7 +181,8 @@ fn indexed(dtype: DType, at: i64, stride: i64, extent: i64) -> Option<Indexed> {
 /// Nanoseconds, about, of a nest's kernels.
 pub(super) fn cost_of_kernels(nest: &Nest) -> f64 {
     let positions = size(&nest.extents) as f64;
-    let computed = nest.values.iter().filter(|(value, _)| !matches!(value, Value::Constant(_) | Value::Load { .. }));
+    let computed =
+        nest.values.iter().filter(|(value, _)| !matches!(value, NestValue::Constant(_) | NestValue::Load { .. }));
     let costs = computed.map(|(value, _)| {
         let own = value.operation().map_or(1.0, |op| own_cost(&op));
         4.0 + own * (1.0 + positions / 8.0)
@@ -191,11 +192,11 @@ pub(super) fn cost_of_kernels(nest: &Nest) -> f64 {
 
 /// Nanoseconds, about, of a nest's instructions.
 pub(super) fn cost_of_instructions(nest: &Nest) -> f64 {
-    let of = |(value, dtype): &(Value, DType)| {
+    let of = |(value, dtype): &(NestValue, DType)| {
         let is_own = match value {
-            Value::Constant(_) | Value::Position(_) => return 0.0,
-            Value::Unary(op, _) => matches!(op, Unary::Powi(_)) || Op::unary(*op, *dtype).is_some(),
-            Value::Binary(op, ..) => Op::binary(*op, *dtype).is_some(),
+            NestValue::Constant(_) | NestValue::Position(_) => return 0.0,
+            NestValue::Unary(op, _) => matches!(op, Unary::Powi(_)) || Op::unary(*op, *dtype).is_some(),
+            NestValue::Binary(op, ..) => Op::binary(*op, *dtype).is_some(),
             _ => true,
         };
         if is_own { INSTRUCTION } else { KERNEL }

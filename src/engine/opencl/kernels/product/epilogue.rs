@@ -6,7 +6,7 @@ use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
 use crate::kernel::{
-    BATCH, BufferId, BufferSource, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Step, Store, Value,
+    BATCH, BufferId, BufferSource, COLUMN, Epilogue, Mode, Nest, NestValue, Procedure, Product, ROW, Step, Store,
 };
 use crate::shape::steps;
 use crate::source::plan::BufferPlan;
@@ -158,7 +158,7 @@ fn apart(nest: &Nest) -> (Nest, Option<Nest>) {
 /// Where a nest reads a buffer.
 fn read_at(nest: &Nest, id: BufferId) -> Option<&crate::kernel::Affine> {
     nest.values.iter().find_map(|(value, _)| match value {
-        Value::Load { buffer, at, .. } if *buffer == id => Some(at),
+        NestValue::Load { buffer, at, .. } if *buffer == id => Some(at),
         _ => None,
     })
 }
@@ -169,19 +169,18 @@ fn of_elements(procedure: &Procedure, product: &Product, mut nest: Nest) -> Opti
     let (own, result) = (product.result.buffer, procedure.origin(product.result.buffer));
     for (value, _) in &mut nest.values {
         match value {
-            Value::Load { buffer, guards, .. } if procedure.origin(*buffer) == result => {
+            NestValue::Load { buffer, guards, .. } if procedure.origin(*buffer) == result => {
                 if !guards.is_empty() {
                     return None;
                 }
                 *buffer = own;
             }
-            Value::Gather { buffer, .. } if procedure.origin(*buffer) == result => return None,
+            NestValue::Gather { buffer, .. } if procedure.origin(*buffer) == result => return None,
             _ => {}
         }
     }
     let at = read_at(&nest, own)?.clone();
-    let is_elsewhere =
-        |value: &Value| matches!(value, Value::Load { buffer, at: other, .. } if *buffer == own && *other != at);
+    let is_elsewhere = |value: &NestValue| matches!(value, NestValue::Load { buffer, at: other, .. } if *buffer == own && *other != at);
     if nest.values.iter().any(|(value, _)| is_elsewhere(value)) || product.result.offset != 0 {
         return None;
     }

@@ -3,7 +3,7 @@
 
 use super::places::Element;
 use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
-use crate::kernel::{Affine, BufferId, Nest, Procedure, Step, Value};
+use crate::kernel::{Affine, BufferId, Nest, NestValue, Procedure, Step};
 use crate::source::text::Text;
 use crate::source::writer::{Buffers, NestWriter};
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ impl KernelWriter {
         let mut text = Text::default();
         text.declare("place", format!("const {index} place = {};", element.place()));
         // Values computed from positions use long integers.
-        let has_positions = nest.values.iter().any(|(value, _)| matches!(value, Value::Position(_)));
+        let has_positions = nest.values.iter().any(|(value, _)| matches!(value, NestValue::Position(_)));
         let counter = if has_positions { "long" } else { index };
         for (level, &axis) in order.iter().enumerate() {
             let (stride, extent) = (at.coefficients[axis], nest.extents[axis]);

@@ -8,7 +8,7 @@ use super::places;
 use crate::engine::opencl::kernels::parts::axes_of_values;
 use crate::engine::opencl::tuning::Tile;
 use crate::kernel::roots::own_cost;
-use crate::kernel::{BATCH, BufferId, COLUMN, Nest, Procedure, Product, ROW, SUMMED, Value};
+use crate::kernel::{BATCH, BufferId, COLUMN, Nest, NestValue, Procedure, Product, ROW, SUMMED};
 use crate::shape::{DType, steps};
 
 /// Simple operations that take as long as a byte to memory. Graphics processors do ten and more meanwhile, but while tiles are
@@ -103,10 +103,10 @@ impl Exchange<'_> {
     /// The bytes that a nest reads, each place once; places that are not adjacent along an axis count several times.
     fn read(&self, nest: &Nest, along: Option<usize>) -> f64 {
         let axes = axes_of_values(nest);
-        let of = |(id, (value, dtype)): (usize, &(Value, DType))| {
-            let (Value::Load { buffer, at, .. } | Value::Gather { buffer, at, .. }) = value else { return 0.0 };
+        let of = |(id, (value, dtype)): (usize, &(NestValue, DType))| {
+            let (NestValue::Load { buffer, at, .. } | NestValue::Gather { buffer, at, .. }) = value else { return 0.0 };
             let is_computed = |axis: usize| match value {
-                Value::Gather { index, .. } => axes[*index as usize].contains(&axis),
+                NestValue::Gather { index, .. } => axes[*index as usize].contains(&axis),
                 _ => false,
             };
             let is_scattered = along.is_some_and(|axis| at.coefficients[axis].unsigned_abs() > 1 || is_computed(axis));
@@ -124,8 +124,8 @@ fn positions(nest: &Nest) -> f64 {
 
 /// The simple operations at each position of a nest: loads are some too.
 fn operations_of(nest: &Nest) -> f64 {
-    let cost = |value: &Value| match value {
-        Value::Constant(_) | Value::Position(_) => 0.0,
+    let cost = |value: &NestValue| match value {
+        NestValue::Constant(_) | NestValue::Position(_) => 0.0,
         value => value.operation().map_or(1.0, |op| own_cost(&op)),
     };
     nest.values.iter().map(|(value, _)| cost(value)).sum()
