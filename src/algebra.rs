@@ -26,7 +26,7 @@ pub type Pullback<A> = Box<dyn Fn(Vec<Option<<A as Algebra>::Array>>) -> Vec<<A 
 pub type Operands<A> = Arrays<<A as Algebra>::Array>;
 
 /// A closed body, and the arrays that it captures.
-pub type Traced<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
+pub type CapturedBody<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
 
 /// Which derivative a rule gives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -311,7 +311,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         _parameters: &[Type],
         _lazy: bool,
         _f: &mut dyn FnMut(Vec<Self::Array>) -> Vec<Self::Array>,
-    ) -> Option<Traced<Self>> {
+    ) -> Option<CapturedBody<Self>> {
         None
     }
     /// A build over a closed body that still contains builds: a term in a staged algebra, all elements in an eager one.
@@ -333,7 +333,11 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
     /// A conditional on closed bodies without parameters, which takes place at run time, one side only. The sides result in
     /// arrays of the same types.
-    fn cond_source(condition: Self::Array, then: Traced<Self>, otherwise: Traced<Self>) -> Vec<Self::Array> {
+    fn cond_source(
+        condition: Self::Array,
+        then: CapturedBody<Self>,
+        otherwise: CapturedBody<Self>,
+    ) -> Vec<Self::Array> {
         let holds = Self::holds(&condition);
         let (body, captures) = if holds == Some(true) { then } else { otherwise };
         interpret_source::<Self>(&body, captures)

@@ -74,7 +74,7 @@ struct Manner {
 }
 
 /// A lowered program, and where its values are.
-pub(crate) struct Traced {
+pub(crate) struct LoweredProgram {
     pub(crate) procedure: Procedure,
     /// The program as it was lowered: some operations are spelled out by others.
     pub(crate) body: Body,
@@ -84,13 +84,13 @@ pub(crate) struct Traced {
 }
 
 /// As [`lower`], for reports that show which steps compute which nodes.
-pub(crate) fn lower_traced(body: &Body) -> Traced {
+pub(crate) fn lower_traced(body: &Body) -> LoweredProgram {
     let body = &*desugared(body, false);
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
     let manner = Manner { finish: blocked, in_place: false, resumes: false };
     let (procedure, buffers) = written(&body, manner, Vec::new(), &mut WriteFacts::default());
-    Traced { procedure, body: body.into_owned(), buffers }
+    LoweredProgram { procedure, body: body.into_owned(), buffers }
 }
 
 /// Lowers a program, or a body inside of one, whose parameters may become results in place.

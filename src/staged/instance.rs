@@ -3,7 +3,7 @@
 use super::custom;
 use super::range;
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, CustomFunction, Operands, Pullback, Traced};
+use crate::algebra::{Algebra, CapturedBody, CustomFunction, Operands, Pullback};
 use crate::array::Array;
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
@@ -169,7 +169,7 @@ impl Algebra for Staged {
         parameters: &[Type],
         lazy: bool,
         f: &mut dyn FnMut(Vec<StagedArray>) -> Vec<StagedArray>,
-    ) -> Option<Traced<Staged>> {
+    ) -> Option<CapturedBody<Staged>> {
         let first = fresh();
         let scope = Scope::open();
         let variables = scope.variables(parameters);
@@ -210,8 +210,8 @@ impl Algebra for Staged {
     #[track_caller]
     fn cond_source(
         condition: StagedArray,
-        (then, then_captures): Traced<Staged>,
-        (otherwise, otherwise_captures): Traced<Staged>,
+        (then, then_captures): CapturedBody<Staged>,
+        (otherwise, otherwise_captures): CapturedBody<Staged>,
     ) -> Vec<StagedArray> {
         if !is_worth_skipping(&then) && !is_worth_skipping(&otherwise) {
             let (yes, no) = (inlined(&then, then_captures), inlined(&otherwise, otherwise_captures));

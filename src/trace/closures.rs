@@ -9,7 +9,7 @@ use super::close::Closed;
 use super::node::StagedArray;
 use super::operation::{bind, constant};
 use super::session::{Scope, is_open};
-use crate::algebra::{Algebra, Operands, Traced};
+use crate::algebra::{Algebra, CapturedBody, Operands};
 use crate::shape::Type;
 use crate::term::{Arrays, Op};
 use std::any::{Any, TypeId};
@@ -96,7 +96,7 @@ pub(crate) fn trace<A: Algebra>(
     parameters: &[Type],
     values: Vec<A::Array>,
     f: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
-) -> Option<Traced<A>> {
+) -> Option<CapturedBody<A>> {
     let open = OpenFrame(FRAMES.with_borrow(Vec::len));
     let is_read = Arc::new(AtomicBool::new(false));
     let (captured, inner) = (Scope::open(), Scope::open());
