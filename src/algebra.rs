@@ -62,7 +62,7 @@ pub trait CustomFunction: Clone + Send + Sync + 'static {
 }
 
 /// A function on arrays that can be kept, and run again.
-pub type Function<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>) -> Vec<<A as Algebra>::Array>>;
+pub type StoredFunction<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>) -> Vec<<A as Algebra>::Array>>;
 
 /// An array of the algebra under a reverse derivative.
 pub type NestedArray<A> = <<A as Algebra>::Nested as Algebra>::Array;
@@ -345,7 +345,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
 
     /// The values of a function at a point. Only the point is kept: a reverse derivative runs the function again. For eager
     /// algebras only; a staged one has [`Sweeps`] for it.
-    fn recompute(f: &Function<Self>, at: Vec<Self::Array>) -> Vec<Self::Array> {
+    fn recompute(f: &StoredFunction<Self>, at: Vec<Self::Array>) -> Vec<Self::Array> {
         f(at)
     }
 
