@@ -30,7 +30,7 @@ pub type CapturedBody<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
 
 /// Which derivative a rule gives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Rule {
+pub enum DerivativeRule {
     /// From the inputs, the outputs and cotangents of the outputs to cotangents of the inputs.
     Vjp,
     /// From the inputs, the outputs and tangents of the inputs to tangents of the outputs.
@@ -46,11 +46,11 @@ pub trait CustomFunction: Clone + Send + Sync + 'static {
     /// The function.
     fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array>;
     /// Whether there is a rule.
-    fn has(&self, rule: Rule) -> bool;
+    fn has(&self, rule: DerivativeRule) -> bool;
     /// A rule that there is, given the inputs, the outputs there, and cotangents or tangents.
     fn rule<A: Algebra>(
         &self,
-        rule: Rule,
+        rule: DerivativeRule,
         inputs: Vec<A::Array>,
         outputs: Vec<A::Array>,
         directions: Vec<A::Array>,

@@ -1,7 +1,7 @@
 //! Functions with derivative rules of their own.
 
 use super::ArrayFn;
-use crate::algebra::{Algebra, CustomFunction, Rule};
+use crate::algebra::{Algebra, CustomFunction, DerivativeRule};
 use crate::array;
 use crate::concrete::Concrete;
 use crate::tensor::{Family, Tree, check_same_trees, refuse};
@@ -258,7 +258,7 @@ where
 
 /// The rules that there are of a function's two.
 trait RuleSet<F: ArrayFn>: Clone + Send + Sync + 'static {
-    fn has(&self, rule: Rule) -> bool;
+    fn has(&self, rule: DerivativeRule) -> bool;
     fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A>;
     fn jvp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A>;
 }
@@ -279,8 +279,8 @@ where
     F: ArrayFn,
     V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
 {
-    fn has(&self, rule: Rule) -> bool {
-        rule == Rule::Vjp
+    fn has(&self, rule: DerivativeRule) -> bool {
+        rule == DerivativeRule::Vjp
     }
     fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
         self.0.call::<A>(given)
@@ -295,8 +295,8 @@ where
     F: ArrayFn,
     J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
-    fn has(&self, rule: Rule) -> bool {
-        rule == Rule::Jvp
+    fn has(&self, rule: DerivativeRule) -> bool {
+        rule == DerivativeRule::Jvp
     }
     fn vjp<A: Algebra>(&self, _: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
         unreachable!("{ABSENT}")
@@ -312,7 +312,7 @@ where
     V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
     J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
-    fn has(&self, _: Rule) -> bool {
+    fn has(&self, _: DerivativeRule) -> bool {
         true
     }
     fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
@@ -402,13 +402,13 @@ where
         value.leaves()
     }
 
-    fn has(&self, rule: Rule) -> bool {
+    fn has(&self, rule: DerivativeRule) -> bool {
         self.rules.has(rule)
     }
 
     fn rule<A: Algebra>(
         &self,
-        rule: Rule,
+        rule: DerivativeRule,
         inputs: Vec<A::Array>,
         outputs: Vec<A::Array>,
         directions: Vec<A::Array>,
@@ -417,12 +417,12 @@ where
         let argument = F::In::rebuild::<Concrete, A>(&self.argument, &mut inputs.into_iter());
         let value = F::Out::rebuild::<Concrete, A>(self.output(), &mut outputs.into_iter());
         match rule {
-            Rule::Vjp => {
+            DerivativeRule::Vjp => {
                 let given = (argument, value, F::Out::rebuild::<Concrete, A>(self.output(), &mut directions));
                 let found = self.rules.vjp::<A>(&given);
                 self.checked::<A, _, _>("the argument", &*self.argument, &found)
             }
-            Rule::Jvp => {
+            DerivativeRule::Jvp => {
                 let given = (argument, value, F::In::rebuild::<Concrete, A>(&self.argument, &mut directions));
                 let found = self.rules.jvp::<A>(&given);
                 self.checked::<A, _, _>("the value", self.output(), &found)

@@ -1,9 +1,9 @@
 //! Programs run on dependence, as far as there is memory.
 
 use super::array::{Sparsity, SparsityArray, room};
-use super::custom::Rules;
+use super::custom::CustomRules;
 use super::{custom, loops};
-use crate::algebra::{Operands, Rule};
+use crate::algebra::{DerivativeRule, Operands};
 use crate::array::OutOfMemory;
 use crate::concrete::Concrete;
 use crate::evaluate;
@@ -41,14 +41,18 @@ pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<Spar
     interpret::run::<SparsityArray, Never, Failure>(body, arguments, evaluate, None)
 }
 
-impl Rules for Custom {
+impl CustomRules for Custom {
     fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
         run(&self.value, inputs)
     }
-    fn rule(&self, rule: Rule, arguments: [Vec<SparsityArray>; 3]) -> Result<Option<Vec<SparsityArray>>, Failure> {
+    fn rule(
+        &self,
+        rule: DerivativeRule,
+        arguments: [Vec<SparsityArray>; 3],
+    ) -> Result<Option<Vec<SparsityArray>>, Failure> {
         let body = match rule {
-            Rule::Vjp => &self.vjp,
-            Rule::Jvp => &self.jvp,
+            DerivativeRule::Vjp => &self.vjp,
+            DerivativeRule::Jvp => &self.jvp,
         };
         body.as_ref().map(|body| run(body, arguments.concat())).transpose()
     }

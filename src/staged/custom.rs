@@ -1,7 +1,7 @@
 //! Functions with derivative rules of their own, run on variables.
 
 use super::Staged;
-use crate::algebra::{Algebra, CustomFunction, Rule};
+use crate::algebra::{Algebra, CustomFunction, DerivativeRule};
 use crate::error::Error;
 use crate::shape::Type;
 use crate::term::{Body, Build, Custom};
@@ -56,7 +56,7 @@ pub(super) fn trace<F: CustomFunction>(function: &F, inputs: &[StagedArray]) -> 
     let types: Vec<Type> = inputs.iter().map(|input| input.ty().clone()).collect();
     let value = close(&types, &mut |inputs| function.value::<Staged>(inputs));
     let results: Vec<Type> = value.result_types().cloned().collect();
-    let rule = |rule: Rule, directions: &[Type]| {
+    let rule = |rule: DerivativeRule, directions: &[Type]| {
         function.has(rule).then(|| {
             close(&[&types[..], &results, directions].concat(), &mut |mut inputs| {
                 let mut outputs = inputs.split_off(types.len());
@@ -65,7 +65,7 @@ pub(super) fn trace<F: CustomFunction>(function: &F, inputs: &[StagedArray]) -> 
             })
         })
     };
-    Some(Custom { vjp: rule(Rule::Vjp, &results), jvp: rule(Rule::Jvp, &types), value })
+    Some(Custom { vjp: rule(DerivativeRule::Vjp, &results), jvp: rule(DerivativeRule::Jvp, &types), value })
 }
 
 /// A function that captures nothing, run on variables.

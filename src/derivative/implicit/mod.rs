@@ -10,7 +10,7 @@ mod equation;
 mod linear;
 
 use super::{ArrayFn, grad};
-use crate::algebra::{Algebra, CustomFunction, Rule};
+use crate::algebra::{Algebra, CustomFunction, DerivativeRule};
 use crate::concrete::Concrete;
 use crate::tensor::{Family, Float, Scalar, Tree, Vector, flatten, unflatten};
 pub use convergence::Convergence;
@@ -432,13 +432,13 @@ where
         self.solver.solve::<A>(inputs, parameters)
     }
 
-    fn has(&self, _: Rule) -> bool {
+    fn has(&self, _: DerivativeRule) -> bool {
         true
     }
 
     fn rule<A: Algebra>(
         &self,
-        rule: Rule,
+        rule: DerivativeRule,
         mut inputs: Vec<A::Array>,
         outputs: Vec<A::Array>,
         mut directions: Vec<A::Array>,
@@ -452,7 +452,7 @@ where
         };
         match rule {
             // θ̄ = −(∂g/∂θ)ᵀ λ, where (∂g/∂x)ᵀ λ is the cotangent of x.
-            Rule::Vjp => {
+            DerivativeRule::Vjp => {
                 let adjoint = solve(true, flatten::<A, f64>(&directions));
                 let seed = unflatten::<A, f64>(&-adjoint, &equation.unknowns);
                 let mut parts: Vec<A::Array> = inputs.iter().map(zeros_like::<A>).collect();
@@ -460,7 +460,7 @@ where
                 parts
             }
             // ∂g/∂x · ẋ = −∂g/∂θ · θ̇.
-            Rule::Jvp => {
+            DerivativeRule::Jvp => {
                 let along = directions.split_off(equation.unknowns.len());
                 let moved = equation.push_parameters::<A>(&outputs, parameters.clone(), along);
                 unflatten::<A, f64>(&solve(false, -flatten::<A, f64>(&moved)), &equation.unknowns)
