@@ -2,7 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::array::memory::{self, OutOfMemory};
-use crate::array::products::{MatrixLayout, Product, dot, product};
+use crate::array::products::{BlockedProduct, MatrixLayout, dot, product};
 use crate::array::{Array, Data, elementwise, reduce, view};
 use crate::operation::{Binary, Contraction, Label, Reduction};
 use crate::shape::{Axes, Shape, size, strides};
@@ -42,7 +42,7 @@ impl<'a> Strides<'a> {
 }
 
 /// An array with axes in another order of their labels.
-fn permuted<T: Product>(a: Data<T>, from: &[Label], to: &[Label]) -> Result<Data<T>, OutOfMemory> {
+fn permuted<T: BlockedProduct>(a: Data<T>, from: &[Label], to: &[Label]) -> Result<Data<T>, OutOfMemory> {
     let permutation: Axes =
         to.iter().map(|label| from.iter().position(|l| l == label).expect("the same labels")).collect();
     let map = AffineMap::transpose(a.shape(), &permutation);
@@ -50,7 +50,7 @@ fn permuted<T: Product>(a: Data<T>, from: &[Label], to: &[Label]) -> Result<Data
 }
 
 /// The same elements in a buffer, of an array that is not of rank 0.
-fn in_buffer<T: Product>(a: Data<T>) -> Result<Data<T>, OutOfMemory> {
+fn in_buffer<T: BlockedProduct>(a: Data<T>) -> Result<Data<T>, OutOfMemory> {
     Ok(match a {
         Data::Uniform(shape, x) => Data::from_vec(&shape, memory::filled(&shape, x)?),
         dense => dense,
@@ -69,7 +69,7 @@ pub(crate) fn contract_arrays(spec: &Contraction, a: Array, b: Array) -> Result<
 }
 
 /// A sum of products with labelled axes.
-fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
+fn contract<T: BlockedProduct>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
     // Vectors of a few numbers are soon multiplied, and it should take no longer to see that they are vectors.
     if let (Data::Dense(left), Data::Dense(right)) = (&a, &b)
         && spec.result.is_empty()
@@ -176,7 +176,7 @@ fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Ar
 }
 
 /// The contraction with an operand whose elements are all `x`: the other one's sum, scaled and repeated.
-fn scaled<T: Product>(
+fn scaled<T: BlockedProduct>(
     spec: &Contraction,
     summed: &[Label],
     x: T,

@@ -22,7 +22,7 @@ impl MatrixLayout {
 }
 
 /// Element types with a matrix product.
-pub(super) trait Product: Scalar {
+pub(super) trait BlockedProduct: Scalar {
     /// The product of large matrices by blocks, where there is one for the type: `c = a · b`, `m × k` by `k × n`.
     fn blocked(
         size: [usize; 3],
@@ -34,7 +34,7 @@ pub(super) trait Product: Scalar {
 
 macro_rules! blocked {
     ($($t:ident)*) => {$(
-        impl Product for $t {
+        impl BlockedProduct for $t {
             fn blocked(
                 [m, k, n]: [usize; 3],
                 (a, at): (&[$t], MatrixLayout),
@@ -56,7 +56,7 @@ macro_rules! blocked {
 
 blocked!(f32 f64);
 
-impl Product for i32 {
+impl BlockedProduct for i32 {
     fn blocked(
         _: [usize; 3],
         _: (&[i32], MatrixLayout),
@@ -67,7 +67,7 @@ impl Product for i32 {
     }
 }
 
-impl Product for i64 {
+impl BlockedProduct for i64 {
     fn blocked(
         _: [usize; 3],
         _: (&[i64], MatrixLayout),
@@ -82,7 +82,7 @@ impl Product for i64 {
 const SMALL: usize = 256;
 
 /// Sets `c`, which is zero, to `a · b`: `m × k` by `k × n`.
-pub(crate) fn product<T: Product>(
+pub(crate) fn product<T: BlockedProduct>(
     [m, k, n]: [usize; 3],
     (a, at): (&[T], MatrixLayout),
     (b, bt): (&[T], MatrixLayout),

@@ -1,13 +1,13 @@
 //! Which arrays products read and write, and how.
 
-use super::{BufferSource, COLUMN, NestValue, Procedure, Product, ROW, SUMMED, Step, lower};
+use super::{BufferSource, COLUMN, MatrixProduct, NestValue, Procedure, ROW, SUMMED, Step, lower};
 use crate::affine::AffineMap;
 use crate::operation::{Contraction, Reduction};
 use crate::shape::{DType, Type};
 use crate::term::{Graph, Op};
 use smallvec::{SmallVec, smallvec};
 
-fn products(procedure: &Procedure) -> Vec<&Product> {
+fn products(procedure: &Procedure) -> Vec<&MatrixProduct> {
     let products = procedure.steps.iter().filter_map(|step| match step {
         Step::Product(product) => Some(product.as_ref()),
         _ => None,

@@ -45,6 +45,7 @@ pub(crate) use nest::{Mode, Nest, NestValue, Store, ValueId};
 #[cfg(feature = "opencl")]
 pub(crate) use procedure::Epilogue;
 pub(crate) use procedure::{
-    BATCH, Blocks, Branch, COLUMN, Loop, Procedure, Product, ROW, SUMMED, Step, Strided, Sweeps, writes_apart,
+    BATCH, Blocks, COLUMN, Conditional, Loop, MatrixProduct, Procedure, ROW, SUMMED, Step, Strided, SweepLoop,
+    writes_apart,
 };
 pub(crate) use writes::{additions, scattered_onto, turned_scatter};

@@ -34,7 +34,7 @@ pub(crate) struct Strided {
 /// Matrix products `result = left · right`, one for each position of the batches. Rows and columns of matrices are the
 /// positions of some axes together, the last of which runs first.
 #[derive(Clone, Debug)]
-pub(crate) struct Product {
+pub(crate) struct MatrixProduct {
     pub(crate) extents: ByRole<usize>,
     pub(crate) left: Strided,
     pub(crate) right: Strided,
@@ -60,7 +60,7 @@ pub(crate) struct Epilogue {
     pub(crate) keeps_result: bool,
 }
 
-impl Product {
+impl MatrixProduct {
     /// The positions of all axes in a role.
     pub(crate) fn count(&self, role: usize) -> usize {
         steps(self.extents[role].iter().copied())
@@ -132,7 +132,7 @@ pub(crate) struct Loop {
 
 /// A conditional: one of two procedures runs.
 #[derive(Clone, Debug)]
-pub(crate) struct Branch {
+pub(crate) struct Conditional {
     pub(crate) condition: BufferId,
     pub(crate) then: Procedure,
     pub(crate) otherwise: Procedure,
@@ -144,7 +144,7 @@ pub(crate) struct Branch {
 
 /// A loop with several sweeps, or ends by a condition.
 #[derive(Clone, Debug)]
-pub(crate) struct Sweeps {
+pub(crate) struct SweepLoop {
     pub(crate) sweeps: Arc<term::Sweeps>,
     pub(crate) condition: Option<Procedure>,
     /// The steps of the sweeps.
@@ -158,7 +158,7 @@ pub(crate) struct Sweeps {
 }
 
 #[cfg(feature = "opencl")]
-impl Sweeps {
+impl SweepLoop {
     /// Which of a sweep's carries stay in one place. Where the first sweep `runs_ahead` of its condition, none of its own does:
     /// its steps may turn out to be none.
     pub(crate) fn stays(&self, sweep: usize, runs_ahead: bool) -> impl Iterator<Item = bool> {
@@ -196,10 +196,10 @@ pub(crate) struct Blocks {
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Nest(Nest),
-    Product(Box<Product>),
+    Product(Box<MatrixProduct>),
     Loop(Box<Loop>),
-    Branch(Box<Branch>),
-    Sweeps(Box<Sweeps>),
+    Branch(Box<Conditional>),
+    Sweeps(Box<SweepLoop>),
     First(First),
     Call(Call),
     Blocks(Box<Blocks>),

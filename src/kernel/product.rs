@@ -5,7 +5,7 @@ use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::emit::Obstacle;
 use crate::kernel::lower::Lowering;
 use crate::kernel::nest::Mode;
-use crate::kernel::procedure::{BATCH, ByRole, COLUMN, Product, ROW, Step, Strided};
+use crate::kernel::procedure::{BATCH, ByRole, COLUMN, MatrixProduct, ROW, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
 use crate::shape::{Shape, Type, steps, strides};
 use crate::term::{NodeId, Op};
@@ -147,7 +147,7 @@ fn put_in_order(labels: &mut Labels, [first, second]: [&ProductOperand; 2], exte
 }
 
 /// The product of matrices whose axes have these labels by role. Labels that run together in all operands become one axis.
-fn product_of(labels: [Labels; 4], operands: [&ProductOperand; 3], extent: &impl Fn(u8) -> usize) -> Product {
+fn product_of(labels: [Labels; 4], operands: [&ProductOperand; 3], extent: &impl Fn(u8) -> usize) -> MatrixProduct {
     let mut extents = ByRole::default();
     let mut strides: [ByRole<isize>; 3] = Default::default();
     for (role, labels) in labels.into_iter().enumerate() {
@@ -177,5 +177,5 @@ fn product_of(labels: [Labels; 4], operands: [&ProductOperand; 3], extent: &impl
         offset: operand.at.offset as usize,
         strides: strides.next().expect("strides of each operand"),
     });
-    Product { extents, left, right, result, continues: false, prologues: [None, None], epilogue: None }
+    MatrixProduct { extents, left, right, result, continues: false, prologues: [None, None], epilogue: None }
 }

@@ -3,7 +3,7 @@
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::buffer::BufferId;
 use crate::kernel::nest::{Mode, Nest, NestValue, Store};
-use crate::kernel::procedure::{Product, SUMMED, Step, Strided};
+use crate::kernel::procedure::{MatrixProduct, SUMMED, Step, Strided};
 use crate::operation::Reduction;
 
 /// How places in a buffer advance from row to row, in elements.
@@ -175,8 +175,8 @@ type ProductAxis = (usize, usize);
 
 /// The elements by which the left operand, the right one and the result advance with each row, where an axis makes so many
 /// steps in each.
-fn strides(product: &Product, (role, position): ProductAxis, steps: usize) -> Option<[usize; 3]> {
-    let Product { left, right, result, .. } = product;
+fn strides(product: &MatrixProduct, (role, position): ProductAxis, steps: usize) -> Option<[usize; 3]> {
+    let MatrixProduct { left, right, result, .. } = product;
     let mut strides = [0; 3];
     for (stride, operand) in strides.iter_mut().zip([left, right, result]) {
         *stride = usize::try_from(operand.strides[role][position]).ok()?.checked_mul(steps)?;
@@ -184,7 +184,7 @@ fn strides(product: &Product, (role, position): ProductAxis, steps: usize) -> Op
     Some(strides)
 }
 
-fn of_product<'a>(step: &'a Step, product: &'a Product, axis: ProductAxis, extent: usize) -> Option<RowStep<'a>> {
+fn of_product<'a>(step: &'a Step, product: &'a MatrixProduct, axis: ProductAxis, extent: usize) -> Option<RowStep<'a>> {
     let steps = product.extents[axis.0][axis.1] / extent;
     let operands: [&Strided; 3] = [&product.left, &product.right, &product.result];
     let own = strides(product, axis, steps)?;
@@ -195,12 +195,12 @@ fn of_product<'a>(step: &'a Step, product: &'a Product, axis: ProductAxis, exten
 }
 
 fn product_of(
-    product: &Product,
+    product: &MatrixProduct,
     axis: ProductAxis,
     extent: usize,
     rows: usize,
     buffer: &impl Fn(BufferId, usize) -> BufferId,
-) -> Product {
+) -> MatrixProduct {
     let steps = product.extents[axis.0][axis.1] / extent;
     let own = strides(product, axis, steps).expect("strides of rows");
     let mut product = product.clone();

@@ -3,11 +3,11 @@
 use super::language::ArraySlice;
 use super::procedure::{FunctionBuilder, Interface};
 use crate::error::{Error, Result};
-use crate::kernel::{Blocks, Branch, BufferId, Call, Loop, lower};
+use crate::kernel::{Blocks, BufferId, Call, Conditional, Loop, lower};
 use crate::shape::DType;
 
 impl FunctionBuilder<'_, '_, '_> {
-    pub(crate) fn branch(&mut self, branch: &Branch) -> Result<()> {
+    pub(crate) fn branch(&mut self, branch: &Conditional) -> Result<()> {
         let sides = [("then", &branch.then), ("otherwise", &branch.otherwise)];
         let [then, otherwise] = sides.map(|(word, side)| self.writer.changing(word, side, branch.changed.clone()));
         let sides = [then?, otherwise?];

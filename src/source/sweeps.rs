@@ -7,7 +7,7 @@
 
 use super::procedure::{FunctionBuilder, WrittenFunction};
 use crate::error::Result;
-use crate::kernel::{BufferId, Sweeps};
+use crate::kernel::{BufferId, SweepLoop};
 use crate::shape::{DType, Type};
 use crate::term::{Checkpoints, Steps};
 
@@ -18,7 +18,7 @@ const LEAST: usize = 64;
 const MOST: usize = 1 << 12;
 
 /// The state of writing a sweep.
-struct Sweep {
+struct SweepState {
     step: WrittenFunction,
     /// The carries that the step changes in place.
     in_place: Vec<bool>,
@@ -38,7 +38,7 @@ struct Sweep {
 
 /// A loop under construction.
 struct Writing {
-    sweeps: Vec<Sweep>,
+    sweeps: Vec<SweepState>,
     captures: Vec<BufferId>,
     /// The number of steps, if it is known.
     count: Option<usize>,
@@ -61,7 +61,7 @@ fn carried(sweep: usize, carry: usize) -> String {
 }
 
 impl FunctionBuilder<'_, '_, '_> {
-    pub(crate) fn sweeps(&mut self, lowered: &Sweeps) -> Result<()> {
+    pub(crate) fn sweeps(&mut self, lowered: &SweepLoop) -> Result<()> {
         let loops = &lowered.sweeps;
         let condition = match &lowered.condition {
             Some(condition) => Some(self.writer.inner("condition", condition)?),
@@ -89,7 +89,7 @@ impl FunctionBuilder<'_, '_, '_> {
         }
         let (length, stretches) = stretches(count, loops.sweeps.len(), loops.checkpoints, of_step, of_state);
         self.bind(&lowered.arguments, &lowered.results);
-        let mut sweeps: Vec<Sweep> = Vec::new();
+        let mut sweeps: Vec<SweepState> = Vec::new();
         for (at, body) in lowered.bodies.iter().enumerate() {
             let (starts, inputs) = loops.operands(at);
             let step = self.writer.changing("sweep", body, body.changed(starts.len()))?;
@@ -110,7 +110,7 @@ impl FunctionBuilder<'_, '_, '_> {
                 }
             }
             let scratch = self.scratch(&step);
-            sweeps.push(Sweep {
+            sweeps.push(SweepState {
                 step,
                 in_place,
                 starts,

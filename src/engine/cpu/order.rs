@@ -37,7 +37,7 @@ const TILE: usize = 512;
 const LEAST_TILE: u64 = 64;
 
 /// A loop: the innermost of the axes that run together, and how many steps these make.
-type Loop = (usize, usize);
+type NestLoop = (usize, usize);
 
 /// All affine functions of a nest that stand for memory, and all others.
 fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
@@ -63,9 +63,9 @@ fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
 
 /// The loops of a nest with its vector axis among them.
 struct Order {
-    outer: Vec<Loop>,
-    vector: Loop,
-    inner: Vec<Loop>,
+    outer: Vec<NestLoop>,
+    vector: NestLoop,
+    inner: Vec<NestLoop>,
     /// As in [`NestLayout`].
     row: usize,
     wrapped: Option<Wrapped>,
@@ -109,15 +109,15 @@ fn summed_products(nest: &Nest) -> Vec<bool> {
 
 impl LoopChoice<'_> {
     /// Whether a loop continues, in all accesses, where another one ends after so many steps.
-    fn joins(&self, axis: usize, (inner, length): Loop) -> bool {
+    fn joins(&self, axis: usize, (inner, length): NestLoop) -> bool {
         let goes_on = |at: &&Affine| at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis]);
         self.memory.iter().all(goes_on) && self.numbers.iter().all(goes_on)
     }
 
     /// Takes an axis from these, with those that run together with it and may: as one loop.
-    fn taken(&self, axis: usize, axes: &mut Vec<usize>, may: impl Fn(usize) -> bool) -> Loop {
+    fn taken(&self, axis: usize, axes: &mut Vec<usize>, may: impl Fn(usize) -> bool) -> NestLoop {
         axes.retain(|&other| other != axis);
-        let mut taken: Loop = (axis, self.nest.extents[axis]);
+        let mut taken: NestLoop = (axis, self.nest.extents[axis]);
         while let Some(at) = axes.iter().rposition(|&axis| may(axis) && self.joins(axis, taken)) {
             taken.1 *= self.nest.extents[axes.remove(at)];
         }
@@ -125,8 +125,8 @@ impl LoopChoice<'_> {
     }
 
     /// Axes as loops, those that run together as one.
-    fn joined(&self, axes: &[usize]) -> Vec<Loop> {
-        let mut loops: Vec<Loop> = Vec::new();
+    fn joined(&self, axes: &[usize]) -> Vec<NestLoop> {
+        let mut loops: Vec<NestLoop> = Vec::new();
         for &axis in axes.iter().rev() {
             let extent = self.nest.extents[axis];
             match loops.last_mut() {
@@ -280,11 +280,11 @@ impl LoopChoice<'_> {
         let is_vector = |moved: u64| (moved >> (order.vector.0 % 64) | moved >> (wrapped % 64)) & 1 == 1;
         // How often an instruction runs that these axes move.
         let times = |moved: u64| -> f64 {
-            let reach = |loops: &[Loop]| -> Option<f64> {
+            let reach = |loops: &[NestLoop]| -> Option<f64> {
                 let last = loops.iter().rposition(|&(axis, _)| moved >> (axis % 64) & 1 == 1)?;
                 Some(loops[..=last].iter().map(|&(_, extent)| extent as f64).product())
             };
-            let all = |loops: &[Loop]| -> f64 { loops.iter().map(|&(_, extent)| extent as f64).product() };
+            let all = |loops: &[NestLoop]| -> f64 { loops.iter().map(|&(_, extent)| extent as f64).product() };
             match (reach(&order.inner), is_vector(moved)) {
                 (Some(inner), _) => all(&order.outer) * tiles * inner,
                 (None, true) => all(&order.outer) * tiles,
@@ -389,7 +389,7 @@ pub(super) fn layout(nest: &Nest, cut: bool) -> NestLayout {
         return NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None };
     };
     let position = outer.len();
-    let loops: Vec<Loop> = outer.into_iter().chain([vector]).chain(inner).collect();
+    let loops: Vec<NestLoop> = outer.into_iter().chain([vector]).chain(inner).collect();
     NestLayout {
         extents: loops.iter().map(|&(_, extent)| extent).collect(),
         vector: position,

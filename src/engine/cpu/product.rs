@@ -5,7 +5,7 @@ use super::places::{MatrixPlaces, OwnPlaces};
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
 use crate::engine::arrays::CacheLine;
-use crate::kernel::{BATCH, BufferId, COLUMN, Product, ROW, SUMMED, Strided};
+use crate::kernel::{BATCH, BufferId, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ pub(super) struct CompiledProduct {
 }
 
 impl CompiledProduct {
-    pub(super) fn new(product: &Product, dtype: DType) -> CompiledProduct {
+    pub(super) fn new(product: &MatrixProduct, dtype: DType) -> CompiledProduct {
         let layout = |operand: &Strided, [rows, columns]: [usize; 2]| {
             let places = |role: usize| OwnPlaces::new(&product.extents[role], &operand.strides[role]);
             OperandLayout {

@@ -13,7 +13,7 @@ use super::vector::Instructions;
 use crate::array::OutOfMemory;
 use crate::engine::arrays::{CacheLine, bytes, lines};
 use crate::evaluate::Failure;
-use crate::kernel::{BufferId, Sweeps};
+use crate::kernel::{BufferId, SweepLoop};
 use crate::shape::Type;
 use crate::term::Steps;
 use crate::term::schedule::{self, Counts};
@@ -41,7 +41,7 @@ impl CompiledSweeps {
     /// As [`Machine::repeated`].
     pub(super) fn new(
         isa: Instructions,
-        lowered: &Sweeps,
+        lowered: &SweepLoop,
         types: &[Type],
         cut: bool,
     ) -> Result<Option<Box<CompiledSweeps>>, OutOfMemory> {
@@ -213,7 +213,7 @@ impl SweepsSpace {
 
 impl CompiledSweep {
     fn new(
-        lowered: &Sweeps,
+        lowered: &SweepLoop,
         at: usize,
         step: Box<Machine>,
         types: &[Type],

@@ -7,7 +7,7 @@ use super::failure::{DeviceProblem, DeviceResult};
 use super::memory::{DeviceView, Shared};
 use super::running::{Launcher, Running, Views};
 use super::space::{Space, StepSpace};
-use crate::kernel::{Branch, BufferId, Step};
+use crate::kernel::{BufferId, Conditional, Step};
 use crate::source::plan;
 use crate::term::schedule;
 use std::cell::RefCell;
@@ -175,7 +175,7 @@ impl Launcher<'_> {
                 }
                 (Inner::Branch(sides), Step::Branch(branch), StepSpace::Branch([yes, no])) => {
                     let [then, otherwise] = &**sides;
-                    let Branch { condition, arguments, results, changed, .. } = &**branch;
+                    let Conditional { condition, arguments, results, changed, .. } = &**branch;
                     for &(argument, result) in changed {
                         let (from, to) = (arguments[argument], results[result]);
                         let ty = code.ty(to);

@@ -5,7 +5,7 @@ use super::failure::DeviceResult;
 use super::memory::{DevicePointer, DeviceView};
 use super::running::{Ahead, Launcher, Running, Views, carried};
 use super::space::{Space, SweepSpace, SweepsSpace};
-use crate::kernel::{Loop, Sweeps};
+use crate::kernel::{Loop, SweepLoop};
 use crate::term::Steps;
 use crate::term::schedule::Runner;
 
@@ -59,7 +59,7 @@ impl Launcher<'_> {
 impl<'a, 'k> Running<'a, 'k> {
     pub(super) fn new(
         launcher: &'a Launcher<'k>,
-        (code, lowered, inside): (&'a Code, &'a Sweeps, &'a SweepsCode),
+        (code, lowered, inside): (&'a Code, &'a SweepLoop, &'a SweepsCode),
         space: &'a mut SweepsSpace,
         (arguments, results): (Views<'a>, Views<'a>),
     ) -> Running<'a, 'k> {

@@ -5,7 +5,7 @@ use super::cache::Cache;
 use super::devices::Device;
 use super::failure::DeviceResult;
 use super::tuning::{ProductKernel, Sizes, kind};
-use crate::kernel::{Buffer, BufferId, BufferSource, Procedure, Product, Step};
+use crate::kernel::{Buffer, BufferId, BufferSource, MatrixProduct, Procedure, Step};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -70,7 +70,7 @@ fn keep(cache: Option<&Cache>, key: &str, kernel: ProductKernel) {
 }
 
 /// The products of a procedure, and of those inside of it.
-fn add_products<'p>(procedure: &'p Procedure, products: &mut Vec<(&'p Procedure, &'p Product)>) {
+fn add_products<'p>(procedure: &'p Procedure, products: &mut Vec<(&'p Procedure, &'p MatrixProduct)>) {
     for step in &procedure.steps {
         if let Step::Product(product) = step {
             products.push((procedure, product));
@@ -80,7 +80,7 @@ fn add_products<'p>(procedure: &'p Procedure, products: &mut Vec<(&'p Procedure,
 }
 
 /// A procedure that computes a product of its arguments, which lie as those of the product do.
-fn alone(procedure: &Procedure, product: &Product) -> Procedure {
+fn alone(procedure: &Procedure, product: &MatrixProduct) -> Procedure {
     let buffer = |id: BufferId, source: BufferSource| Buffer { ty: procedure.buffers[id as usize].ty.clone(), source };
     let mut product = product.clone();
     let buffers = vec![

@@ -81,7 +81,7 @@ enum CacheLocation {
 #[derive(Clone, Debug, Default)]
 pub struct OpenCl {
     choice: DeviceChoice,
-    products: tuning::Products,
+    products: tuning::ProductOptions,
     profile: bool,
     kept: CacheLocation,
     written_for: Option<DeviceKind>,

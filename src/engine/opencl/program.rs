@@ -14,7 +14,7 @@ use super::memory::{DevicePointer, DeviceView, Queues, Shared, bytes};
 use super::report::{self, Reporter};
 use super::running::{Launcher, Views};
 use super::space::Space;
-use super::tuning::{ProductKernel, Products};
+use super::tuning::{ProductKernel, ProductOptions};
 use crate::array::Array;
 use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
@@ -83,7 +83,7 @@ impl DeviceSource {
     fn new(
         procedures: &[(Procedure, Option<Named<'_>>)],
         limits: Limits,
-        products: &Products,
+        products: &ProductOptions,
         device: &Device,
     ) -> DeviceResult<DeviceSource> {
         let mut writer = KernelWriter::new(limits, products.clone());
@@ -243,7 +243,7 @@ impl Program {
         procedure: Procedure,
         device: &Device,
         options: &OpenCl,
-        products: Products,
+        products: ProductOptions,
     ) -> DeviceResult<Program> {
         let mut all = Program::of(vec![(procedure, None)], device, options, products)?;
         Ok(all.remove(0))
@@ -255,7 +255,7 @@ impl Program {
         procedures: Vec<(Procedure, Option<Named<'_>>)>,
         device: &Device,
         options: &OpenCl,
-        products: Products,
+        products: ProductOptions,
     ) -> DeviceResult<Vec<Program>> {
         let mut limits = options.limits(device);
         let mut refused: Option<DeviceProblem> = None;
@@ -494,7 +494,7 @@ const RUNS: usize = 3;
 
 /// How long a procedure's product takes by a kernel.
 fn seconds(procedure: &Procedure, kernel: ProductKernel, device: &Device, options: &OpenCl) -> DeviceResult<f64> {
-    let products = Products { kernel: Some(kernel), ..Products::default() };
+    let products = ProductOptions { kernel: Some(kernel), ..ProductOptions::default() };
     let options = options.clone().profile(true);
     let program = Program::of_procedure(procedure.clone(), device, &options, products)?;
     let given = procedure.buffers[..2]

@@ -4,7 +4,7 @@ use super::code::{AHEAD, Code, SweepsCode};
 use super::driver::DeviceKernel;
 use super::memory::{DeviceView, Shared};
 use super::space::{SweepsSpace, Turns};
-use crate::kernel::Sweeps;
+use crate::kernel::SweepLoop;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::MutexGuard;
@@ -25,7 +25,7 @@ pub(super) struct Running<'a, 'k> {
     pub(super) launcher: &'a Launcher<'k>,
     /// The code of which the loop is a step.
     pub(super) code: &'a Code,
-    pub(super) lowered: &'a Sweeps,
+    pub(super) lowered: &'a SweepLoop,
     pub(super) inside: &'a SweepsCode,
     pub(super) space: &'a mut SweepsSpace,
     pub(super) arguments: Views<'a>,

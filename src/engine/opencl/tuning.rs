@@ -2,7 +2,7 @@
 
 use super::devices::Limits;
 use super::failure::{DeviceProblem, DeviceResult};
-use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
+use crate::kernel::{BATCH, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -68,7 +68,7 @@ impl FromStr for ProductKernel {
 
 /// The user's wishes for products.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Products {
+pub(super) struct ProductOptions {
     /// The kernel for all of them.
     pub(super) kernel: Option<ProductKernel>,
     /// The number of parts into which the summed axis is split.
@@ -81,7 +81,7 @@ pub(super) struct Products {
 
 /// The kind of a product, which determines its kernel: element type, layout of the arrays, and magnitudes of the extents,
 /// whatever is computed of the elements or while they are loaded.
-pub(super) fn kind(dtype: DType, product: &Product) -> String {
+pub(super) fn kind(dtype: DType, product: &MatrixProduct) -> String {
     let magnitude = |role: usize| (product.count(role).max(1) as f64).log2().round();
     let [batches, rows, summed, columns] = [BATCH, ROW, SUMMED, COLUMN].map(magnitude);
     let neighbours = |operand: &Strided| match [ROW, SUMMED, COLUMN]
@@ -216,7 +216,7 @@ impl ProductKernel {
 }
 
 impl Sizes {
-    pub(super) fn of(product: &Product) -> Sizes {
+    pub(super) fn of(product: &MatrixProduct) -> Sizes {
         let [rows, summed, columns] = product.sizes();
         Sizes { batches: product.count(BATCH), rows, summed, columns }
     }
@@ -227,9 +227,9 @@ impl Sizes {
     }
 }
 
-impl Products {
+impl ProductOptions {
     /// How a product is computed on a device.
-    pub(super) fn choice(&self, dtype: DType, product: &Product, limits: &Limits) -> DeviceResult<ProductChoice> {
+    pub(super) fn choice(&self, dtype: DType, product: &MatrixProduct, limits: &Limits) -> DeviceResult<ProductChoice> {
         let sizes = Sizes::of(product);
         let kernel = match self.kernel {
             // Others have no kernels in tiles.

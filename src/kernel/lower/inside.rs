@@ -3,7 +3,7 @@
 use super::{Lowering, Manner, lowered};
 use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::call::Call;
-use crate::kernel::procedure::{Branch, First, Loop, Procedure, Step, Sweeps};
+use crate::kernel::procedure::{Conditional, First, Loop, Procedure, Step, SweepLoop};
 use crate::kernel::writes::{Becomes, WriteFacts, carried};
 use crate::shape::Type;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps};
@@ -50,7 +50,7 @@ impl Lowering<'_> {
         self.nested(id, |mut arguments, results| {
             let condition = arguments.remove(0);
             let (then, otherwise) = (Procedure::default(), Procedure::default());
-            Step::Branch(Box::new(Branch { condition, then, otherwise, arguments, results, changed: Vec::new() }))
+            Step::Branch(Box::new(Conditional { condition, then, otherwise, arguments, results, changed: Vec::new() }))
         });
     }
 
@@ -78,7 +78,7 @@ impl Lowering<'_> {
                 results.splice(own, outputs);
             }
             let (condition, bodies) = (None, Vec::new());
-            Step::Sweeps(Box::new(Sweeps { sweeps, condition, bodies, arguments, results, first }))
+            Step::Sweeps(Box::new(SweepLoop { sweeps, condition, bodies, arguments, results, first }))
         });
     }
 

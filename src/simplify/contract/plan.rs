@@ -1,6 +1,6 @@
 //! How a sum of a product is computed: which factors make up the operands of a contraction, and which wait outside.
 
-use super::product::{Factor, Labels, Product, set};
+use super::product::{Factor, LabelledProduct, Labels, set};
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Contraction, Label, Reduction, Unary};
 use crate::shape::{Axes, Shape, Value};
@@ -42,7 +42,7 @@ struct ContractionPlan {
 /// The sum of a product over all labels that the result lacks, computed in the cheapest way; `None` where no way is known.
 ///
 /// Every node that is added has fewer labels or fewer factors than the sum, or is a contraction of bare operands.
-pub fn rewrite(arena: &mut Simplifier, product: Product, result: &[Label]) -> Option<NodeId> {
+pub fn rewrite(arena: &mut Simplifier, product: LabelledProduct, result: &[Label]) -> Option<NodeId> {
     let mut classes: Vec<Class> = Vec::new();
     for factor in &product.factors {
         let set = factor.set();
@@ -104,7 +104,7 @@ pub fn rewrite(arena: &mut Simplifier, product: Product, result: &[Label]) -> Op
 }
 
 /// The cheapest choice of places; at equal cost the one that stores least, and one with a contraction.
-fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<ContractionPlan> {
+fn choose(product: &LabelledProduct, classes: &[Class], kept: u32) -> Option<ContractionPlan> {
     if classes.len() > CLASSES || classes.is_empty() {
         return None;
     }
@@ -133,7 +133,7 @@ fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<Contraction
 }
 
 /// The cost of a choice, in additions and multiplications; `None` where it is not possible.
-fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<FactorPlace>) -> Option<ContractionPlan> {
+fn price(product: &LabelledProduct, classes: &[Class], kept: u32, places: Vec<FactorPlace>) -> Option<ContractionPlan> {
     let (mut cost, mut stored) = (0u128, 0u128);
     let mut add = |amount: u128| cost = cost.saturating_add(amount);
     let mut sets = [0u32; 3];
@@ -201,7 +201,7 @@ fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<FactorPlac
 
 /// A sum of a product over the labels that the result lacks.
 struct Summing<'a> {
-    product: &'a Product,
+    product: &'a LabelledProduct,
     result: &'a [Label],
     kept: u32,
 }

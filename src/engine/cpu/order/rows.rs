@@ -1,6 +1,6 @@
 //! Orders of nests that read rows at computed positions, or add to them, and of those whose accesses go through rows differently.
 
-use super::{APART, FAR, LINE, Loop, LoopChoice, NEXT, Order, TILE, Wrapped};
+use super::{APART, FAR, LINE, LoopChoice, NEXT, NestLoop, Order, TILE, Wrapped};
 use crate::engine::cpu::stretch::has_limits;
 use crate::kernel::{Affine, Mode, NestValue, Store, ValueId};
 
@@ -74,7 +74,7 @@ impl LoopChoice<'_> {
         inner: usize,
         is_moved: impl Fn(usize) -> bool,
         leads: impl Fn(usize) -> bool,
-    ) -> Option<(Loop, Loop, Vec<usize>)> {
+    ) -> Option<(NestLoop, NestLoop, Vec<usize>)> {
         let mut rest = self.long.clone();
         let row = self.taken(inner, &mut rest, |axis| !is_moved(axis));
         let axis = rest.iter().copied().rev().find(|&axis| leads(axis))?;
@@ -174,7 +174,7 @@ impl LoopChoice<'_> {
     }
 
     /// The cost of copies of rows of an access that do not begin where the ones before them end, for all positions of the nest.
-    fn broken_copies(&self, at: &Affine, (inner, row): Loop, axis: usize) -> f64 {
+    fn broken_copies(&self, at: &Affine, (inner, row): NestLoop, axis: usize) -> f64 {
         let elements = self.elements();
         match at.coefficients[inner].unsigned_abs() {
             // One row repeated: the part already there is copied.

@@ -10,7 +10,7 @@ use super::Scalars;
 use super::builder::Builder;
 use super::register::Register;
 use crate::engine::cpu::vector::Instructions;
-use crate::kernel::{Branch, BufferId, BufferSource, Nest, Procedure, Step};
+use crate::kernel::{BufferId, BufferSource, Conditional, Nest, Procedure, Step};
 use crate::shape::{DType, Type, size};
 use crate::term::hash::TermMap;
 use embed::Embedded;
@@ -294,7 +294,7 @@ impl Flattener {
         self.kernels = kernels + (self.kernels - kernels) * times;
     }
 
-    fn branch(&mut self, frame: &mut ProcedureFrame<'_>, branch: &Branch) -> Option<()> {
+    fn branch(&mut self, frame: &mut ProcedureFrame<'_>, branch: &Conditional) -> Option<()> {
         let condition = self.element(frame, branch.condition, 0)?;
         let mut arguments = Vec::with_capacity(branch.arguments.len());
         for &id in &branch.arguments {

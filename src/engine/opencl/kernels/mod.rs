@@ -19,7 +19,7 @@ mod windows;
 use super::code::{Action, COPIED, Code, Grid, Inner, KernelArray, SweepsCode};
 use super::devices::Limits;
 use super::failure::{DeviceProblem, DeviceResult};
-use super::tuning::Products;
+use super::tuning::ProductOptions;
 use crate::kernel::{BufferId, BufferSource, Procedure, Step};
 use crate::shape::{DType, Value};
 use crate::source::c::C;
@@ -44,7 +44,7 @@ pub(super) struct KernelWriter {
     /// The capabilities of the device.
     limits: Limits,
     /// How matrix products are computed.
-    products: Products,
+    products: ProductOptions,
     /// Whether some kernels have subgroups combine the values of their items.
     has_subgroups: bool,
     /// The user's names of the program's arrays, by the buffers of its outermost procedure.
@@ -58,7 +58,7 @@ const PREFIX: &str = "deltaray";
 pub(super) const SUBGROUPS: &str = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable";
 
 impl KernelWriter {
-    pub(super) fn new(limits: Limits, products: Products) -> KernelWriter {
+    pub(super) fn new(limits: Limits, products: ProductOptions) -> KernelWriter {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
         let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
         KernelWriter {

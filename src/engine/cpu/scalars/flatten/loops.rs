@@ -3,7 +3,7 @@
 use super::{ELEMENTS, ElementStorage, Flattener, ProcedureFrame, STEP};
 use crate::engine::cpu::scalars::builder::COPIED;
 use crate::engine::cpu::scalars::register::Register;
-use crate::kernel::{BufferId, BufferSource, Loop, Procedure, Step, Sweeps};
+use crate::kernel::{BufferId, BufferSource, Loop, Procedure, Step, SweepLoop};
 use crate::shape::{DType, Type};
 use crate::term::Steps;
 use crate::term::hash::TermMap;
@@ -171,7 +171,7 @@ impl Flattener {
     }
 
     /// A loop that ends by a condition and keeps nothing.
-    pub(super) fn sweeps(&mut self, frame: &mut ProcedureFrame<'_>, lowered: &Sweeps) -> Option<()> {
+    pub(super) fn sweeps(&mut self, frame: &mut ProcedureFrame<'_>, lowered: &SweepLoop) -> Option<()> {
         let loops = &lowered.sweeps;
         let (Steps::While(_), [sweep], Some(condition)) = (&loops.steps, &loops.sweeps[..], &lowered.condition) else {
             return None;

@@ -6,7 +6,7 @@ use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
 use crate::kernel::{
-    BATCH, BufferId, BufferSource, COLUMN, Epilogue, Mode, Nest, NestValue, Procedure, Product, ROW, Step, Store,
+    BATCH, BufferId, BufferSource, COLUMN, Epilogue, MatrixProduct, Mode, Nest, NestValue, Procedure, ROW, Step, Store,
 };
 use crate::shape::steps;
 use crate::source::plan::BufferPlan;
@@ -73,7 +73,7 @@ impl KernelWriter {
         procedure: &Procedure,
         unread: &HashSet<BufferId>,
         at: usize,
-        product: &Product,
+        product: &MatrixProduct,
     ) -> Option<Merge> {
         let result = procedure.origin(product.result.buffer);
         if product.continues || matches!(procedure.buffers[result as usize].source, BufferSource::Parameter(_)) {
@@ -132,7 +132,7 @@ impl KernelWriter {
         &mut self,
         scope: &Scope<'_>,
         operands: &KernelOperands,
-        (product, index): (&Product, &str),
+        (product, index): (&MatrixProduct, &str),
         nest: &Nest,
     ) -> Text {
         let at = read_at(nest, product.result.buffer).expect("an epilogue reads its product");
@@ -165,7 +165,7 @@ fn read_at(nest: &Nest, id: BufferId) -> Option<&crate::kernel::Affine> {
 
 /// A nest that does elementwise work on a product's elements, each of which it reads at one position, as one that reads them by
 /// the name that the product has for them.
-fn of_elements(procedure: &Procedure, product: &Product, mut nest: Nest) -> Option<Nest> {
+fn of_elements(procedure: &Procedure, product: &MatrixProduct, mut nest: Nest) -> Option<Nest> {
     let (own, result) = (product.result.buffer, procedure.origin(product.result.buffer));
     for (value, _) in &mut nest.values {
         match value {

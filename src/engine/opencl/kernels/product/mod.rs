@@ -13,14 +13,14 @@ use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::tuning::{ProductChoice, ProductKernel, Sizes, Tile};
-use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Nest, Procedure, Product, ROW, SUMMED};
+use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, MatrixProduct, Nest, Procedure, ROW, SUMMED};
 use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 use epilogue::SUM;
 
 /// A product in tiles under construction.
 struct Tiled<'a> {
-    product: &'a Product,
+    product: &'a MatrixProduct,
     tile: Tile,
     /// In how many parts the summed axis is taken.
     parts: usize,
@@ -64,7 +64,7 @@ struct Tiling {
 
 impl KernelWriter {
     /// How a product is computed in tiles, if it is.
-    fn tiling(&self, procedure: &Procedure, product: &Product) -> DeviceResult<Option<Tiling>> {
+    fn tiling(&self, procedure: &Procedure, product: &MatrixProduct) -> DeviceResult<Option<Tiling>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
         let Sizes { batches, rows, summed, columns } = Sizes::of(product);
         let ProductChoice { kernel, parts } = self.products.choice(dtype, product, &self.limits)?;
@@ -87,7 +87,7 @@ impl KernelWriter {
         &mut self,
         procedure: &Procedure,
         plan: &mut BufferPlan<'_>,
-        product: &Product,
+        product: &MatrixProduct,
     ) -> DeviceResult<Vec<Action>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
         let Some(Tiling { kernel, tile, group, parts, part }) = self.tiling(procedure, product)? else {
@@ -148,7 +148,7 @@ impl KernelWriter {
 
 /// The type that counts positions: the faster one, unless an array, a part of the memory, an extent or a value computed from
 /// positions is too large for it.
-fn index_type(procedure: &Procedure, product: &Product, count: usize) -> &'static str {
+fn index_type(procedure: &Procedure, product: &MatrixProduct, count: usize) -> &'static str {
     let sizes = [&product.left, &product.right, &product.result].map(|operand| {
         let id = procedure.origin(operand.buffer);
         procedure.buffers[id as usize].ty.size()

@@ -1,6 +1,6 @@
 //! Places of the elements of products' operands, as expressions.
 
-use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
+use crate::kernel::{BATCH, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::source::product::sum_of;
 
 /// The term that an axis of a product adds to a place: a multiple of its position, which is below an extent.
@@ -18,7 +18,7 @@ pub(super) struct Element {
 
 impl Element {
     /// The element at these positions of roles, each of which goes over some axes together, the last of which runs first.
-    fn new(operand: &Strided, product: &Product, positions: [(usize, &str); 3]) -> Element {
+    fn new(operand: &Strided, product: &MatrixProduct, positions: [(usize, &str); 3]) -> Element {
         let mut terms = Vec::new();
         for (role, position) in positions {
             let extents = &product.extents[role];
@@ -71,13 +71,13 @@ impl Element {
 
 /// The element of the left operand or of the right one, by its side, that a tile has at a line and a position of the summed
 /// axis: the lines are the rows of the one and the columns of the other.
-pub(super) fn operand(product: &Product, side: usize) -> Element {
+pub(super) fn operand(product: &MatrixProduct, side: usize) -> Element {
     let operand = [&product.left, &product.right][side];
     Element::new(operand, product, [(BATCH, "batch"), ([ROW, COLUMN][side], "line"), (SUMMED, "position")])
 }
 
 /// The element of the result at a row and a column.
-pub(super) fn result(product: &Product) -> Element {
+pub(super) fn result(product: &MatrixProduct) -> Element {
     Element::new(&product.result, product, [(BATCH, "batch"), (ROW, "row"), (COLUMN, "column")])
 }
 

@@ -7,7 +7,7 @@ use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
 use crate::engine::opencl::tuning::Tile;
-use crate::kernel::{BufferId, BufferSource, Mode, Nest, Procedure, Product, Step, Store};
+use crate::kernel::{BufferId, BufferSource, MatrixProduct, Mode, Nest, Procedure, Step, Store};
 use crate::source::plan::BufferPlan;
 use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -20,7 +20,7 @@ struct Merge {
     /// The rest of the nest, if there is one.
     rest: Option<Nest>,
     /// The products, and the positions of their steps.
-    products: Vec<(usize, Box<Product>)>,
+    products: Vec<(usize, Box<MatrixProduct>)>,
 }
 
 /// The steps that touch each buffer.
@@ -119,7 +119,7 @@ impl KernelWriter {
         &mut self,
         scope: &Scope<'_>,
         operands: &KernelOperands,
-        (product, index): (&Product, &str),
+        (product, index): (&MatrixProduct, &str),
         side: usize,
     ) -> Loaded {
         let element = places::operand(product, side);
@@ -137,7 +137,7 @@ impl KernelWriter {
 /// A product that reads an array.
 struct Reader<'a> {
     at: usize,
-    product: &'a Product,
+    product: &'a MatrixProduct,
     tile: Tile,
     /// How many arrays its kernel may take.
     most: usize,
@@ -149,7 +149,7 @@ fn readers<'p>(
     procedure: &'p Procedure,
     uses: &Uses,
     (at, array): (usize, BufferId),
-) -> Option<Vec<(usize, &'p Product)>> {
+) -> Option<Vec<(usize, &'p MatrixProduct)>> {
     let is_it = |id: BufferId| procedure.origin(id) == array;
     let is_local = matches!(procedure.buffers[array as usize].source, BufferSource::Local);
     if !is_local || procedure.results.iter().chain(&procedure.continued).any(|&id| is_it(id)) {
@@ -164,7 +164,7 @@ fn readers<'p>(
         let fills = touched(procedure, &procedure.steps[other]).1.contains(&array);
         (other > at && !fills && !beside.any(is_it)).then_some((other, &**product))
     };
-    let found: Vec<(usize, &Product)> = others.map(product).collect::<Option<_>>()?;
+    let found: Vec<(usize, &MatrixProduct)> = others.map(product).collect::<Option<_>>()?;
     (!found.is_empty()).then_some(found)
 }
 
@@ -193,14 +193,14 @@ fn merged(
     let also_written = others.iter().filter(|other| other.mode == Mode::Write);
     also_written.for_each(|other| read_again(&mut reading, other));
     let rest = (!others.is_empty()).then(|| pruned(whole, others));
-    let merge = |nest: &Nest| -> Option<(f64, Vec<Box<Product>>)> {
+    let merge = |nest: &Nest| -> Option<(f64, Vec<Box<MatrixProduct>>)> {
         let nest = tidied(&pruned(nest, own.clone()), &HashSet::new());
         if !origins(procedure, nest.read()).is_disjoint(&filled) {
             return None;
         }
         let mut products = Vec::new();
         for Reader { product, most, .. } in readers {
-            let mut product = Box::new(Product::clone(product));
+            let mut product = Box::new(MatrixProduct::clone(product));
             // Both operands may be the same array.
             for (side, id) in [product.left.buffer, product.right.buffer].into_iter().enumerate() {
                 if procedure.origin(id) == array {

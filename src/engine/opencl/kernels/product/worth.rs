@@ -8,7 +8,7 @@ use super::places;
 use crate::engine::opencl::kernels::parts::axes_of_values;
 use crate::engine::opencl::tuning::Tile;
 use crate::kernel::roots::own_cost;
-use crate::kernel::{BATCH, BufferId, COLUMN, Nest, NestValue, Procedure, Product, ROW, SUMMED};
+use crate::kernel::{BATCH, BufferId, COLUMN, MatrixProduct, Nest, NestValue, Procedure, ROW, SUMMED};
 use crate::shape::{DType, steps};
 
 /// Simple operations that take as long as a byte to memory. Graphics processors do ten and more meanwhile, but while tiles are
@@ -52,7 +52,7 @@ pub(super) struct Exchange<'a> {
 
 impl Exchange<'_> {
     /// The gain in bytes with these products, which have the prologue; `None` if there is none.
-    pub(super) fn gain<'p>(&self, products: impl Iterator<Item = (&'p Product, Tile)>) -> Option<f64> {
+    pub(super) fn gain<'p>(&self, products: impl Iterator<Item = (&'p MatrixProduct, Tile)>) -> Option<f64> {
         let Exchange { procedure, array, whole, rest, prologue, is_serial } = *self;
         let of_byte = if is_serial { OPERATIONS_IN_TURN } else { OPERATIONS };
         let elements = positions(prologue);
@@ -82,7 +82,7 @@ impl Exchange<'_> {
 
     /// How many elements of the array all tiles of a product load, and the operations of the prologue for that. One of these is
     /// a load that happens without the prologue too.
-    fn loads(&self, product: &Product, tile: Tile) -> (f64, f64) {
+    fn loads(&self, product: &MatrixProduct, tile: Tile) -> (f64, f64) {
         let (mut loads, mut operations) = (0.0, 0.0);
         for (side, operand) in [&product.left, &product.right].into_iter().enumerate() {
             if self.procedure.origin(operand.buffer) != self.array {
