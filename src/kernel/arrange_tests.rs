@@ -52,7 +52,7 @@ fn a_convolution_reads_windows_where_they_are() {
         // Nothing is written but the padded array, if there is padding.
         let side = 8 + 2 * padding;
         assert_eq!(procedure.steps.len(), if padding == 0 { 1 } else { 2 }, "{procedure}");
-        let local = |buffer: &&super::Buffer| matches!(buffer.source, BufferSource::Local);
+        let local = |buffer: &&super::ProcedureBuffer| matches!(buffer.source, BufferSource::Local);
         let written: usize = procedure.buffers.iter().filter(local).map(|buffer| buffer.ty.size()).sum();
         let padded = if padding == 0 { 0 } else { 4 * 3 * side * side };
         assert_eq!(written, padded + 4 * 6 * counts[0] * counts[1], "{procedure}");

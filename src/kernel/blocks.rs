@@ -5,7 +5,7 @@
 //! needs memory for those rows only. Sums over the rows are continued from block to block. This is how fused kernels of mixture
 //! models, softmax layers and bundle adjustment are written by hand.
 
-use crate::kernel::buffer::{Buffer, BufferId, BufferSource};
+use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::procedure::{Blocks, Procedure, Step};
 use crate::kernel::rows::{RowStep, extents};
 use crate::operation::Reduction;
@@ -317,7 +317,8 @@ impl<'a> Group<'a> {
                 let key = (id, read.stride);
                 if !self.written.contains_key(&id) && !interface.buffers.contains_key(&key) {
                     let ty = self.type_of(id, read.stride, rows);
-                    own.buffers.push(Buffer { ty, source: BufferSource::Parameter(interface.arguments.len()) });
+                    own.buffers
+                        .push(ProcedureBuffer { ty, source: BufferSource::Parameter(interface.arguments.len()) });
                     parameters.push((own.buffers.len() - 1) as BufferId);
                     interface.buffers.insert(key, (own.buffers.len() - 1) as BufferId);
                     interface.arguments.push(key);
@@ -333,7 +334,7 @@ impl<'a> Group<'a> {
                     continue;
                 }
                 let ty = self.type_of(id, write.stride, rows);
-                own.buffers.push(Buffer { ty, source: BufferSource::Local });
+                own.buffers.push(ProcedureBuffer { ty, source: BufferSource::Local });
                 let buffer = (own.buffers.len() - 1) as BufferId;
                 interface.buffers.insert(key, buffer);
                 if inner.contains(&id) {

@@ -21,7 +21,7 @@ pub(crate) enum BufferSource {
 
 /// Elements of one type, row-major.
 #[derive(Clone, Debug)]
-pub(crate) struct Buffer {
+pub(crate) struct ProcedureBuffer {
     pub(crate) ty: Type,
     pub(crate) source: BufferSource,
 }

@@ -3,7 +3,7 @@
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
-use crate::kernel::buffer::{Buffer, BufferId, BufferSource};
+use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, heights, needed};
 use crate::kernel::nest::{Mode, NestValue};
@@ -213,7 +213,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn buffer(&mut self, ty: &Type, source: BufferSource) -> BufferId {
-        self.procedure.buffers.push(Buffer { ty: ty.clone(), source });
+        self.procedure.buffers.push(ProcedureBuffer { ty: ty.clone(), source });
         (self.procedure.buffers.len() - 1) as BufferId
     }
 

@@ -36,7 +36,7 @@ mod writes;
 mod tests;
 
 pub(crate) use access::{Affine, Guard, Guards};
-pub(crate) use buffer::{Buffer, BufferId, BufferSource};
+pub(crate) use buffer::{BufferId, BufferSource, ProcedureBuffer};
 pub(crate) use call::{Call, Called, Sort};
 #[cfg(feature = "opencl")]
 pub(crate) use lower::lower_unblocked;

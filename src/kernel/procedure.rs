@@ -1,7 +1,7 @@
 //! Lowered programs: buffers, and the steps that fill them.
 
 use crate::kernel::access::{Affine, Guards};
-use crate::kernel::buffer::{Buffer, BufferId, BufferSource};
+use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::call::Call;
 use crate::kernel::nest::{Mode, Nest, NestValue, Store};
 use crate::operation::{Binary, Reduction};
@@ -252,7 +252,7 @@ impl Step {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Procedure {
     /// The buffers; those of the parameters first.
-    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) buffers: Vec<ProcedureBuffer>,
     pub(crate) parameters: usize,
     pub(crate) results: Vec<BufferId>,
     /// Results that have elements already, from which the steps continue.

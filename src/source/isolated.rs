@@ -1,7 +1,7 @@
 //! Steps on their own, for those who write a function of one.
 
 use super::procedure::Interface;
-use crate::kernel::{Buffer, BufferId, BufferSource, Procedure, Step};
+use crate::kernel::{BufferId, BufferSource, Procedure, ProcedureBuffer, Step};
 use std::collections::{BTreeMap, HashSet};
 
 /// A loop, conditional or operation on its own.
@@ -29,7 +29,7 @@ pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> Isolated {
         let next = alone.buffers.len();
         ids.entry(id).or_insert_with(|| {
             let source = if next < read.len() { BufferSource::Parameter(next) } else { BufferSource::Local };
-            alone.buffers.push(Buffer { ty: procedure.buffers[id as usize].ty.clone(), source });
+            alone.buffers.push(ProcedureBuffer { ty: procedure.buffers[id as usize].ty.clone(), source });
             next as BufferId
         });
     }

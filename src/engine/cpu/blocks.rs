@@ -3,7 +3,7 @@
 use super::code::Scratch;
 use super::compiled::{BlocksSpace, CompiledBlocks, Machine};
 use super::split::Partial;
-use super::threads::{Shared, Worker};
+use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::engine::arrays::fill;
@@ -110,8 +110,8 @@ impl CompiledBlocks {
         slots: &[Mutex<BlocksSpace>],
         worker: &mut Worker,
     ) {
-        let (shared, own) = (Shared(bases), [partials]);
-        let own = Shared(&own);
+        let (shared, own) = (SharedPointers(bases), [partials]);
+        let own = SharedPointers(&own);
         let place = |partial: &Partial, chunk: usize| match self.chunks {
             1 => shared.pointers()[partial.buffer as usize],
             _ => own.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride),

@@ -6,7 +6,7 @@ use super::edges;
 use super::memory::{BufferLocation, copy_apart, plan};
 use super::scalars::Scalars;
 use super::split::Partial;
-use super::threads::{Shared, Worker};
+use super::threads::{SharedPointers, Worker};
 use super::transpose::transposed;
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
@@ -375,8 +375,8 @@ impl Machine {
 /// As [`Code::run`]; `partials` has as much room as the nest's split says.
 unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials: *mut u8, worker: &mut Worker) {
     let (split, extent) = (&code.split, code.outer_extent());
-    let (shared, parts) = (Shared(bases), [partials]);
-    let parts = Shared(&parts);
+    let (shared, parts) = (SharedPointers(bases), [partials]);
+    let parts = SharedPointers(&parts);
     let part =
         |partial: &Partial, chunk: usize| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
     let of_first = |at: u32| part(&split.partials[at as usize], 0);

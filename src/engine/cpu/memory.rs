@@ -58,7 +58,7 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
             _ => {}
         }
     }
-    let mut space = Space::default();
+    let mut space = OffsetAllocator::default();
     for (starting, ending) in starting.iter().zip(&ending) {
         for &id in starting {
             let bytes = procedure.buffers[id].ty.bytes()?.checked_next_multiple_of(LINE)?;
@@ -77,7 +77,7 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
 
 /// A stretch of memory, with holes.
 #[derive(Default)]
-struct Space {
+struct OffsetAllocator {
     size: usize,
     /// Lengths of holes, by their beginnings.
     holes: BTreeMap<usize, usize>,
@@ -85,7 +85,7 @@ struct Space {
     by_length: BTreeSet<(usize, usize)>,
 }
 
-impl Space {
+impl OffsetAllocator {
     /// Takes so many bytes: in the smallest hole that has room, or at the end. Gives their beginning.
     fn take(&mut self, bytes: usize) -> Option<usize> {
         if bytes == 0 {

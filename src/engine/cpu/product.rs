@@ -2,7 +2,7 @@
 
 use super::gemm::{self, Element};
 use super::places::{MatrixPlaces, OwnPlaces};
-use super::threads::{Shared, Worker};
+use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BATCH, BufferId, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
@@ -93,7 +93,7 @@ impl CompiledProduct {
     /// `bases` points at the procedure's buffers, of whose elements these are positions, and the result overlaps no operand.
     /// The worker was made for a machine with this product.
     pub(super) unsafe fn run(&self, isa: Instructions, bases: &[*mut u8], worker: &mut Worker) {
-        let shared = Shared(bases);
+        let shared = SharedPointers(bases);
         let chunks = match worker.threads() {
             1 => 1,
             threads => self.chunks.min(THREAD_CHUNKS * threads),

@@ -38,14 +38,14 @@ pub(super) struct Worker {
 }
 
 /// Pointers that other threads see too.
-pub(super) struct Shared<'a>(pub(super) &'a [*mut u8]);
+pub(super) struct SharedPointers<'a>(pub(super) &'a [*mut u8]);
 
 // SAFETY: chunks of a kernel write to places of their own and read what none of them writes, and whoever hands pointers to
 // other threads waits until these are done with them.
-unsafe impl Sync for Shared<'_> {}
-unsafe impl Send for Shared<'_> {}
+unsafe impl Sync for SharedPointers<'_> {}
+unsafe impl Send for SharedPointers<'_> {}
 
-impl Shared<'_> {
+impl SharedPointers<'_> {
     pub(super) fn pointers(&self) -> &[*mut u8] {
         self.0
     }

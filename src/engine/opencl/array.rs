@@ -2,7 +2,7 @@
 
 use super::devices::Device;
 use super::failure::DeviceResult;
-use super::memory::{DevicePointer, Shared};
+use super::memory::{DevicePointer, DeviceShare};
 use super::transfer;
 use crate::array::Array;
 use crate::engine::arguments::Typed;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct DeviceArray {
     pub(super) ty: Type,
     pub(super) place: DevicePointer,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<DeviceShare>,
 }
 
 impl Typed for DeviceArray {

@@ -4,9 +4,9 @@ use super::code::{Action, Code, Grid, Inner, KernelArray, actions};
 use super::devices::{Device, Limits};
 use super::driver::{Argument, DeviceKernel};
 use super::failure::{DeviceProblem, DeviceResult};
-use super::memory::{DeviceView, Shared};
+use super::memory::{DeviceShare, DeviceView};
 use super::running::{Launcher, Running, Views};
-use super::space::{Space, StepSpace};
+use super::space::{DeviceSpace, DeviceStepSpace};
 use crate::kernel::{BufferId, Conditional, Step};
 use crate::source::plan;
 use crate::term::schedule;
@@ -102,7 +102,7 @@ impl Kernels {
 }
 
 impl<'a> Launcher<'a> {
-    pub(super) fn new(shared: &'a Shared, kernels: &'a Kernels) -> Launcher<'a> {
+    pub(super) fn new(shared: &'a DeviceShare, kernels: &'a Kernels) -> Launcher<'a> {
         Launcher { shared, first: kernels.first, kernels: RefCell::new(kernels.lock()) }
     }
 
@@ -134,11 +134,11 @@ impl Launcher<'_> {
     pub(super) fn run(
         &self,
         code: &Code,
-        space: &mut Space,
+        space: &mut DeviceSpace,
         arguments: &[DeviceView<'_>],
         results: &[DeviceView<'_>],
     ) -> DeviceResult<()> {
-        let Space { slots, constants, steps } = space;
+        let DeviceSpace { slots, constants, steps } = space;
         let (slots, constants) = (&*slots, &*constants);
         // Where a buffer is: loops run a procedure again and again, in which most of them are in the same place.
         let at = |id: BufferId| match code.places[id as usize] {
@@ -166,14 +166,14 @@ impl Launcher<'_> {
                         }
                     }
                 }
-                (Inner::Call { code, arguments, results }, _, StepSpace::Procedure(space)) => {
+                (Inner::Call { code, arguments, results }, _, DeviceStepSpace::Procedure(space)) => {
                     self.run(code, space, &all(arguments), &all(results))?;
                 }
-                (Inner::Loop(step), Step::Loop(repeated), StepSpace::Loop(space, others)) => {
+                (Inner::Loop(step), Step::Loop(repeated), DeviceStepSpace::Loop(space, others)) => {
                     let (arguments, results) = (all(&repeated.arguments), all(&repeated.results));
                     self.repeated(code, repeated, (step, space, others), (&arguments, &results))?;
                 }
-                (Inner::Branch(sides), Step::Branch(branch), StepSpace::Branch([yes, no])) => {
+                (Inner::Branch(sides), Step::Branch(branch), DeviceStepSpace::Branch([yes, no])) => {
                     let [then, otherwise] = &**sides;
                     let Conditional { condition, arguments, results, changed, .. } = &**branch;
                     for &(argument, result) in changed {
@@ -187,7 +187,7 @@ impl Launcher<'_> {
                     };
                     self.run(side, space, &all(arguments), &all(results))?;
                 }
-                (Inner::Sweeps(inside), Step::Sweeps(lowered), StepSpace::Sweeps(space)) => {
+                (Inner::Sweeps(inside), Step::Sweeps(lowered), DeviceStepSpace::Sweeps(space)) => {
                     let operands = (all(&lowered.arguments), all(&lowered.results));
                     let mut running = Running::new(self, (code, lowered, inside), space, operands);
                     schedule::run(&mut running, inside.bodies.len(), lowered.sweeps.checkpoints)?;
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn what_a_device_does_not_launch_is_an_error_that_says_why() {
         let Some(device) = all().unwrap().first() else { return };
-        let shared = Shared::of(device).unwrap();
+        let shared = DeviceShare::of(device).unwrap();
         let kernel = DeviceKernel::new(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
         let kernels = Kernels { first: 0, all: Mutex::new(vec![kernel]), names: vec!["one".into()] };
         let check = |items, group, operands, device: &Device| {

@@ -4,7 +4,7 @@ use super::code::{Code, SweepsCode};
 use super::failure::DeviceResult;
 use super::memory::{DevicePointer, DeviceView};
 use super::running::{Ahead, Launcher, Running, Views, carried};
-use super::space::{Space, SweepSpace, SweepsSpace};
+use super::space::{DeviceSpace, DeviceSweepSpace, DeviceSweepsSpace};
 use crate::kernel::{Loop, SweepLoop};
 use crate::term::Steps;
 use crate::term::schedule::Runner;
@@ -16,7 +16,7 @@ impl Launcher<'_> {
         &self,
         code: &Code,
         repeated: &Loop,
-        (step, space, others): (&Code, &mut Space, &[Option<DevicePointer>]),
+        (step, space, others): (&Code, &mut DeviceSpace, &[Option<DevicePointer>]),
         (arguments, results): (&[DeviceView<'_>], &[DeviceView<'_>]),
     ) -> DeviceResult<()> {
         let (scan, length) = (&repeated.scan, repeated.scan.length);
@@ -60,7 +60,7 @@ impl<'a, 'k> Running<'a, 'k> {
     pub(super) fn new(
         launcher: &'a Launcher<'k>,
         (code, lowered, inside): (&'a Code, &'a SweepLoop, &'a SweepsCode),
-        space: &'a mut SweepsSpace,
+        space: &'a mut DeviceSweepsSpace,
         (arguments, results): (Views<'a>, Views<'a>),
     ) -> Running<'a, 'k> {
         let states = vec![None; inside.bodies.len()];
@@ -106,7 +106,7 @@ impl<'a, 'k> Running<'a, 'k> {
         let (starts, inputs) = loops.operands(sweep);
         let (_, outputs) = loops.results(sweep);
         let (earlier, own) = self.space.sweeps.split_at_mut(sweep);
-        let SweepSpace { step: space, turns, keeps: kept, .. } = &mut own[0];
+        let DeviceSweepSpace { step: space, turns, keeps: kept, .. } = &mut own[0];
         for keep in kept.iter_mut().filter(|keep| keeps && keep.is_read) {
             keep.tape.reserve(self.launcher.shared, tape + 1)?;
         }
@@ -209,7 +209,7 @@ impl Runner for Running<'_, '_> {
     fn store(&mut self, sweep: usize, number: usize) -> DeviceResult<()> {
         let (shared, state, (starts, _)) =
             (self.launcher.shared, self.states[sweep], self.lowered.sweeps.operands(sweep));
-        let SweepSpace { turns, stored, .. } = &mut self.space.sweeps[sweep];
+        let DeviceSweepSpace { turns, stored, .. } = &mut self.space.sweeps[sweep];
         for (from, to) in carried(turns, state, &self.arguments[starts]).into_iter().zip(stored) {
             to.reserve(shared, number + 1)?;
             shared.copy(from, to.view(number), to.ty.dtype, to.ty.size())?;

@@ -5,7 +5,7 @@ use super::cache::Cache;
 use super::devices::Device;
 use super::failure::DeviceResult;
 use super::tuning::{ProductKernel, Sizes, kind};
-use crate::kernel::{Buffer, BufferId, BufferSource, MatrixProduct, Procedure, Step};
+use crate::kernel::{BufferId, BufferSource, MatrixProduct, Procedure, ProcedureBuffer, Step};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -81,7 +81,8 @@ fn add_products<'p>(procedure: &'p Procedure, products: &mut Vec<(&'p Procedure,
 
 /// A procedure that computes a product of its arguments, which lie as those of the product do.
 fn alone(procedure: &Procedure, product: &MatrixProduct) -> Procedure {
-    let buffer = |id: BufferId, source: BufferSource| Buffer { ty: procedure.buffers[id as usize].ty.clone(), source };
+    let buffer =
+        |id: BufferId, source: BufferSource| ProcedureBuffer { ty: procedure.buffers[id as usize].ty.clone(), source };
     let mut product = product.clone();
     let buffers = vec![
         buffer(product.left.buffer, BufferSource::Parameter(0)),

@@ -10,10 +10,10 @@ use super::failure::{DeviceProblem, DeviceResult};
 use super::kernels::KernelWriter;
 use super::launch::{Kernels, TooLarge};
 use super::measured;
-use super::memory::{DevicePointer, DeviceView, Queues, Shared, bytes};
+use super::memory::{DevicePointer, DeviceShare, DeviceView, Queues, bytes};
 use super::report::{self, Reporter};
 use super::running::{Launcher, Views};
-use super::space::Space;
+use super::space::DeviceSpace;
 use super::tuning::{ProductKernel, ProductOptions};
 use crate::array::Array;
 use crate::engine::Report;
@@ -32,15 +32,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A bulk program, compiled for a device.
 #[derive(Debug)]
 pub struct Program {
-    shared: Arc<Shared>,
+    shared: Arc<DeviceShare>,
     code: Code,
     kernels: Kernels,
     source: Arc<str>,
     result_types: Vec<Type>,
     /// The memory of a run. One program runs once at a time: its kernels hold their operands.
-    space: Mutex<Option<Space>>,
+    space: Mutex<Option<DeviceSpace>>,
     /// Where it runs instead, if it is measured.
-    timed: Option<Shared>,
+    timed: Option<DeviceShare>,
 }
 
 /// A bulk program, with the names of its parameters and results, if known.
@@ -118,7 +118,7 @@ impl DeviceSource {
     /// The programs, if the device has registers for their groups.
     fn built(self, device: &Device, options: &OpenCl) -> DeviceResult<std::result::Result<Vec<Program>, TooLarge>> {
         let DeviceSource { codes, source, names } = self;
-        let shared = Shared::of(device)?;
+        let shared = DeviceShare::of(device)?;
         let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
         let mut programs = Vec::new();
         for (code, own, result_types) in codes {
@@ -126,7 +126,7 @@ impl DeviceSource {
             let (first, names) = (own.start, names[own].to_vec());
             let kernel = |name: &String| built.as_ref().map(|program| DeviceKernel::new(program, name)).transpose();
             let all = names.iter().map(kernel).collect::<DeviceResult<Option<_>>>()?.unwrap_or_default();
-            let (kernels, shared) = (Kernels { first, all: Mutex::new(all), names }, Shared::of(device)?);
+            let (kernels, shared) = (Kernels { first, all: Mutex::new(all), names }, DeviceShare::of(device)?);
             if let Some(large) = kernels.check(&code, device)? {
                 return Ok(Err(large));
             }
@@ -305,7 +305,7 @@ impl Program {
 
     /// The program's share of its device.
     #[cfg(test)]
-    pub(super) fn shared(&self) -> &Shared {
+    pub(super) fn shared(&self) -> &DeviceShare {
         &self.shared
     }
 
@@ -436,7 +436,7 @@ impl Program {
     }
 
     /// Enqueues a run, with the kernels launched through `launching`.
-    fn enqueued(&self, launching: &Shared, arguments: &[DeviceArray]) -> DeviceResult<Vec<DeviceArray>> {
+    fn enqueued(&self, launching: &DeviceShare, arguments: &[DeviceArray]) -> DeviceResult<Vec<DeviceArray>> {
         let (shared, queues) = (&self.shared, &self.shared.common.queues);
         let mut space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
         let own = if space.is_none() { report::memory(&self.code) } else { 0 };
@@ -449,7 +449,7 @@ impl Program {
         let results = self.result_types.iter().map(result).collect::<DeviceResult<Vec<DeviceArray>>>()?;
         let space = match &mut *space {
             Some(space) => space,
-            empty => empty.insert(Space::new(shared, &self.code)?),
+            empty => empty.insert(DeviceSpace::new(shared, &self.code)?),
         };
         Queues::await_uploads(&shared.queue, places(arguments))?;
         if launching.times.is_some() {

@@ -1,7 +1,7 @@
 //! Arrays of one type by their number, in few allocations: tapes, stored states, and the places of carries.
 
 use super::failure::DeviceResult;
-use super::memory::{DevicePointer, DeviceView, Shared};
+use super::memory::{DevicePointer, DeviceShare, DeviceView};
 use crate::shape::Type;
 
 /// An allocation has as much room as all before it together, but no less than the first of these numbers of bytes, and no more
@@ -11,7 +11,7 @@ const MOST: usize = 1 << 26;
 
 /// Arrays of one type, by number.
 #[derive(Debug)]
-pub(super) struct Records {
+pub(super) struct DeviceRecords {
     pub(super) ty: Type,
     /// For each allocation the number of its first record.
     blocks: Vec<(usize, DevicePointer)>,
@@ -19,14 +19,14 @@ pub(super) struct Records {
     room: usize,
 }
 
-impl Records {
+impl DeviceRecords {
     /// No records yet.
-    pub(super) fn new(ty: &Type) -> Records {
-        Records { ty: ty.clone(), blocks: Vec::new(), room: 0 }
+    pub(super) fn new(ty: &Type) -> DeviceRecords {
+        DeviceRecords { ty: ty.clone(), blocks: Vec::new(), room: 0 }
     }
 
     /// Has room for so many records, where those that there are stay.
-    pub(super) fn reserve(&mut self, shared: &Shared, records: usize) -> DeviceResult<()> {
+    pub(super) fn reserve(&mut self, shared: &DeviceShare, records: usize) -> DeviceResult<()> {
         let bytes = self.bytes().max(1);
         while self.room < records {
             let more = self.room.max(records - self.room).max(LEAST / bytes).min(MOST / bytes).max(1);

@@ -2,8 +2,8 @@
 
 use super::code::{AHEAD, Code, SweepsCode};
 use super::driver::DeviceKernel;
-use super::memory::{DeviceView, Shared};
-use super::space::{SweepsSpace, Turns};
+use super::memory::{DeviceShare, DeviceView};
+use super::space::{DeviceSweepsSpace, Turns};
 use crate::kernel::SweepLoop;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use std::sync::MutexGuard;
 
 /// Launches kernels, in one run.
 pub(super) struct Launcher<'a> {
-    pub(super) shared: &'a Shared,
+    pub(super) shared: &'a DeviceShare,
     /// The number of the first kernel in the source.
     pub(super) first: usize,
     pub(super) kernels: RefCell<MutexGuard<'a, Vec<DeviceKernel>>>,
@@ -27,7 +27,7 @@ pub(super) struct Running<'a, 'k> {
     pub(super) code: &'a Code,
     pub(super) lowered: &'a SweepLoop,
     pub(super) inside: &'a SweepsCode,
-    pub(super) space: &'a mut SweepsSpace,
+    pub(super) space: &'a mut DeviceSweepsSpace,
     pub(super) arguments: Views<'a>,
     pub(super) results: Views<'a>,
     /// Which place of each sweep's carries is read next; none before a sweep's first step, which reads them where they come

@@ -6,7 +6,7 @@ use super::devices::Device;
 use super::driver::{Built, Context, Event, Queue};
 use super::failure::DeviceResult;
 use super::kernels::SUBGROUPS;
-use super::memory::{Common, Pool, Queues, Shared};
+use super::memory::{Common, DeviceShare, Pool, Queues};
 use crate::array::Array;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
@@ -124,17 +124,17 @@ impl Common {
     }
 }
 
-impl Shared {
+impl DeviceShare {
     /// A share of a device.
-    pub(super) fn of(device: &Device) -> DeviceResult<Arc<Shared>> {
-        Ok(Arc::new(Shared::new(Common::of(device)?)))
+    pub(super) fn of(device: &Device) -> DeviceResult<Arc<DeviceShare>> {
+        Ok(Arc::new(DeviceShare::new(Common::of(device)?)))
     }
 
-    fn new(common: Arc<Common>) -> Shared {
+    fn new(common: Arc<Common>) -> DeviceShare {
         // A quarter of the memory at most waits for a program's next arrays.
         let pool = Arc::new(Pool::new(common.device.memory / 4));
         common.pools.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&pool));
-        Shared {
+        DeviceShare {
             device: common.device.clone(),
             queue: common.queues.compute.clone(),
             common,
@@ -145,8 +145,8 @@ impl Shared {
     }
 
     /// The same share with a queue that measures launches.
-    pub(super) fn timed(&self) -> DeviceResult<Shared> {
-        Ok(Shared {
+    pub(super) fn timed(&self) -> DeviceResult<DeviceShare> {
+        Ok(DeviceShare {
             device: self.device.clone(),
             queue: Arc::new(Queue::new(&self.common.context, self.device.id, true)?),
             common: self.common.clone(),
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn what_does_not_compile_is_an_error_with_the_log() {
         let Some(device) = all().unwrap().first() else { return };
-        let problem = Shared::of(device).unwrap().build("__kernel void broken() { surprise }", None).unwrap_err();
+        let problem = DeviceShare::of(device).unwrap().build("__kernel void broken() { surprise }", None).unwrap_err();
         let text = problem.error(&device.to_string(), "compile", None).to_string();
         assert!(text.contains("does not compile the kernels") && text.contains("surprise"), "{text}");
     }

@@ -2,12 +2,12 @@
 
 use super::driver::{Event, Memory};
 use super::failure::{DeviceProblem, DeviceResult};
-use super::memory::{Buffer, DevicePointer, Queues, Shared, Stretch, bytes};
+use super::memory::{DeviceBuffer, DevicePointer, DeviceShare, DeviceStretch, Queues, bytes};
 use crate::shape::DType;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-impl Shared {
+impl DeviceShare {
     /// Memory that kernels write and read.
     pub(super) fn memory(&self, dtype: DType, count: usize) -> DeviceResult<DevicePointer> {
         let needed = self.needed(dtype, count)?;
@@ -35,8 +35,8 @@ impl Shared {
         }))
     }
 
-    fn place(&self, stretch: Stretch) -> DevicePointer {
-        DevicePointer { memory: Arc::new(Buffer { stretch: Some(stretch), pool: self.pool.clone() }), at: 0 }
+    fn place(&self, stretch: DeviceStretch) -> DevicePointer {
+        DevicePointer { memory: Arc::new(DeviceBuffer { stretch: Some(stretch), pool: self.pool.clone() }), at: 0 }
     }
 
     /// The bytes that an array takes.
@@ -52,7 +52,7 @@ impl Shared {
     }
 
     /// New memory.
-    fn stretch(&self, bytes: u64) -> DeviceResult<Stretch> {
+    fn stretch(&self, bytes: u64) -> DeviceResult<DeviceStretch> {
         self.admit(u128::from(bytes))?;
         let create = || Memory::new(&self.common.context, bytes as usize);
         let memory = match create() {
@@ -64,7 +64,7 @@ impl Shared {
         };
         self.counters.allocations.fetch_add(1, Ordering::Relaxed);
         self.common.taken.fetch_add(bytes, Ordering::Relaxed);
-        Ok(Stretch { memory, bytes, work: Mutex::default(), common: self.common.clone() })
+        Ok(DeviceStretch { memory, bytes, work: Mutex::default(), common: self.common.clone() })
     }
 
     /// Checks that so many bytes more than programs have now are there, before they are taken.

@@ -3,7 +3,7 @@
 use super::counters::count;
 use super::driver::{Event, Queue};
 use super::failure::{DeviceProblem, DeviceResult};
-use super::memory::{Common, DevicePointer, DeviceView, Shared};
+use super::memory::{Common, DevicePointer, DeviceShare, DeviceView};
 use crate::array::Array;
 use crate::engine::arrays::{elements, own_elements};
 use crate::shape::{DType, Type, Value};
@@ -21,7 +21,7 @@ fn pattern(value: Value) -> SmallVec<[u8; 8]> {
     }
 }
 
-impl Shared {
+impl DeviceShare {
     /// Has an array that was asked for written to a place, and does not wait for it.
     pub(super) fn upload(&self, array: &Array, to: &DevicePointer) -> DeviceResult<()> {
         count(&self.counters.uploads, 1);
@@ -178,7 +178,13 @@ struct Downloads<'a> {
 }
 
 impl<'a> Downloads<'a> {
-    fn add(&mut self, shared: &'a Shared, ty: &Type, place: &'a DevicePointer, array: &mut Array) -> DeviceResult<()> {
+    fn add(
+        &mut self,
+        shared: &'a DeviceShare,
+        ty: &Type,
+        place: &'a DevicePointer,
+        array: &mut Array,
+    ) -> DeviceResult<()> {
         let common = &shared.common;
         let at = match self.queues.iter().position(|(other, _)| Arc::ptr_eq(other, common)) {
             Some(at) => at,
@@ -208,7 +214,7 @@ impl<'a> Downloads<'a> {
 }
 
 /// Arrays from their devices: all are asked for, and then waited for together.
-pub(super) fn download(wanted: &[(&Shared, &Type, &DevicePointer)]) -> DeviceResult<Vec<Array>> {
+pub(super) fn download(wanted: &[(&DeviceShare, &Type, &DevicePointer)]) -> DeviceResult<Vec<Array>> {
     let mut arrays: Vec<Array> = wanted.iter().map(|(_, ty, _)| Array::zeros(ty)).collect();
     let mut downloads = Downloads::default();
     let mut all = wanted.iter().zip(&mut arrays).filter(|((_, ty, _), _)| ty.size() > 0);

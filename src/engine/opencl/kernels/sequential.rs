@@ -3,7 +3,7 @@
 
 use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::kernel::{Buffer, BufferSource, Procedure, Step};
+use crate::kernel::{BufferSource, Procedure, ProcedureBuffer, Step};
 use crate::shape::steps;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
@@ -42,7 +42,7 @@ fn elements(step: &Step, repeated: bool) -> usize {
 /// elsewhere.
 fn elements_of(procedure: &Procedure, repeated: bool) -> usize {
     let computed = procedure.steps.iter().map(|step| elements(step, repeated)).fold(0, usize::saturating_add);
-    let size = |buffer: &Buffer| buffer.ty.size();
+    let size = |buffer: &ProcedureBuffer| buffer.ty.size();
     let known = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, BufferSource::Constant(_)));
     let results = procedure.results.iter().map(|&id| &procedure.buffers[id as usize]);
     computed.max(known.chain(results).map(size).fold(0, usize::saturating_add))
