@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The two sides, and which captures move with the inputs.
-type Sides = (Active, Active);
+type ActiveSides = (Active, Active);
 
 /// A residual of a side, in all its recordings.
 #[derive(Clone, Copy)]
@@ -179,7 +179,7 @@ fn residuals(sides: [&BranchSide; 2], undoing: &[Undoing; 2], changed: &[(usize,
 }
 
 impl ForwardBranch {
-    fn new((then, otherwise): &Sides) -> ForwardBranch {
+    fn new((then, otherwise): &ActiveSides) -> ForwardBranch {
         let present = vec![true; then.body.results.len()];
         let [mut first, mut second] = recordings((then, otherwise), &present);
         let moving = first.moving.iter().zip(&second.moving).map(|(a, b)| a | b).collect();
@@ -237,7 +237,7 @@ struct BackwardBranch {
 
 impl BackwardBranch {
     fn new(
-        (then, otherwise): &Sides,
+        (then, otherwise): &ActiveSides,
         (present, restores): &(Vec<bool>, bool),
         forward: &ForwardBranch,
     ) -> BackwardBranch {
@@ -290,12 +290,12 @@ impl BackwardBranch {
     }
 }
 
-static FORWARD: Memo<Sides, Arc<ForwardBranch>> = Memo::new();
-static BACKWARD: Memo<(Sides, (Vec<bool>, bool)), Arc<BackwardBranch>> = Memo::new();
+static FORWARD: Memo<ActiveSides, Arc<ForwardBranch>> = Memo::new();
+static BACKWARD: Memo<(ActiveSides, (Vec<bool>, bool)), Arc<BackwardBranch>> = Memo::new();
 
 /// A conditional as a linear map: how it was run, and the values that it left.
 pub(crate) struct RolledBranch<A: Algebra> {
-    sides: Sides,
+    sides: ActiveSides,
     forward: Arc<ForwardBranch>,
     condition: A::Array,
     residuals: Vec<A::Array>,

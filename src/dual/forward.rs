@@ -184,14 +184,14 @@ pub(super) fn pair<A: Algebra>(values: &mut impl Iterator<Item = A::Array>, movi
 }
 
 /// Both sides with tangents of the captures that have some; which results have some.
-type Sides = ([Arc<Body>; 2], Vec<bool>);
+type ForwardSides = ([Arc<Body>; 2], Vec<bool>);
 
 /// The sides, and whether tangents are marked.
 type BranchKey = ((Active, Active), bool);
 
-static BRANCHES: Memo<BranchKey, Arc<Sides>> = Memo::new();
+static BRANCHES: Memo<BranchKey, Arc<ForwardSides>> = Memo::new();
 
-fn derive_branch(((then, otherwise), marked): &BranchKey) -> Sides {
+fn derive_branch(((then, otherwise), marked): &BranchKey) -> ForwardSides {
     let sides = [then, otherwise];
     let none = vec![false; then.body.results.len()];
     let [a, b] = sides.map(|side| Recording::new(side, &none, *marked).moving());

@@ -77,14 +77,14 @@ enum Position {
 }
 
 /// The sides of a conditional that results in updates.
-struct Sides<'a> {
+struct UpdateSides<'a> {
     before: [&'a Body; 2],
     graphs: [Graph; 2],
     results: [Vec<NodeId>; 2],
 }
 
-impl<'a> Sides<'a> {
-    fn new(branch: &'a Branch) -> Sides<'a> {
+impl<'a> UpdateSides<'a> {
+    fn new(branch: &'a Branch) -> UpdateSides<'a> {
         let before = [&*branch.then, &*branch.otherwise];
         let graphs = before.map(|side| {
             let mut graph = Graph::like(side);
@@ -92,7 +92,7 @@ impl<'a> Sides<'a> {
             debug_assert!(ids.iter().zip(0..).all(|(&id, at)| id == at), "no two nodes are the same");
             graph
         });
-        Sides { before, graphs, results: [Vec::new(), Vec::new()] }
+        UpdateSides { before, graphs, results: [Vec::new(), Vec::new()] }
     }
 
     /// Has one side result in a node, and the other in zeros: the position of the result.
@@ -142,7 +142,7 @@ impl<'a> Sides<'a> {
 impl Pass {
     /// The outputs of a conditional that results in updates instead; `None` where there are none.
     pub(super) fn updates_of_branch(&mut self, branch: &Branch, args: &[NodeId], used: &[bool]) -> Option<Outputs> {
-        let mut sides = Sides::new(branch);
+        let mut sides = UpdateSides::new(branch);
         let outputs = used.iter().enumerate().map(|(at, &used)| used.then(|| sides.output(at)));
         let outputs: Vec<Option<Output>> = outputs.collect();
         if !outputs.iter().flatten().any(|output| matches!(output, Output::Sum(_))) {
