@@ -8,7 +8,7 @@ use crate::operation::Reduction;
 
 /// How places in a buffer advance from row to row, in elements.
 #[derive(Clone, Debug)]
-pub(super) struct Rows {
+pub(super) struct RowStride {
     pub(super) buffer: BufferId,
     pub(super) stride: usize,
 }
@@ -27,9 +27,9 @@ enum Role {
 pub(super) struct RowStep<'a> {
     pub(super) step: &'a Step,
     role: Role,
-    pub(super) reads: Vec<Rows>,
+    pub(super) reads: Vec<RowStride>,
     /// With the reduction, for stores that combine.
-    pub(super) writes: Vec<(Rows, Option<Reduction>)>,
+    pub(super) writes: Vec<(RowStride, Option<Reduction>)>,
 }
 
 /// The extents of a step's axes.
@@ -86,7 +86,7 @@ fn of_nest<'a>(step: &'a Step, nest: &'a Nest, axis: usize, extent: usize) -> Op
     if nest.extents.contains(&0) {
         return None;
     }
-    let rows = |buffer: BufferId, at: &Affine| Some(Rows { buffer, stride: stride_of(at, axis, steps)? });
+    let rows = |buffer: BufferId, at: &Affine| Some(RowStride { buffer, stride: stride_of(at, axis, steps)? });
     // Guards and numbers that depend on the row would have to know which rows a block has.
     let stays = |guards: &Guards| guards.iter().all(|guard| guard.position.coefficients[axis] == 0);
     let mut reads = Vec::new();
@@ -188,7 +188,7 @@ fn of_product<'a>(step: &'a Step, product: &'a MatrixProduct, axis: ProductAxis,
     let steps = product.extents[axis.0][axis.1] / extent;
     let operands: [&Strided; 3] = [&product.left, &product.right, &product.result];
     let own = strides(product, axis, steps)?;
-    let rows = |which: usize| Rows { buffer: operands[which].buffer, stride: own[which] };
+    let rows = |which: usize| RowStride { buffer: operands[which].buffer, stride: own[which] };
     let combined = (axis.0 == SUMMED).then_some(Reduction::Sum);
     let role = Role::OfProduct(axis);
     Some(RowStep { step, role, reads: vec![rows(0), rows(1)], writes: vec![(rows(2), combined)] })

@@ -11,7 +11,7 @@ use super::order::order;
 use super::stretch::stretches;
 use super::text::Text;
 use super::tidy::is_one_to_one;
-use super::writer::{Buffers, NestWriter, Rows};
+use super::writer::{Buffers, NestWriter, RowNames};
 use crate::array::neutral_value;
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Guards, Mode, Nest, NestValue, Store, ValueId};
@@ -47,7 +47,7 @@ impl<'a> NestWriter<'a> {
             name: buffers.name,
             dtype: buffers.dtype,
             limits,
-            rows: Rows::new(),
+            rows: RowNames::new(),
             is_inside: false,
             together: None,
             width: 1,

@@ -3,7 +3,7 @@
 
 use super::language::ArraySlice;
 use super::text::Text;
-use super::writer::{NestWriter, Rows};
+use super::writer::{NestWriter, RowNames};
 use crate::kernel::{Affine, Mode, NestValue};
 
 impl NestWriter<'_> {
@@ -26,7 +26,7 @@ impl NestWriter<'_> {
             (plain && inside).then(|| (store.buffer, &store.at, nest.values[store.value as usize].1, true))
         });
         let mut lines = Vec::new();
-        let mut rows = Rows::new();
+        let mut rows = RowNames::new();
         for (buffer, at, dtype, writes) in loads.chain(stores) {
             if at.coefficients[axis] != 1 || rows.contains_key(&(buffer, at.clone())) {
                 continue;

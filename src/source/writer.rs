@@ -42,7 +42,7 @@ pub(crate) struct NestWriter<'a> {
     /// The element types of buffers.
     pub(crate) dtype: &'a dyn Fn(u32) -> DType,
     /// Rows that the innermost loop goes through, while it is written.
-    pub(crate) rows: Rows,
+    pub(crate) rows: RowNames,
     /// Whether the text being written is inside of all loops.
     pub(crate) is_inside: bool,
     /// How the other loops are merged into one, if they are.
@@ -67,7 +67,7 @@ pub(crate) struct Buffers<'a> {
 }
 
 /// The rows of an innermost loop, by buffer and place, with whether they are written.
-pub(crate) type Rows = HashMap<(u32, Affine), (String, bool)>;
+pub(crate) type RowNames = HashMap<(u32, Affine), (String, bool)>;
 
 /// How the reduced loops are merged into one loop: the steps of an item, and the use of its part of the result.
 pub(crate) struct Together {

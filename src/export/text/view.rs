@@ -14,15 +14,16 @@ const COMPOSED: usize = 32;
 const PARTS: usize = 4;
 
 /// How a source axis is read: the result axis that moves it, how far, and the position for 0.
-type Row = (Option<usize>, i64, i64);
+type ViewRow = (Option<usize>, i64, i64);
 
 /// The coefficients and offset of a source axis.
-type Affine = (SmallVec<[i64; 4]>, i64);
+type ViewCoefficients = (SmallVec<[i64; 4]>, i64);
 
 /// The rows of a map. It has forgotten which source axes its result axes of extent 1 stand for; where there is one for
 /// each that no other moves, `paired` gives it back to them, since a window of such an axis can be a part of a view.
-fn rows(map: &AffineMap, paired: bool) -> Vec<Affine> {
-    let mut rows: Vec<Affine> = (0..map.source().len()).map(|row| (map.row(row).into(), map.offset(row))).collect();
+fn rows(map: &AffineMap, paired: bool) -> Vec<ViewCoefficients> {
+    let mut rows: Vec<ViewCoefficients> =
+        (0..map.source().len()).map(|row| (map.row(row).into(), map.offset(row))).collect();
     let columns: Vec<usize> = (0..map.result().len()).filter(|&column| map.result()[column] == 1).collect();
     let still: Vec<usize> = (0..rows.len()).filter(|&row| rows[row].0.iter().all(|&by| by == 0)).collect();
     if paired && columns.len() == still.len() {
@@ -41,7 +42,7 @@ fn composed(maps: &[AffineMap], paired: bool) -> Option<AffineMap> {
     let mut inner = rows(first, paired);
     for map in rest {
         let outer = rows(map, paired);
-        let through = |(coefficients, offset): &Affine| {
+        let through = |(coefficients, offset): &ViewCoefficients| {
             let sum = |start: i64, factor: &dyn Fn(usize) -> i64| {
                 let products = coefficients.iter().enumerate();
                 let sum = products.map(|(middle, &by)| by as i128 * factor(middle) as i128);
@@ -96,7 +97,13 @@ pub(super) enum Head {
 
 impl<'t, X: Form> Reader<'t, X> {
     /// The map whose rows read single axes.
-    fn by_rows(&mut self, source: &[usize], result: &[usize], rows: &[Row], place: usize) -> ParseResult<AffineMap> {
+    fn by_rows(
+        &mut self,
+        source: &[usize],
+        result: &[usize],
+        rows: &[ViewRow],
+        place: usize,
+    ) -> ParseResult<AffineMap> {
         let failed = |problem: String| TextProblem::new(problem, place);
         self.limits.coefficients(source.len(), result.len()).map_err(failed)?;
         let mut matrix: Vec<SmallVec<[i64; 4]>> = Vec::with_capacity(rows.len());
@@ -218,7 +225,7 @@ impl<'t, X: Form> Reader<'t, X> {
         };
         // Every axis unchanged, to begin with.
         let mut result = Shape::from_slice(source);
-        let mut rows: Vec<Row> = (0..source.len()).map(|axis| (Some(axis), 1, 0)).collect();
+        let mut rows: Vec<ViewRow> = (0..source.len()).map(|axis| (Some(axis), 1, 0)).collect();
         match head {
             Head::Transpose(axes) => {
                 let mut seen = vec![false; source.len()];
