@@ -15,11 +15,11 @@ pub(super) struct Split {
     /// The results of the loop's body, by position, that the map gives; those of carries are summed over the steps.
     pub(super) free: Vec<usize>,
     /// The rest of the loop, if it has results.
-    pub(super) rest: Option<Rest>,
+    pub(super) rest: Option<RemainingLoop>,
 }
 
 /// The rest of a loop. Its body takes the carries, the inputs, the outputs of the map that it reads, and the captures.
-pub(super) struct Rest {
+pub(super) struct RemainingLoop {
     pub(super) scan: Scan<Build>,
     /// The loop's carries, by position, that it has.
     pub(super) carries: Vec<usize>,
@@ -134,7 +134,7 @@ fn free<X: Extension>(scan: &Scan<X>) -> Option<(Vec<usize>, Vec<NodeId>)> {
 }
 
 /// The loop without these results, which come from the outputs `nodes` of the map.
-fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> Rest {
+fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> RemainingLoop {
     let body = &*scan.body;
     let mut is_free = vec![false; body.results.len()];
     free.iter().for_each(|&at| is_free[at] = true);
@@ -156,7 +156,7 @@ fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> Rest {
     let rest = Arc::new(part(body, &parameters, &results));
     let inputs = scan.inputs + read.len();
     let scan = Scan { body: rest, carries: carries.len(), inputs, length: scan.length, reverse: scan.reverse };
-    Rest { scan, carries, read }
+    RemainingLoop { scan, carries, read }
 }
 
 /// Whether a bulk program has a loop, nested ones too, that would be split.

@@ -1,10 +1,10 @@
 //! Lets, and the results of a body.
 
-use super::reader::{Form, ParseResult, Reader};
+use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::{Kind, TextProblem};
 use crate::term::{NodeId, Op};
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// Lets, each followed by the expression that uses it, on lines of their own.
     pub(super) fn block(&mut self) -> ParseResult<Vec<NodeId>> {
         self.kind(Kind::Newline, "the end of the line")?;
@@ -40,7 +40,7 @@ impl<'t, X: Form> Reader<'t, X> {
     fn binding(&mut self) -> ParseResult<()> {
         self.word("let")?;
         let names = match self.accept("(") {
-            true => self.list(")", Reader::typed_name)?,
+            true => self.list(")", TextReader::typed_name)?,
             false => vec![self.typed_name()?],
         };
         self.symbol("=")?;

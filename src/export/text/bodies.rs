@@ -1,7 +1,7 @@
 //! Reading bodies: names and operations go to the innermost of those that are open.
 
 use super::frame::{BodyFrame, Captures, OpenBody, Parameter};
-use super::reader::{Form, ParseResult, Reader};
+use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::TextProblem;
 use crate::array::Array;
 use crate::export::limits::NESTING;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     fn top(&mut self) -> &mut BodyFrame<'t, X> {
         self.frames.last_mut().expect("bodies are read in frames")
     }

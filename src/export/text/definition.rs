@@ -2,7 +2,7 @@
 
 use super::expression::Term;
 use super::frame::{Captures, OpenBody, Parameter};
-use super::reader::{Form, ParseResult, Reader};
+use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::{Kind, TextProblem};
 use crate::shape::{DType, Shape, Type};
 use crate::term::{Branch, Checkpoints, Custom, NodeId, Op, Scan, Steps, Sweep, Sweeps};
@@ -16,7 +16,7 @@ struct Started {
     keeps: usize,
 }
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// The operation of several outputs that a let defines, up to the end of its last line, if it is one.
     pub(super) fn definition(&mut self) -> ParseResult<Option<NodeId>> {
         if self.token().kind != Kind::Word {
@@ -35,7 +35,7 @@ impl<'t, X: Form> Reader<'t, X> {
     fn lambda(&mut self) -> ParseResult<Vec<Parameter<'t>>> {
         self.symbol("λ")?;
         self.symbol("(")?;
-        let parameters = self.list(")", Reader::typed_name)?;
+        let parameters = self.list(")", TextReader::typed_name)?;
         self.symbol(".")?;
         Ok(parameters)
     }
@@ -48,7 +48,7 @@ impl<'t, X: Form> Reader<'t, X> {
             let problem = format!("{} parameters for {count} values", parameters.len());
             return Err(TextProblem::new(problem, place));
         }
-        self.body(parameters, captures, closed, Reader::block_or_line)
+        self.body(parameters, captures, closed, TextReader::block_or_line)
     }
 
     /// `build [3, 4] λ[i, j].`
@@ -61,7 +61,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let extents = self.shape()?;
         self.symbol("λ")?;
         self.bracket()?;
-        let index = |reader: &mut Reader<'t, X>| {
+        let index = |reader: &mut TextReader<'t, X>| {
             let (name, place) = reader.name()?;
             Ok((name, Type::scalar(DType::I64), place))
         };
@@ -75,7 +75,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     fn built(&mut self, extents: Shape, mut open: OpenBody<'t, X>, place: usize) -> ParseResult<NodeId> {
-        let captures = Reader::captures(&mut open);
+        let captures = TextReader::captures(&mut open);
         let body = self.close(vec![open], &captures).remove(0);
         match X::build(extents, body) {
             Some(op) => self.add(op, captures.nodes(), place),
@@ -94,7 +94,7 @@ impl<'t, X: Form> Reader<'t, X> {
     pub(super) fn build_of_a_let(&mut self) -> ParseResult<NodeId> {
         let (extents, parameters, place) = self.build_head()?;
         let on_lines = self.token().kind == Kind::Newline;
-        let read = |reader: &mut Reader<'t, X>| match on_lines {
+        let read = |reader: &mut TextReader<'t, X>| match on_lines {
             true => reader.block(),
             false => {
                 let node = reader.operand()?;
@@ -129,7 +129,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let (carries, inputs) = self.from()?;
         let counts = (carries.len(), inputs.len());
         let mut open = self.step(counts.0 + counts.1, Captures::default(), false)?;
-        let captures = Reader::captures(&mut open);
+        let captures = TextReader::captures(&mut open);
         let body = self.close(vec![open], &captures).remove(0);
         let scan = Scan { body, carries: counts.0, inputs: counts.1, length, reverse };
         let args = [&carries[..], &inputs, captures.nodes()].concat();
@@ -142,15 +142,15 @@ impl<'t, X: Form> Reader<'t, X> {
         let condition = self.node(condition)?;
         self.word("then")?;
         let on_lines = self.token().kind == Kind::Newline;
-        let first = |reader: &mut Reader<'t, X>| if on_lines { reader.block() } else { reader.value() };
+        let first = |reader: &mut TextReader<'t, X>| if on_lines { reader.block() } else { reader.value() };
         let mut then = self.body(Vec::new(), Captures::default(), false, first)?;
-        let captures = Reader::captures(&mut then);
+        let captures = TextReader::captures(&mut then);
         self.word("else")?;
         if !on_lines && self.token().kind == Kind::Newline {
             return self.expected("the other side on the same line");
         }
-        let mut otherwise = self.body(Vec::new(), captures, false, Reader::block_or_line)?;
-        let captures = Reader::captures(&mut otherwise);
+        let mut otherwise = self.body(Vec::new(), captures, false, TextReader::block_or_line)?;
+        let captures = TextReader::captures(&mut otherwise);
         let mut bodies = self.close(vec![then, otherwise], &captures);
         let otherwise = bodies.pop().expect("two sides");
         let then = bodies.pop().expect("two sides");
@@ -205,8 +205,8 @@ impl<'t, X: Form> Reader<'t, X> {
             // Its parameters are the first sweep's carries, whose types are not known yet.
             self.word("while")?;
             let parameters = self.lambda()?;
-            let mut open = self.body(parameters, captures, false, Reader::block_or_line)?;
-            captures = Reader::captures(&mut open);
+            let mut open = self.body(parameters, captures, false, TextReader::block_or_line)?;
+            captures = TextReader::captures(&mut open);
             bodies.push(open);
         }
         let mut started: Vec<Started> = Vec::new();
@@ -217,13 +217,13 @@ impl<'t, X: Form> Reader<'t, X> {
             let mut reads = Vec::new();
             if self.accept_word("read") {
                 self.symbol("(")?;
-                reads = self.list(")", Reader::kept)?;
+                reads = self.list(")", TextReader::kept)?;
             }
             let keeps = if self.accept_word("keep") { self.natural()? } else { 0 };
             let sweep = Started { carries: carries.len(), inputs: inputs.len(), reads, keeps };
             args.extend(carries.into_iter().chain(inputs));
             let mut open = self.step(sweep.carries + sweep.inputs + sweep.reads.len(), captures, false)?;
-            captures = Reader::captures(&mut open);
+            captures = TextReader::captures(&mut open);
             bodies.push(open);
             started.push(sweep);
         }

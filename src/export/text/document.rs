@@ -1,12 +1,12 @@
 //! A program from its first line to its constants.
 
-use super::reader::{Form, ParseResult, Reader};
+use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::{Kind, TextProblem};
 use crate::export::Program;
 use crate::shape::Type;
 use std::sync::Arc;
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// The program that the text is.
     pub(super) fn document(mut self) -> ParseResult<Program<X>> {
         let below = self.constants_below();
@@ -74,12 +74,12 @@ impl<'t, X: Form> Reader<'t, X> {
         let captures = captures.map_or(0, |proper| parameters.len() - proper);
         self.symbol("->")?;
         let results = match self.accept("(") {
-            true => self.list(")", Reader::result)?,
+            true => self.list(")", TextReader::result)?,
             false => vec![self.result()?],
         };
         self.symbol(":")?;
         let names = parameters.iter().map(|&(name, ..)| name.to_string()).collect();
-        let open = self.body(parameters, Default::default(), false, Reader::block)?;
+        let open = self.body(parameters, Default::default(), false, TextReader::block)?;
         let body = self.finish(open, captures);
         if body.results.len() != results.len() {
             let place = results.first().map_or(0, |&(_, _, place)| place);

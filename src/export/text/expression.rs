@@ -1,7 +1,7 @@
 //! Expressions: operations on operands, written in each other.
 
 use super::literal::Literal;
-use super::reader::{Form, ParseResult, Reader};
+use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::{Kind, TextProblem};
 use super::view::{self, is_view};
 use crate::affine::AffineMap;
@@ -34,7 +34,7 @@ fn binary(word: &str) -> Option<Binary> {
     Binary::named(word).filter(|&op| !is_operator(op))
 }
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// An expression as an operand.
     pub(super) fn operand(&mut self) -> ParseResult<NodeId> {
         let term = self.expression()?;
@@ -62,7 +62,7 @@ impl<'t, X: Form> Reader<'t, X> {
     /// `(a, b)`, of expressions as operands.
     pub(super) fn operands(&mut self) -> ParseResult<Vec<NodeId>> {
         self.symbol("(")?;
-        self.list(")", Reader::operand)
+        self.list(")", TextReader::operand)
     }
 
     /// An elementwise operation; the operands in `alike` have one element type.
@@ -261,7 +261,7 @@ impl<'t, X: Form> Reader<'t, X> {
             args.push(self.node(term)?);
         }
         self.symbol("[")?;
-        args.extend(self.list("]", Reader::operand)?);
+        args.extend(self.list("]", TextReader::operand)?);
         Ok(Term::Node(self.add(op, &args, place)?))
     }
 
@@ -375,7 +375,7 @@ impl<'t, X: Form> Reader<'t, X> {
         if self.is_call() {
             let token = self.next();
             self.symbol("(")?;
-            let terms = self.list(")", Reader::expression)?;
+            let terms = self.list(")", TextReader::expression)?;
             let word = self.text_of(token);
             let (op, count, alike) = match binary(word) {
                 Some(op) => (Op::Binary(op), 2, 0..2),

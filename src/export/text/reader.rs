@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub(super) type ParseResult<T> = Result<T, TextProblem>;
 
 /// A text that is being read, token by token.
-pub(super) struct Reader<'t, X> {
+pub(super) struct TextReader<'t, X> {
     text: &'t str,
     tokens: &'t [Token],
     at: usize,
@@ -26,10 +26,10 @@ pub(super) struct Reader<'t, X> {
     pub(super) limits: Limits,
 }
 
-impl<'t, X: Form> Reader<'t, X> {
-    pub(super) fn new(text: &'t str, tokens: &'t [Token]) -> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
+    pub(super) fn new(text: &'t str, tokens: &'t [Token]) -> TextReader<'t, X> {
         let limits = Limits::of(text.len());
-        Reader { text, tokens, at: 0, frames: Vec::new(), constants: HashMap::new(), limits }
+        TextReader { text, tokens, at: 0, frames: Vec::new(), constants: HashMap::new(), limits }
     }
 
     /// The next token; there always is one, since nothing goes beyond the last.
@@ -37,7 +37,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.tokens[self.at]
     }
 
-    /// The position of the next token in the list of tokens, to be given to [`Reader::go_to`].
+    /// The position of the next token in the list of tokens, to be given to [`TextReader::go_to`].
     pub(super) fn mark(&self) -> usize {
         self.at
     }
@@ -261,18 +261,18 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 }
 
-impl<X: Form> Attributes for Reader<'_, X> {
+impl<X: Form> Attributes for TextReader<'_, X> {
     type Problem = TextProblem;
     fn axis(&mut self) -> ParseResult<usize> {
-        Reader::axis(self)
+        TextReader::axis(self)
     }
     fn axes(&mut self) -> ParseResult<Axes> {
-        Reader::axes(self)
+        TextReader::axes(self)
     }
     fn shape(&mut self) -> ParseResult<Shape> {
-        Reader::shape(self)
+        TextReader::shape(self)
     }
     fn dtype(&mut self) -> ParseResult<DType> {
-        Reader::dtype(self)
+        TextReader::dtype(self)
     }
 }

@@ -1,6 +1,6 @@
 //! Views by their names, and by their maps.
 
-use super::reader::{Form, ParseResult, Reader};
+use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::{Kind, TextProblem};
 use crate::affine::AffineMap;
 use crate::shape::Shape;
@@ -95,7 +95,7 @@ pub(super) enum Head {
     Diagonal,
 }
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// The map whose rows read single axes.
     fn by_rows(
         &mut self,
@@ -160,7 +160,7 @@ impl<'t, X: Form> Reader<'t, X> {
             "diagonal" => Head::Diagonal,
             "slice" => {
                 self.bracket()?;
-                Head::Slice(self.list("]", Reader::slice)?)
+                Head::Slice(self.list("]", TextReader::slice)?)
             }
             "pad" => {
                 self.bracket()?;
@@ -192,7 +192,7 @@ impl<'t, X: Form> Reader<'t, X> {
                 self.go_to(mark);
                 match is_new {
                     true => Head::New(self.extents()?),
-                    false => Head::Outer(self.list("]", Reader::natural)?.into()),
+                    false => Head::Outer(self.list("]", TextReader::natural)?.into()),
                 }
             }
         })

@@ -99,7 +99,7 @@ impl KernelWriter {
             for &(at, product) in &products {
                 if let Some(tiling) = self.tiling(procedure, product)? {
                     let most = self.most_operands() - usize::from(tiling.parts > 1);
-                    readers.push(Reader { at, product, tile: tiling.tile, most });
+                    readers.push(ProductReader { at, product, tile: tiling.tile, most });
                 }
             }
             // The others have no place for it.
@@ -135,7 +135,7 @@ impl KernelWriter {
 }
 
 /// A product that reads an array.
-struct Reader<'a> {
+struct ProductReader<'a> {
     at: usize,
     product: &'a MatrixProduct,
     tile: Tile,
@@ -173,7 +173,7 @@ fn merged(
     procedure: &Procedure,
     whole: &Nest,
     (at, array): (usize, BufferId),
-    readers: &[Reader<'_>],
+    readers: &[ProductReader<'_>],
     is_serial: bool,
 ) -> Option<Merge> {
     let is_own = |store: &Store| procedure.origin(store.buffer) == array;
@@ -199,7 +199,7 @@ fn merged(
             return None;
         }
         let mut products = Vec::new();
-        for Reader { product, most, .. } in readers {
+        for ProductReader { product, most, .. } in readers {
             let mut product = Box::new(MatrixProduct::clone(product));
             // Both operands may be the same array.
             for (side, id) in [product.left.buffer, product.right.buffer].into_iter().enumerate() {
