@@ -14,7 +14,7 @@ use crate::array::{Array, Data, Scalar, for_data, for_pair};
 use crate::shape::{DType, Shape, Value, size};
 use crate::term::Scan;
 use crate::term::recurrence::{Elementwise, Instruction, Recurrence, StepOperand};
-use fold::{Fold, Number, Numbers};
+use fold::{BlockNumbers, ElementwiseNumber, Fold};
 
 /// How many numbers of each value are computed at once: so few that they stay in the nearest memory.
 const BLOCK: usize = 2048;
@@ -125,7 +125,7 @@ impl StepBlock {
     }
 
     /// Runs each carry's one operation over the steps.
-    fn fold<T: Number>(
+    fn fold<T: ElementwiseNumber>(
         &mut self,
         plan: &RecurrencePlan<'_>,
         folds: &[(usize, usize)],
@@ -136,7 +136,7 @@ impl StepBlock {
                 unreachable!("an operation of two operands leads from a carry to the next")
             };
             let other = self.value(operands[1 - at]);
-            let other = Numbers::of(&other).expect("operands have one element type");
+            let other = BlockNumbers::of(&other).expect("operands have one element type");
             let before = plan.read[carry].then(|| state.clone());
             let mut out = memory::filled(&[self.length], T::ZERO)?;
             T::binary(*op, Fold { state, other: &other, left: at == 0, reverse: plan.reverse, out: &mut out });
@@ -197,7 +197,7 @@ fn write<T: Scalar>(output: &mut Data<T>, block: &Data<T>, from: usize) -> Resul
 }
 
 /// Whether everything that leads from carries to the next ones can be computed with numbers of one type.
-fn has_one_type<T: Number>(_: &Data<T>, scan: &Scan, plan: &RecurrencePlan<'_>) -> bool {
+fn has_one_type<T: ElementwiseNumber>(_: &Data<T>, scan: &Scan, plan: &RecurrencePlan<'_>) -> bool {
     let fits = |dtype: DType| dtype == T::DTYPE || dtype == DType::Bool;
     let dtype = |operand: &StepOperand| match *operand {
         StepOperand::Carry(_) => T::DTYPE,
@@ -252,7 +252,7 @@ trait States {
     fn take(&mut self, shape: &[usize]) -> Vec<Array>;
 }
 
-impl<T: Number> States for Vec<Vec<T>> {
+impl<T: ElementwiseNumber> States for Vec<Vec<T>> {
     fn fold(
         &mut self,
         block: &mut StepBlock,
@@ -270,7 +270,7 @@ impl<T: Number> States for Vec<Vec<T>> {
 }
 
 /// The states of carries that have the element type of this one.
-fn states_like<T: Number>(_: &Data<T>, carries: &[Array]) -> Result<Box<dyn States>, OutOfMemory> {
+fn states_like<T: ElementwiseNumber>(_: &Data<T>, carries: &[Array]) -> Result<Box<dyn States>, OutOfMemory> {
     let carries = carries.iter().filter_map(|carry| T::unwrap(carry));
     Ok(Box::new(carries.map(|data| data.clone().into_vec()).collect::<Result<Vec<Vec<T>>, _>>()?))
 }

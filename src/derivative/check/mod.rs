@@ -129,7 +129,7 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> R
     let (reverse, forward) = (staged.vjp()?, staged.jvp()?);
     let value: Plain<F::Out> = f.call::<Concrete>(at);
     let values = value.leaves();
-    let mut random = Random(options.seed);
+    let mut random = SplitMix64(options.seed);
     let single = at.types().iter().chain(&value.types()).any(|ty| ty.dtype == DType::F32);
     let tolerance = options.tolerance.unwrap_or(if single { 1e-2 } else { 1e-6 });
     let largest_step = options.step.unwrap_or(if single { 2e-2 } else { 1e-3 });
@@ -423,9 +423,9 @@ fn not_finite(problem: &NotFinite, values: &[array::Array], place: &str, moved: 
 }
 
 /// Numbers between −1 and 1 from a seed (the generator splitmix64).
-struct Random(u64);
+struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     fn number(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;

@@ -1,6 +1,6 @@
 //! Several operations that lead from carries to carries, run number by number.
 
-use super::fold::{Number, Numbers, Once};
+use super::fold::{BlockNumbers, ElementwiseNumber, Once};
 use super::{Phase, RecurrencePlan, StepBlock};
 use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data};
@@ -26,7 +26,7 @@ struct Operation {
 
 /// An operation on numbers. The operations of derivatives come first: any other is looked up in the table.
 #[inline]
-fn number<T: Number>(operation: &Operation, operand: impl Fn(usize) -> T) -> T {
+fn number<T: ElementwiseNumber>(operation: &Operation, operand: impl Fn(usize) -> T) -> T {
     match operation.op {
         Elementwise::Unary(op) => T::unary(op, operand(0)),
         Elementwise::Binary(Binary::Add) if T::DTYPE != DType::Bool => operand(0).plus(operand(1)),
@@ -41,7 +41,7 @@ fn number<T: Number>(operation: &Operation, operand: impl Fn(usize) -> T) -> T {
 }
 
 /// The numbers of an array, or its truth values as such.
-fn numbers<T: Number>(array: Array) -> Option<Array> {
+fn numbers<T: ElementwiseNumber>(array: Array) -> Option<Array> {
     if array.dtype() == T::DTYPE {
         return Some(array);
     }
@@ -60,7 +60,7 @@ fn numbers<T: Number>(array: Array) -> Option<Array> {
 
 impl StepBlock {
     /// Runs the instructions that lead from carries to the next carries, step by step and place by place.
-    pub(super) fn walk<T: Number>(
+    pub(super) fn walk<T: ElementwiseNumber>(
         &mut self,
         plan: &RecurrencePlan<'_>,
         state: &mut [Vec<T>],
@@ -88,7 +88,7 @@ impl StepBlock {
             operations.push(Operation { op: instruction.op, operands });
         }
         let next: Vec<NumberSource> = plan.recurrence.results[..carries].iter().map(|&result| source(result)).collect();
-        let arrays: Vec<Numbers<'_, T>> = arrays.iter().filter_map(Numbers::of).collect();
+        let arrays: Vec<BlockNumbers<'_, T>> = arrays.iter().filter_map(BlockNumbers::of).collect();
 
         let room = || memory::filled(&[self.length], T::ZERO);
         let mut results: Vec<Vec<T>> = steps.iter().map(|_| room()).collect::<Result<_, _>>()?;

@@ -15,9 +15,9 @@ use std::collections::HashMap;
 const WORK: u128 = 1 << 22;
 
 /// Numbers that follow from a seed; they are the same on every run.
-struct Random(u64);
+struct SeededNumbers(u64);
 
-impl Random {
+impl SeededNumbers {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mixed(self.0)
@@ -44,11 +44,11 @@ pub(super) fn point(body: &Body<Build>) -> Option<Vec<Array>> {
     if elements > WORK {
         return None;
     }
-    let mut random = Random(7);
+    let mut random = SeededNumbers(7);
     Some(types.into_iter().map(|ty| array(ty, &mut random)).collect())
 }
 
-fn array(ty: &Type, random: &mut Random) -> Array {
+fn array(ty: &Type, random: &mut SeededNumbers) -> Array {
     let count = ty.size();
     let shape = &ty.shape;
     match ty.dtype {
@@ -348,6 +348,6 @@ fn invented(operands: &[Array], types: &[Type]) -> Vec<Array> {
         // Operands in another order are the same.
         seed = seed.wrapping_add(mixed((fingerprint.sums[0] as f32).to_bits().into()));
     }
-    let mut random = Random(seed);
+    let mut random = SeededNumbers(seed);
     types.iter().map(|ty| array(ty, &mut random)).collect()
 }
