@@ -9,7 +9,7 @@ use crate::array::memory::OutOfMemory;
 use crate::array::structure::{outer_slice, write_slice};
 use crate::array::{Array, ReadArrays, for_data, for_pair, gather, view};
 use crate::shape::{Shape, Type, Value};
-use crate::term::interpret::{self, NodeValue, Positions};
+use crate::term::interpret::{self, NodeValue, UpdatePositions};
 use crate::term::{Arrays, Body, Never, Node, Op, Scan, Sweeps, print};
 
 /// Runs a bulk program: the values of its results.
@@ -55,16 +55,16 @@ pub(crate) fn run_sweeps(sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Ar
 struct InPlace;
 
 impl InPlace {
-    fn add(positions: &Positions, target: Array, args: Arrays<Array>) -> Result<Array, OutOfMemory> {
+    fn add(positions: &UpdatePositions, target: Array, args: Arrays<Array>) -> Result<Array, OutOfMemory> {
         let mut args = args.into_iter();
         let updates = args.next().expect("the arena is well formed");
         let mut indices: Vec<Array> = args.collect();
         match positions {
-            Positions::Affine(map) => {
+            UpdatePositions::Affine(map) => {
                 return for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map));
             }
-            Positions::Computed => {}
-            Positions::Permuted(axes) => {
+            UpdatePositions::Computed => {}
+            UpdatePositions::Permuted(axes) => {
                 let all =
                     gather::grid(&indices, &updates.shape()[indices.first().map_or(0, |index| index.shape().len())..])?;
                 indices = target.shape().iter().map(|_| Array::full(&[], Value::I64(0))).collect();
@@ -96,7 +96,7 @@ impl interpret::PartialAccess<Array, Never, Failure> for InPlace {
     fn add(
         &self,
         node: &Node,
-        positions: &Positions,
+        positions: &UpdatePositions,
         target: Array,
         operands: Arrays<Array>,
     ) -> Result<Array, Failure> {

@@ -7,7 +7,7 @@ use crate::kernel::nest::{NestBuilder, NestValue, ValueId};
 use crate::kernel::roots::strided_source;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{self, DType};
-use crate::term::hash::{Positions, TermMap, term_hash};
+use crate::term::hash::{PositionTable, TermMap, term_hash};
 use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
 
@@ -76,7 +76,7 @@ type Demand = (NodeId, AccessId);
 pub(crate) struct Draft {
     pub(crate) nest: NestBuilder,
     accesses: Vec<Access>,
-    access_ids: Positions,
+    access_ids: PositionTable,
     values: TermMap<Demand, ValueId>,
 }
 
@@ -86,7 +86,7 @@ impl Draft {
         Draft {
             nest: NestBuilder::new(extents),
             accesses: Vec::new(),
-            access_ids: Positions::default(),
+            access_ids: PositionTable::default(),
             values: TermMap::default(),
         }
     }

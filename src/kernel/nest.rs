@@ -5,7 +5,7 @@ use crate::kernel::buffer::BufferId;
 use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{self, DType, Shape};
 use crate::term::Op;
-use crate::term::hash::{Positions, TermMap, term_hash};
+use crate::term::hash::{PositionTable, TermMap, term_hash};
 use crate::term::visits::visit;
 use smallvec::SmallVec;
 
@@ -227,7 +227,7 @@ fn of_guards(guards: &Guards) -> Vec<&Affine> {
 #[derive(Default)]
 pub(crate) struct NestBuilder {
     pub(crate) nest: Nest,
-    table: Positions,
+    table: PositionTable,
     /// The values written at known places everywhere, by buffer and place.
     written: TermMap<(BufferId, Affine), ValueId>,
 }
@@ -256,7 +256,7 @@ impl NestBuilder {
     pub(crate) fn truncate(&mut self, count: usize) {
         if count < self.nest.values.len() {
             self.nest.values.truncate(count);
-            self.table = Positions::with_capacity(count);
+            self.table = PositionTable::with_capacity(count);
             for (id, (value, _)) in self.nest.values.iter().enumerate() {
                 self.table.insert(term_hash(value), id as ValueId);
             }

@@ -24,10 +24,10 @@ pub(crate) enum NodeValue<T> {
 pub(crate) struct Addition {
     /// The node, whose operands are known.
     node: NodeId,
-    pub(crate) positions: Positions,
+    pub(crate) positions: UpdatePositions,
 }
 
-pub(crate) enum Positions {
+pub(crate) enum UpdatePositions {
     /// The positions of a map, as in [`Op::Accumulate`].
     Affine(AffineMap),
     /// The positions of [`Op::Scatter`].
@@ -36,14 +36,14 @@ pub(crate) enum Positions {
     Permuted(Axes),
 }
 
-impl Positions {
+impl UpdatePositions {
     /// Where an operation adds, if it does. A view that puts a few elements among zeros does too.
-    pub(crate) fn of<X>(op: &Op<X>) -> Option<Positions> {
+    pub(crate) fn of<X>(op: &Op<X>) -> Option<UpdatePositions> {
         match op {
-            Op::Scatter(_) => Some(Positions::Computed),
-            Op::Accumulate(map) => Some(Positions::Affine(map.clone())),
+            Op::Scatter(_) => Some(UpdatePositions::Computed),
+            Op::Accumulate(map) => Some(UpdatePositions::Affine(map.clone())),
             Op::View(map) if !map.is_inside() && is_sparse(size(map.source()), size(map.result())) => {
-                map.adjoint().map(Positions::Affine)
+                map.adjoint().map(UpdatePositions::Affine)
             }
             _ => None,
         }
@@ -116,7 +116,7 @@ pub(crate) fn several<T>(outputs: Vec<T>) -> NodeValue<T> {
 /// How an algebra reads and writes at some positions of an array, without another one as large.
 pub(crate) trait PartialAccess<T, X, E> {
     /// Adds the result of a node, an addition with these operands, to an array.
-    fn add(&self, node: &Node<X>, positions: &Positions, target: T, operands: Arrays<T>) -> Result<T, E>;
+    fn add(&self, node: &Node<X>, positions: &UpdatePositions, target: T, operands: Arrays<T>) -> Result<T, E>;
 
     /// The result of a gather, of an array of which each axis is this one of the array that is read.
     fn gather(&self, node: &Node<X>, axes: &[usize], source: T, indices: Arrays<T>) -> Result<T, E>;
@@ -203,18 +203,19 @@ where
 
     /// A node that adds at some positions of zeros, as one that waits for an array.
     fn later(&mut self, id: NodeId, node: &Node<X>) -> Result<Option<NodeValue<T>>, E> {
-        if let Some(positions) = Positions::of(&node.op) {
+        if let Some(positions) = UpdatePositions::of(&node.op) {
             let operands = self.operands(node)?.into_vec();
             return Ok(Some(NodeValue::Later(Addition { node: id, positions }, operands)));
         }
         let Op::View(map) = &node.op else { return Ok(None) };
         let source = node.args[0] as usize;
-        let waits = matches!(&self.slots[source], NodeValue::Later(Addition { positions: Positions::Computed, .. }, _));
+        let waits =
+            matches!(&self.slots[source], NodeValue::Later(Addition { positions: UpdatePositions::Computed, .. }, _));
         let Some(axes) = map.permutation().filter(|_| waits) else { return Ok(None) };
         let NodeValue::Later(Addition { node, .. }, operands) = self.release(source) else {
             unreachable!("what waits is used once")
         };
-        Ok(Some(NodeValue::Later(Addition { node, positions: Positions::Permuted(axes) }, operands)))
+        Ok(Some(NodeValue::Later(Addition { node, positions: UpdatePositions::Permuted(axes) }, operands)))
     }
 
     /// The sum of two arrays, one of which may be waiting to be added to the other.

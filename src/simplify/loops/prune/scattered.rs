@@ -67,11 +67,11 @@ enum Output {
     /// The other one's at this position.
     Same(usize),
     /// A sum of updates: of each the position of its elements among the other one's outputs, and where it is scattered to.
-    Sum(Vec<(usize, Vec<Position>, Update)>),
+    Sum(Vec<(usize, Vec<UpdateElements>, Update)>),
 }
 
 #[derive(Clone, Copy)]
-enum Position {
+enum UpdateElements {
     Output(usize),
     Operand(usize),
 }
@@ -121,8 +121,8 @@ impl<'a> UpdateSides<'a> {
             let arity = self.before[side].arity();
             // Captures are operands of the conditional, after the condition.
             let position = |&at: &NodeId| match (at as usize) < arity {
-                true => Position::Operand(1 + at as usize),
-                false => Position::Output(self.push(side, at)),
+                true => UpdateElements::Operand(1 + at as usize),
+                false => UpdateElements::Output(self.push(side, at)),
             };
             let positions = positions.iter().map(position).collect();
             (elements, positions, update)
@@ -181,7 +181,7 @@ impl Pass {
         &mut self,
         results: &[NodeId],
         args: &[NodeId],
-        (elements, positions): (usize, &[Position]),
+        (elements, positions): (usize, &[UpdateElements]),
         update: Update,
     ) -> NodeId {
         let mut operands = vec![results[elements]];
@@ -190,8 +190,8 @@ impl Pass {
         }
         for &position in positions {
             operands.push(match position {
-                Position::Output(position) => results[position],
-                Position::Operand(operand) => args[operand],
+                UpdateElements::Output(position) => results[position],
+                UpdateElements::Operand(operand) => args[operand],
             });
         }
         let op = match update.spread {
