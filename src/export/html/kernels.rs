@@ -5,7 +5,7 @@ use super::seen::Seen;
 use super::stage::{Kind, Stage, StageLine};
 use crate::array::Array;
 use crate::engine::report;
-use crate::kernel::{BufferId, Procedure, Step, Traced, lower_traced};
+use crate::kernel::{BufferId, LoweredProgram, Procedure, Step, lower_traced};
 use crate::shape::Type;
 use crate::term::print::{Piece, Printer};
 use crate::term::{Body, NodeId, Steps};
@@ -23,7 +23,7 @@ pub(super) fn stage(
     before: &mut Stage,
     seen: &Seen,
 ) -> Stage {
-    let Traced { procedure, body: lowered, buffers } = lower_traced(&push_gathers(body));
+    let LoweredProgram { procedure, body: lowered, buffers } = lower_traced(&push_gathers(body));
     let mut writer = KernelListing { lines: Vec::new() };
     let mut parameter_lines: Vec<usize> = Vec::new();
     for (at, buffer) in procedure.buffers[..procedure.parameters].iter().enumerate() {
