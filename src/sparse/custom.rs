@@ -9,7 +9,7 @@ use crate::shape::Type;
 use std::rc::Rc;
 
 /// A function and its rules, run on dependence.
-pub(super) trait CustomRules {
+pub(super) trait SparsityRules {
     /// The function.
     fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
     /// A rule, if there is one, given inputs, outputs and cotangents or tangents.
@@ -23,7 +23,7 @@ pub(super) trait CustomRules {
 /// A function of any kind; where there is no memory it panics.
 pub(super) struct AnyFunction<'a, F>(pub(super) &'a F);
 
-impl<F: CustomFunction> CustomRules for AnyFunction<'_, F> {
+impl<F: CustomFunction> SparsityRules for AnyFunction<'_, F> {
     fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
         Ok(self.0.value::<super::Sparsity>(inputs))
     }
@@ -43,7 +43,7 @@ fn zeros(ty: &Type) -> SparsityArray {
 }
 
 /// Runs a function for its values, and its rules for their dependence; two rules contribute the union.
-pub(super) fn custom(rules: &impl CustomRules, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
+pub(super) fn custom(rules: &impl SparsityRules, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
     let bare: Vec<SparsityArray> = inputs.iter().map(SparsityArray::bare).collect();
     let outputs = rules.value(bare.clone())?;
     if inputs.iter().all(|input| input.sets().is_none()) {

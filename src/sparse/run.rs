@@ -1,7 +1,7 @@
 //! Programs run on dependence, as far as there is memory.
 
 use super::array::{Sparsity, SparsityArray, room};
-use super::custom::CustomRules;
+use super::custom::SparsityRules;
 use super::{custom, loops};
 use crate::algebra::{DerivativeRule, Operands};
 use crate::array::OutOfMemory;
@@ -41,7 +41,7 @@ pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<Spar
     interpret::run::<SparsityArray, Never, Failure>(body, arguments, evaluate, None)
 }
 
-impl CustomRules for Custom {
+impl SparsityRules for Custom {
     fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
         run(&self.value, inputs)
     }
