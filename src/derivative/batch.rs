@@ -2,7 +2,7 @@
 //!
 //! All are loops that carry nothing, which the bulk transform makes batched operations of when they are staged.
 
-use super::eager::{Over, Parameter, forward, vjp_as};
+use super::eager::{Over, ParameterOf, forward, vjp_as};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::error::Error;
@@ -146,7 +146,7 @@ pub type BatchPullback<In, Out> = Box<dyn Fn(&Out) -> In>;
 /// When tangents have other shapes; in a staged function that is the error of [`stage`](super::stage) instead.
 #[track_caller]
 pub fn jvp_batch<A, X, O>(
-    f: impl Fn(&Parameter<A, A::Forward, X>) -> O,
+    f: impl Fn(&ParameterOf<A, A::Forward, X>) -> O,
     args: X,
     tangents: &Stack<A, X::First>,
 ) -> (Over<A, A::Forward, O>, Stack<A, Over<A, A::Forward, O>>)
@@ -187,7 +187,7 @@ where
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub fn vjp_batch<A, X, O>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> O,
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> O,
     args: X,
 ) -> (Over<A, A::Nested, O>, BatchPullback<Stack<A, X::First>, Stack<A, Over<A, A::Nested, O>>>)
 where

@@ -6,7 +6,7 @@
 //! All are by one tensor: by a single argument `&x`, or by the first of several, `(&x, &data)`. The parameters in a tree
 //! become one vector by [`ravel`](crate::tensor::ravel).
 
-use super::eager::{Over, Parameter, forward, value_and_grad_at};
+use super::eager::{Over, ParameterOf, forward, value_and_grad_at};
 use super::vjp;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -101,7 +101,7 @@ fn by_columns<A: Algebra, E: Float, R: Rank, S: Rank>(
 /// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn jacfwd<A, X, E, R, S>(
-    f: impl Fn(&Parameter<A, A::Forward, X>) -> Tensor<A::Forward, E, S>,
+    f: impl Fn(&ParameterOf<A, A::Forward, X>) -> Tensor<A::Forward, E, S>,
     args: X,
 ) -> Tensor<A, E, S::Plus<R>>
 where
@@ -139,7 +139,7 @@ where
 /// As [`jacfwd`].
 #[track_caller]
 pub fn jacrev<A, X, E, R, S>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> Tensor<A::Nested, E, S>,
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> Tensor<A::Nested, E, S>,
     args: X,
 ) -> Tensor<A, E, S::Plus<R>>
 where
@@ -165,7 +165,7 @@ where
 #[track_caller]
 fn gradient_along<A, X, E>(
     (name, place): (&'static str, &'static Location<'static>),
-    f: &impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    f: &impl Fn(&ParameterOf<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
     args: &X,
     along: &X::First,
 ) -> X::First
@@ -174,7 +174,7 @@ where
     X: Args<A>,
     E: Float,
 {
-    let inner = |x: &Parameter<A, A::Forward, X>| {
+    let inner = |x: &ParameterOf<A, A::Forward, X>| {
         let (_, gradient) = value_and_grad_at::<A, A::Forward, X, E, ()>(|y| (f(y), ()), args, x.leaves());
         (gradient, ())
     };
@@ -200,7 +200,7 @@ where
 /// instead.
 #[track_caller]
 pub fn hvp<A, X, E>(
-    f: impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    f: impl Fn(&ParameterOf<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
     args: X,
     along: &X::First,
 ) -> X::First
@@ -230,7 +230,7 @@ where
 /// As [`jacfwd`].
 #[track_caller]
 pub fn hessian<A, X, E, R>(
-    f: impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    f: impl Fn(&ParameterOf<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
     args: X,
 ) -> Tensor<A, E, R::Plus<R>>
 where

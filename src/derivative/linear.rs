@@ -5,7 +5,7 @@
 //! computes at the point. So nothing new is recorded, loops keep their residuals, and every instance that can take a pullback
 //! twice can linearise.
 
-use super::eager::{Over, Parameter};
+use super::eager::{Over, ParameterOf};
 use super::{Function, program};
 use crate::algebra::{Algebra, Pullback, floats};
 use crate::array;
@@ -50,7 +50,7 @@ type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub fn linearize<A, X, O>(
-    f: impl Fn(&Parameter<A, Twice<A>, X>) -> O,
+    f: impl Fn(&ParameterOf<A, Twice<A>, X>) -> O,
     args: X,
 ) -> (Over<A, Twice<A>, O>, LinearMap<X::First, Over<A, Twice<A>, O>>)
 where

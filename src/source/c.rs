@@ -2,7 +2,7 @@
 
 use super::functions::{filled, product};
 use super::helpers::routines;
-use super::language::{ArraySlice, Helper, Language, Parameter, scratch_name};
+use super::language::{ArrayParameter, ArraySlice, Helper, Language, scratch_name};
 use crate::operation::{HelperFunction, Spelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
@@ -204,9 +204,9 @@ impl Language for C {
         format!("for ({counter} at = 0; at < {count}; at++) {array}[at] = {value};")
     }
 
-    fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String {
+    fn function(&self, name: &str, parameters: &[ArrayParameter], scratch: &[DType], fails: bool) -> String {
         let alone = self.alone();
-        let one = |parameter: &Parameter| {
+        let one = |parameter: &ArrayParameter| {
             format!("{}{alone}{}", self.pointer(parameter.dtype, parameter.writes), parameter.name)
         };
         let scratch =
@@ -218,7 +218,7 @@ impl Language for C {
         format!("{linkage}{result} {}_{name}({all})", self.prefix)
     }
 
-    fn prologue(&self, parameters: &[Parameter], scratch: &[DType]) -> Vec<String> {
+    fn prologue(&self, parameters: &[ArrayParameter], scratch: &[DType]) -> Vec<String> {
         // Not all arrays are read.
         let names = parameters.iter().map(|parameter| &parameter.name[..]);
         names.chain(scratch.iter().map(|&dtype| scratch_name(dtype))).map(|name| format!("(void){name};")).collect()

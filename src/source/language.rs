@@ -12,7 +12,7 @@ pub(crate) struct ArraySlice<'a> {
 }
 
 /// An array that a function takes.
-pub(crate) struct Parameter {
+pub(crate) struct ArrayParameter {
     pub(crate) name: String,
     pub(crate) dtype: DType,
     /// How many elements it has, where that is known.
@@ -86,9 +86,9 @@ pub(crate) trait Language {
     /// Fills an array with one value.
     fn fill(&self, array: &str, count: usize, value: &str) -> String;
     /// The head of a function of the program's own, which takes memory of these element types too.
-    fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String;
+    fn function(&self, name: &str, parameters: &[ArrayParameter], scratch: &[DType], fails: bool) -> String;
     /// The beginning of a function: checks of lengths.
-    fn prologue(&self, parameters: &[Parameter], scratch: &[DType]) -> Vec<String>;
+    fn prologue(&self, parameters: &[ArrayParameter], scratch: &[DType]) -> Vec<String>;
     /// A call of a function of the program's own.
     fn call(&self, name: &str, arguments: &[String]) -> String;
     /// Takes the first `count` elements of memory of a type away, under a name.

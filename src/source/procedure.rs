@@ -1,6 +1,6 @@
 //! Procedures as functions: a block for each step.
 
-use super::language::{ArraySlice, DTYPES, Helper, Language, Parameter};
+use super::language::{ArrayParameter, ArraySlice, DTYPES, Helper, Language};
 use super::nest;
 use super::plan::{BufferBinding, BufferPlan};
 use super::text::Text;
@@ -344,12 +344,12 @@ impl FunctionBuilder<'_, '_, '_> {
         written
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
+    fn parameters(&self) -> Vec<ArrayParameter> {
         let procedure = self.procedure;
         let arguments = (0..procedure.parameters).map(|at| at as BufferId);
         let names = self.interface.arguments.iter().chain(&self.interface.results);
         let buffers = arguments.chain(procedure.results.iter().copied());
-        let parameter = |(at, (name, id)): (usize, (&String, BufferId))| Parameter {
+        let parameter = |(at, (name, id)): (usize, (&String, BufferId))| ArrayParameter {
             name: name.clone(),
             dtype: self.dtype(id),
             count: (!self.interface.open[at]).then(|| self.count(id)),

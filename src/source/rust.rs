@@ -1,7 +1,7 @@
 //! Rust.
 
 use super::functions::{filled, product};
-use super::language::{ArraySlice, Helper, Language, Parameter, scratch_name};
+use super::language::{ArrayParameter, ArraySlice, Helper, Language, scratch_name};
 use crate::operation::{HelperFunction, Spelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
@@ -181,8 +181,8 @@ impl Language for Rust {
         format!("{array}[..{count}].fill({value});")
     }
 
-    fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String {
-        let one = |parameter: &Parameter| {
+    fn function(&self, name: &str, parameters: &[ArrayParameter], scratch: &[DType], fails: bool) -> String {
+        let one = |parameter: &ArrayParameter| {
             let reference = if parameter.writes { "&mut " } else { "&" };
             format!("{}: {reference}[{}]", parameter.name, self.dtype(parameter.dtype))
         };
@@ -192,8 +192,8 @@ impl Language for Rust {
         format!("pub(crate) fn {name}({}){result}", all.join(", "))
     }
 
-    fn prologue(&self, parameters: &[Parameter], _: &[DType]) -> Vec<String> {
-        let one = |parameter: &Parameter| {
+    fn prologue(&self, parameters: &[ArrayParameter], _: &[DType]) -> Vec<String> {
+        let one = |parameter: &ArrayParameter| {
             let reference = if parameter.writes { "&mut " } else { "&" };
             let (name, count) = (&parameter.name, parameter.count?);
             Some(format!("let {name} = {reference}{name}[..{count}];"))

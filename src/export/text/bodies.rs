@@ -1,6 +1,6 @@
 //! Reading bodies: names and operations go to the innermost of those that are open.
 
-use super::frame::{BodyFrame, Captures, OpenBody, Parameter};
+use super::frame::{BodyFrame, Captures, NamedParameter, OpenBody};
 use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::TextProblem;
 use crate::array::Array;
@@ -30,7 +30,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     /// Reads a body of these parameters. `captures` are the nodes that earlier siblings refer to.
     pub(super) fn body(
         &mut self,
-        parameters: Vec<Parameter<'t>>,
+        parameters: Vec<NamedParameter<'t>>,
         captures: Captures,
         closed: bool,
         read: impl FnOnce(&mut Self) -> ParseResult<Vec<NodeId>>,

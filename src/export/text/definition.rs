@@ -1,7 +1,7 @@
 //! Operations that have bodies.
 
 use super::expression::Term;
-use super::frame::{Captures, OpenBody, Parameter};
+use super::frame::{Captures, NamedParameter, OpenBody};
 use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::{Kind, TextProblem};
 use crate::shape::{DType, Shape, Type};
@@ -32,7 +32,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// `λ(s1: f64, e1: f64).`
-    fn lambda(&mut self) -> ParseResult<Vec<Parameter<'t>>> {
+    fn lambda(&mut self) -> ParseResult<Vec<NamedParameter<'t>>> {
         self.symbol("λ")?;
         self.symbol("(")?;
         let parameters = self.list(")", TextReader::typed_name)?;
@@ -52,7 +52,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// `build [3, 4] λ[i, j].`
-    fn build_head(&mut self) -> ParseResult<(Shape, Vec<Parameter<'t>>, usize)> {
+    fn build_head(&mut self) -> ParseResult<(Shape, Vec<NamedParameter<'t>>, usize)> {
         let place = self.next().place();
         if !X::HAS_BUILD {
             let problem = "a bulk program has no `build`: this one is read as a source program";

@@ -70,7 +70,7 @@ pub(super) struct OpenBody<'t, X> {
 }
 
 /// A parameter: its name, its type, and where the name stands.
-pub(super) type Parameter<'t> = (&'t str, Type, usize);
+pub(super) type NamedParameter<'t> = (&'t str, Type, usize);
 
 /// The user of a node that has one.
 #[derive(Clone, Copy, PartialEq)]
