@@ -37,14 +37,14 @@ impl MemoKey for Vec<bool> {
     }
 }
 
-struct Table<K, V> {
+struct MemoTable<K, V> {
     values: HashMap<K, V>,
     /// The bytes of the constants in all keys.
     bytes: usize,
 }
 
 /// Values by key, bounded in number and in the memory of the constants they hold on to, for all threads.
-pub(super) struct Memo<K, V>(LazyLock<Mutex<Table<K, V>>>);
+pub(super) struct Memo<K, V>(LazyLock<Mutex<MemoTable<K, V>>>);
 
 impl<K: MemoKey, V: Clone> Memo<K, V> {
     /// How many values are kept; beyond, all are forgotten.
@@ -53,7 +53,7 @@ impl<K: MemoKey, V: Clone> Memo<K, V> {
     const BYTES: usize = 1 << 24;
 
     pub(super) const fn new() -> Self {
-        Memo(LazyLock::new(|| Mutex::new(Table { values: HashMap::new(), bytes: 0 })))
+        Memo(LazyLock::new(|| Mutex::new(MemoTable { values: HashMap::new(), bytes: 0 })))
     }
 
     /// The remembered value, or a new one. Nothing is locked while it is made: making it asks for others.

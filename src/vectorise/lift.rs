@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// carries that gain the axis are a fixed point; a conditional becomes a select where its condition or its captures depend on a
 /// build's variable, and stays lazy elsewhere. An `Alias` is replaced by its operand.
 pub fn vectorise(body: &Body<Build>) -> Body {
-    let mut memo = Memo::default();
+    let mut memo = LiftMemo::default();
     let mut lifter = Lifter { graph: Graph::like(body), extents: Vec::new(), memo: &mut memo };
     let arguments: Vec<Lifted> = (0..body.arity()).map(|at| Lifted::invariant(at as NodeId)).collect();
     let results: Vec<NodeId> = lifter.body(body, &arguments).into_iter().map(|result| result.node).collect();
@@ -81,7 +81,7 @@ struct Closed {
 /// Bodies that were lifted before, so that a body that is used many times, or visited by the fixed points of several enclosing
 /// loops, is lifted once.
 #[derive(Default)]
-struct Memo {
+struct LiftMemo {
     bodies: HashMap<LiftedBodyKey, Closed>,
     /// Steps and conditions of loops whose tape is the engine's.
     steps: HashMap<sweeps::LiftedStepKey, Closed>,
@@ -95,7 +95,7 @@ struct Lifter<'m> {
     graph: Graph,
     /// The extents of the open build variables, outermost first.
     extents: Vec<usize>,
-    memo: &'m mut Memo,
+    memo: &'m mut LiftMemo,
 }
 
 fn union(a: &[usize], b: &[usize]) -> Axes {

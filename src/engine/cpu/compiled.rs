@@ -8,7 +8,7 @@ use super::records::{RecordLayout, Records};
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
 use super::split::Partial;
-use super::table::{Fill, Table};
+use super::table::{Fill, PointerTable};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::array::Array;
@@ -75,7 +75,7 @@ pub(super) enum Compiled {
     Nest {
         fills: Vec<Fill>,
         code: Code,
-        table: Option<Table>,
+        table: Option<PointerTable>,
     },
     Product(Box<CompiledProduct>),
     Loop(Box<CompiledLoop>),

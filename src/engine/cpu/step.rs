@@ -9,7 +9,7 @@ use super::memory::BufferLocation;
 use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
-use super::table::{Fill, Table};
+use super::table::{Fill, PointerTable};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::kernel::{Mode, Nest, Procedure, Step};
@@ -102,7 +102,7 @@ impl Compiled {
     pub(super) fn tabulate(&mut self, places: &[BufferLocation], first: usize) -> usize {
         match self {
             Compiled::Nest { fills, code, table } if code.split.chunks == 1 => {
-                table.insert(Table::of(code, fills, places, first)).end()
+                table.insert(PointerTable::of(code, fills, places, first)).end()
             }
             _ => first,
         }

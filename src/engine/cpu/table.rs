@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Which part of its machine's tables a nest has, and which of those pointers every run sets.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct PointerTable {
     /// The pointers of the code's slots.
     slots: Range<usize>,
     /// The pointers of the buffers that are filled first.
@@ -27,12 +27,12 @@ struct Moving {
     offset: isize,
 }
 
-impl Table {
+impl PointerTable {
     /// The table of a nest, after `first` pointers of others.
-    pub(super) fn of(code: &Code, fills: &[Fill], places: &[BufferLocation], first: usize) -> Table {
+    pub(super) fn of(code: &Code, fills: &[Fill], places: &[BufferLocation], first: usize) -> PointerTable {
         let second = first + code.slots.len();
         let (slots, filled) = (first..second, second..second + fills.len());
-        let mut table = Table { slots, fills: filled, arguments: Vec::new(), results: Vec::new() };
+        let mut table = PointerTable { slots, fills: filled, arguments: Vec::new(), results: Vec::new() };
         for (slot, base) in code.slots.iter().enumerate() {
             if let Base::Buffer(id, offset) = *base {
                 table.note(first + slot, places[id as usize], offset);
@@ -76,7 +76,7 @@ impl Table {
     ///
     /// # Safety
     ///
-    /// As [`Code::run`], of arguments and results that are there, and other buffers as they were when [`Table::begin`] was
+    /// As [`Code::run`], of arguments and results that are there, and other buffers as they were when [`PointerTable::begin`] was
     /// called with this scratch.
     #[inline]
     pub(super) unsafe fn run(

@@ -7,7 +7,7 @@
 
 use super::read::{ReadRequest, keeps_trailing};
 use super::values::ReadValueId;
-use super::{Memo, Push, READS, push_body};
+use super::{Push, PushMemo, READS, push_body};
 use crate::kernel::roots::{self, Class, NEST};
 use crate::kernel::scattered_onto;
 use crate::operation::Label;
@@ -34,7 +34,7 @@ pub(crate) fn push_gathers(body: &Body) -> Cow<'_, Body> {
     if !has_gathers_from_values(body, &mut HashSet::new()) {
         return Cow::Borrowed(body);
     }
-    Cow::Owned(push_body(body, &mut Memo { by_cost: true, ..Memo::default() }).0)
+    Cow::Owned(push_body(body, &mut PushMemo { by_cost: true, ..PushMemo::default() }).0)
 }
 
 /// Whether something is stored for being read at computed positions alone.

@@ -46,19 +46,19 @@ pub fn push_reads(body: &Body) -> Body {
 
 /// As [`push_reads`], and simplifies the nodes that it writes. Also returns whether the result is irreducible.
 pub(crate) fn push_and_simplify(body: &Body) -> (Body, bool) {
-    push_body(body, &mut Memo::default())
+    push_body(body, &mut PushMemo::default())
 }
 
 /// Nested bodies done before.
 #[derive(Default)]
-struct Memo {
+struct PushMemo {
     /// Whether gathers move where that costs less than storing their source, and nothing else moves.
     by_cost: bool,
     pushed: HashMap<*const Body, Arc<Body>>,
     simplified: SimplifiedBodies,
 }
 
-fn push_body(body: &Body, memo: &mut Memo) -> (Body, bool) {
+fn push_body(body: &Body, memo: &mut PushMemo) -> (Body, bool) {
     let mut push = Push::new(body, memo);
     let results: Vec<ReadValueId> =
         body.results.iter().map(|&result| push.demand(result, ReadRequest::Whole)).collect();
@@ -71,7 +71,7 @@ fn push_body(body: &Body, memo: &mut Memo) -> (Body, bool) {
 
 struct Push<'a> {
     body: &'a Body,
-    memo: &'a mut Memo,
+    memo: &'a mut PushMemo,
     values: Values,
     /// The requests for each node that the walk has not come to.
     pending: Vec<Vec<(ReadRequest, ReadValueId)>>,
@@ -87,7 +87,7 @@ struct Push<'a> {
 }
 
 impl<'a> Push<'a> {
-    fn new(body: &'a Body, memo: &'a mut Memo) -> Self {
+    fn new(body: &'a Body, memo: &'a mut PushMemo) -> Self {
         let mut arithmetic = Vec::with_capacity(body.nodes.len());
         for node in &body.nodes {
             let own = match &node.op {
