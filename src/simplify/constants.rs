@@ -14,14 +14,14 @@ mod tests;
 
 /// How much may be stored in a program that is run.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct TableLimits {
     /// Elements of one table.
     each: usize,
     /// Elements of all tables.
     all: usize,
 }
 
-const LIMITS: Limits = Limits { each: 1 << 22, all: 1 << 24 };
+const LIMITS: TableLimits = TableLimits { each: 1 << 22, all: 1 << 24 };
 
 /// Elementwise operations on nothing but iotas, numbers and views of those are cheaper recomputed than read, from this many
 /// elements on.
@@ -37,7 +37,7 @@ pub fn fold_constants(body: &Body) -> Body {
     fold_within(body, LIMITS)
 }
 
-fn fold_within(body: &Body, limits: Limits) -> Body {
+fn fold_within(body: &Body, limits: TableLimits) -> Body {
     let mut folding = Folding { each: limits.each, room: limits.all, bodies: HashMap::new() };
     folding.folded(body).unwrap_or_else(|| body.clone())
 }

@@ -30,7 +30,7 @@ impl fmt::Display for DeviceKind {
 
 /// The limits of the device that kernels are written for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Limits {
+pub(super) struct DeviceLimits {
     /// Work items of the largest group.
     pub(super) group: usize,
     /// Bytes of a group's local memory that kernels have for their own arrays.
@@ -78,7 +78,7 @@ struct Widths {
 /// Bytes that a kernel is passed for each array: its address, and where in it the elements begin.
 const BYTES_OF_ARRAY: usize = 16;
 
-impl Limits {
+impl DeviceLimits {
     /// How many bytes so many arrays take of those that a kernel is passed.
     pub(super) fn bytes_of(arrays: usize) -> usize {
         arrays.saturating_mul(BYTES_OF_ARRAY)
@@ -142,7 +142,7 @@ pub struct Device {
     pub driver: String,
     /// The version of OpenCL that it has, as its driver says.
     pub version: String,
-    pub(super) limits: Limits,
+    pub(super) limits: DeviceLimits,
     pub(super) id: DeviceId,
 }
 
@@ -285,7 +285,7 @@ fn described(platform: PlatformId, id: DeviceId) -> DeviceResult<Option<Device>>
     // Groups go along the first dimension, which may have a bound of its own.
     let along = id.first_number(CL_DEVICE_MAX_WORK_ITEM_SIZES).map_or(1, |along| along as usize);
     let local_memory = number(CL_DEVICE_LOCAL_MEM_SIZE, 0);
-    let limits = Limits {
+    let limits = DeviceLimits {
         // If a device does not say, the standard's minimum is taken.
         group: number(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1).min(along).max(1),
         local: local_memory.saturating_sub(OF_DRIVERS),

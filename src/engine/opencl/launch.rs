@@ -1,7 +1,7 @@
 //! A run of kernels: launches in their order.
 
 use super::code::{Action, Code, Grid, Inner, KernelArray, actions};
-use super::devices::{Device, Limits};
+use super::devices::{Device, DeviceLimits};
 use super::driver::{Argument, DeviceKernel};
 use super::failure::{DeviceProblem, DeviceResult};
 use super::memory::{DeviceShare, DeviceView};
@@ -80,7 +80,7 @@ impl Kernels {
         if items.checked_next_multiple_of(group).is_none_or(|all| all > limits.items) {
             return Err(problem(format!("has {items} work items, and no more than {} can be launched", limits.items)));
         }
-        if Limits::bytes_of(operands) + 8 * numbers > limits.parameters {
+        if DeviceLimits::bytes_of(operands) + 8 * numbers > limits.parameters {
             let room = limits.most_arrays();
             return Err(problem(format!("takes {operands} arrays, and no more than {room} can be passed to one")));
         }

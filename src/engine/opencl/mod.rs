@@ -53,7 +53,7 @@ pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;
 use cache::Cache;
-use devices::{Found, Limits};
+use devices::{DeviceLimits, Found};
 use failure::{DeviceProblem, DeviceResult};
 use std::path::PathBuf;
 
@@ -340,7 +340,7 @@ impl OpenCl {
     }
 
     /// The limits that kernels are written for.
-    fn limits(&self, device: &Device) -> Limits {
+    fn limits(&self, device: &Device) -> DeviceLimits {
         let mut limits = device.limits;
         limits.is_serial = self.written_for.map_or(limits.is_serial, |kind| kind == DeviceKind::Cpu);
         limits.looks_back = self.written_for.map_or(limits.looks_back, |kind| kind == DeviceKind::Gpu);

@@ -4,7 +4,7 @@ use super::OpenCl;
 use super::array::DeviceArray;
 use super::code::Code;
 use super::counters::Transfers;
-use super::devices::{Device, Limits};
+use super::devices::{Device, DeviceLimits};
 use super::driver::DeviceKernel;
 use super::failure::{DeviceProblem, DeviceResult};
 use super::kernels::KernelWriter;
@@ -82,7 +82,7 @@ struct DeviceSource {
 impl DeviceSource {
     fn new(
         procedures: &[(Procedure, Option<Named<'_>>)],
-        limits: Limits,
+        limits: DeviceLimits,
         products: &ProductOptions,
         device: &Device,
     ) -> DeviceResult<DeviceSource> {

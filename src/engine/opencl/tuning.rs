@@ -1,6 +1,6 @@
 //! The computation of matrix products on devices: the candidates, and the choice among them.
 
-use super::devices::Limits;
+use super::devices::DeviceLimits;
 use super::failure::{DeviceProblem, DeviceResult};
 use crate::kernel::{BATCH, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::shape::DType;
@@ -183,7 +183,7 @@ impl ProductKernel {
     }
 
     /// Whether a device can run the kernel.
-    pub(super) fn fits(&self, dtype: DType, limits: &Limits) -> bool {
+    pub(super) fn fits(&self, dtype: DType, limits: &DeviceLimits) -> bool {
         match self {
             ProductKernel::Elements => true,
             ProductKernel::Groups(tile) => {
@@ -204,7 +204,7 @@ impl ProductKernel {
     }
 
     /// Kernels that a device can run, those that need not be looked at left out.
-    pub(super) fn candidates(dtype: DType, limits: &Limits) -> Vec<ProductKernel> {
+    pub(super) fn candidates(dtype: DType, limits: &DeviceLimits) -> Vec<ProductKernel> {
         let wide = if dtype.bytes() == 8 { 1 } else { 2 };
         let item = |tile: Tile| Tile { columns: tile.columns * wide, item_columns: tile.item_columns * wide, ..tile };
         let all: Vec<ProductKernel> = match limits.is_serial {
@@ -229,7 +229,12 @@ impl Sizes {
 
 impl ProductOptions {
     /// How a product is computed on a device.
-    pub(super) fn choice(&self, dtype: DType, product: &MatrixProduct, limits: &Limits) -> DeviceResult<ProductChoice> {
+    pub(super) fn choice(
+        &self,
+        dtype: DType,
+        product: &MatrixProduct,
+        limits: &DeviceLimits,
+    ) -> DeviceResult<ProductChoice> {
         let sizes = Sizes::of(product);
         let kernel = match self.kernel {
             // Others have no kernels in tiles.
@@ -259,7 +264,7 @@ impl ProductOptions {
 }
 
 /// The kernel where nothing was measured: the one with the lowest estimated time.
-fn usual(dtype: DType, sizes: Sizes, limits: &Limits) -> ProductKernel {
+fn usual(dtype: DType, sizes: Sizes, limits: &DeviceLimits) -> ProductKernel {
     if sizes.work() < FEW {
         return ProductKernel::Elements;
     }
@@ -271,7 +276,7 @@ fn usual(dtype: DType, sizes: Sizes, limits: &Limits) -> ProductKernel {
 
 /// A measure of the time that a product takes: multiplications, those beyond the edges included, with the reads of local memory
 /// for each, where units that have nothing to do count as if they had.
-fn estimate(kernel: ProductKernel, sizes: Sizes, limits: &Limits) -> f64 {
+fn estimate(kernel: ProductKernel, sizes: Sizes, limits: &DeviceLimits) -> f64 {
     let (ProductKernel::Groups(tile) | ProductKernel::Items(tile)) = kernel else { return f64::INFINITY };
     let groups = (kernel.tiles(sizes) * usual_parts(kernel, sizes, limits)) as f64;
     let units = limits.units as f64;
@@ -283,7 +288,7 @@ fn estimate(kernel: ProductKernel, sizes: Sizes, limits: &Limits) -> f64 {
 }
 
 /// In how many parts the summed axis is taken: in one if there are tiles for all units.
-fn usual_parts(kernel: ProductKernel, sizes: Sizes, limits: &Limits) -> usize {
+fn usual_parts(kernel: ProductKernel, sizes: Sizes, limits: &DeviceLimits) -> usize {
     let wanted = limits.units * GROUPS_OF_UNIT;
     let parts = wanted / kernel.tiles(sizes).max(1);
     parts.min(sizes.summed / PART).clamp(1, PARTS)

@@ -7,7 +7,7 @@ use crate::concrete::Array;
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::export::form::Form;
-use crate::export::limits::Limits;
+use crate::export::limits::InputLimits;
 use crate::shape::{Shape, Type};
 use crate::term::{Body, Branch, Checkpoints, Custom, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use smallvec::SmallVec;
@@ -49,7 +49,7 @@ impl<T> Within<T> for std::result::Result<T, String> {
 /// The program of a document of so many bytes.
 pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Program<X>> {
     let Document { name, parameters, results, constants, body, .. } = document;
-    let mut reader = Reader { limits: Limits::of(bytes), constants: Vec::new() };
+    let mut reader = Reader { limits: InputLimits::of(bytes), constants: Vec::new() };
     let read = |reader: &mut Reader| {
         reader.constants(constants).within("constants")?;
         let body = reader.body::<X>(body).within("body")?;
@@ -67,7 +67,7 @@ pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Progr
 }
 
 pub(super) struct Reader {
-    limits: Limits,
+    limits: InputLimits,
     constants: Vec<Array>,
 }
 

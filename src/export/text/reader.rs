@@ -4,7 +4,7 @@ use super::frame::BodyFrame;
 use super::tokens::{Kind, TextProblem, Token};
 use crate::array::Array;
 pub(super) use crate::export::form::Form;
-use crate::export::limits::Limits;
+use crate::export::limits::InputLimits;
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::structural::Attributes;
 use crate::term::print::{DTYPES, is_keyword};
@@ -23,12 +23,12 @@ pub(super) struct TextReader<'t, X> {
     pub(super) frames: Vec<BodyFrame<'t, X>>,
     /// The large constants, by number.
     pub(super) constants: HashMap<usize, Array>,
-    pub(super) limits: Limits,
+    pub(super) limits: InputLimits,
 }
 
 impl<'t, X: Form> TextReader<'t, X> {
     pub(super) fn new(text: &'t str, tokens: &'t [Token]) -> TextReader<'t, X> {
-        let limits = Limits::of(text.len());
+        let limits = InputLimits::of(text.len());
         TextReader { text, tokens, at: 0, frames: Vec::new(), constants: HashMap::new(), limits }
     }
 

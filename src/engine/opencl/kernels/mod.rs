@@ -17,7 +17,7 @@ mod vectors;
 mod windows;
 
 use super::code::{Action, COPIED, Code, Grid, Inner, KernelArray, SweepsCode};
-use super::devices::Limits;
+use super::devices::DeviceLimits;
 use super::failure::{DeviceProblem, DeviceResult};
 use super::tuning::ProductOptions;
 use crate::kernel::{BufferId, BufferSource, Procedure, Step};
@@ -42,7 +42,7 @@ pub(super) struct KernelWriter {
     /// How many names of functions and known arrays beside kernels were given.
     functions: usize,
     /// The capabilities of the device.
-    limits: Limits,
+    limits: DeviceLimits,
     /// How matrix products are computed.
     products: ProductOptions,
     /// Whether some kernels have subgroups combine the values of their items.
@@ -58,7 +58,7 @@ const PREFIX: &str = "deltaray";
 pub(super) const SUBGROUPS: &str = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable";
 
 impl KernelWriter {
-    pub(super) fn new(limits: Limits, products: ProductOptions) -> KernelWriter {
+    pub(super) fn new(limits: DeviceLimits, products: ProductOptions) -> KernelWriter {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
         let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
         KernelWriter {

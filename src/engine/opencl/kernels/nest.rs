@@ -9,7 +9,7 @@
 use super::parts::{KernelPart, Manner, first, parts, second, written_first};
 use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::engine::opencl::devices::Limits;
+use crate::engine::opencl::devices::DeviceLimits;
 use crate::kernel::{BufferId, Mode, Nest, Procedure};
 use crate::shape::{DType, steps};
 use crate::source::helpers::opencl;
@@ -228,7 +228,7 @@ fn shared(
     loops: &mut NestWriter<'_>,
     Shares { results, count, lanes, chunks, columns }: Shares,
     arrays: Vec<String>,
-    limits: &Limits,
+    limits: &DeviceLimits,
 ) -> Grid {
     let (widest, is_serial) = (limits.group, limits.is_serial);
     let all = results.saturating_mul(chunks);

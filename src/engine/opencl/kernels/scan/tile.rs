@@ -8,7 +8,7 @@ use super::composition::Composition;
 use super::lookback::Tiles;
 use super::{ComposedSteps, LANES, power_of_two_below};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::engine::opencl::devices::Limits;
+use crate::engine::opencl::devices::DeviceLimits;
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
 use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
 use crate::shape::DType;
@@ -33,7 +33,7 @@ struct Tile {
 
 impl Tile {
     /// So many steps of each item at most.
-    fn new(parts: &ComposedSteps, length: usize, steps: usize, limits: &Limits) -> Tile {
+    fn new(parts: &ComposedSteps, length: usize, steps: usize, limits: &DeviceLimits) -> Tile {
         let (local, bytes) = (limits.local, parts.values.iter().map(|dtype| dtype.bytes()).sum::<usize>());
         let mut lanes = power_of_two_below(LANES.min(limits.group));
         let mut steps = steps.min(length.div_ceil(lanes)).max(1);
