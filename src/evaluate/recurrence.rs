@@ -13,7 +13,7 @@ use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data, Scalar, for_data, for_pair};
 use crate::shape::{DType, Shape, Value, size};
 use crate::term::Scan;
-use crate::term::recurrence::{Elementwise, Instruction, Recurrence, StepOperand};
+use crate::term::recurrence::{Elementwise, Recurrence, StepInstruction, StepOperand};
 use fold::{BlockNumbers, ElementwiseNumber, Fold};
 
 /// How many numbers of each value are computed at once: so few that they stay in the nearest memory.
@@ -59,7 +59,9 @@ impl RecurrencePlan<'_> {
         let phases: Vec<Phase> = depends.zip(recurrence.leads_to_carries(carries)).map(phase).collect();
         let fold = |carry: usize| {
             let StepOperand::Step(step) = recurrence.results[carry] else { return None };
-            let Instruction { op: Elementwise::Binary(_), operands, .. } = &recurrence.steps[step] else { return None };
+            let StepInstruction { op: Elementwise::Binary(_), operands, .. } = &recurrence.steps[step] else {
+                return None;
+            };
             let at = operands.iter().position(|&operand| operand == StepOperand::Carry(carry))?;
             let free = match operands[1 - at] {
                 StepOperand::Carry(_) => false,
@@ -87,7 +89,7 @@ impl RecurrencePlan<'_> {
     }
 
     /// The instructions of a phase.
-    fn instructions(&self, phase: Phase) -> impl Iterator<Item = (usize, &Instruction)> {
+    fn instructions(&self, phase: Phase) -> impl Iterator<Item = (usize, &StepInstruction)> {
         self.recurrence.steps.iter().enumerate().filter(move |&(at, _)| self.phases[at] == phase)
     }
 }
@@ -132,7 +134,7 @@ impl StepBlock {
         state: &mut [Vec<T>],
     ) -> Result<(), OutOfMemory> {
         for (carry, (&(step, at), state)) in folds.iter().zip(state).enumerate() {
-            let Instruction { op: Elementwise::Binary(op), operands, .. } = &plan.recurrence.steps[step] else {
+            let StepInstruction { op: Elementwise::Binary(op), operands, .. } = &plan.recurrence.steps[step] else {
                 unreachable!("an operation of two operands leads from a carry to the next")
             };
             let other = self.value(operands[1 - at]);

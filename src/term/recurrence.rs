@@ -65,7 +65,7 @@ pub(crate) enum StepOperand {
 
 /// One instruction of a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Instruction {
+pub(crate) struct StepInstruction {
     pub(crate) op: Elementwise,
     pub(crate) operands: SmallVec<[StepOperand; 3]>,
     /// The element type of the result.
@@ -82,7 +82,7 @@ pub(crate) struct Recurrence {
     /// The shape of the carries, and of every value of a step.
     pub(crate) shape: Shape,
     /// The instructions, each of which uses results of earlier ones only.
-    pub(crate) steps: Vec<Instruction>,
+    pub(crate) steps: Vec<StepInstruction>,
     /// The next carries, then one slice of each output. The next carries are taken all at once, after the last
     /// instruction: an [`StepOperand::Carry`] is the old value here too.
     pub(crate) results: Vec<StepOperand>,
@@ -105,7 +105,7 @@ impl Recurrence {
         if values[..scan.carries].contains(&None) {
             return None;
         }
-        let mut steps: Vec<Instruction> = Vec::new();
+        let mut steps: Vec<StepInstruction> = Vec::new();
         for node in &body.nodes[body.arity()..] {
             let argument = |at: usize| values[node.args[at] as usize];
             let value = match &node.op {
@@ -119,7 +119,7 @@ impl Recurrence {
                 op => {
                     let operands: Option<SmallVec<[StepOperand; 3]>> = (0..node.args.len()).map(argument).collect();
                     let dtype = node.types.first()?.dtype;
-                    steps.push(Instruction { op: Elementwise::of(op)?, operands: operands?, dtype });
+                    steps.push(StepInstruction { op: Elementwise::of(op)?, operands: operands?, dtype });
                     StepOperand::Step(steps.len() - 1)
                 }
             };

@@ -4,7 +4,7 @@ mod fused;
 mod reads;
 mod stores;
 
-use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Linear, LoopLevel};
+use super::code::{Axis, Base, Bound, Edge, LinearFunction, LoopLevel, NestCode, NestInstruction};
 use super::layout::{NestLayout, Wrapped};
 use super::order::layout;
 use super::slot::PointerSlot;
@@ -75,7 +75,7 @@ struct Assembler<'a> {
 }
 
 /// The instructions of a nest, whose work threads may share where it is `cut`.
-pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> Code {
+pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> NestCode {
     let layout = layout(nest, cut);
     let limits = limits(nest, &layout);
     let (within, limits) = match limits.is_empty() {
@@ -115,7 +115,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
     if assembler.limits.is_empty() {
         assembler.join_rows(split.chunks);
     }
-    Code { split, ..assembler.finish() }
+    NestCode { split, ..assembler.finish() }
 }
 
 impl Assembler<'_> {
@@ -128,10 +128,10 @@ impl Assembler<'_> {
         self.layout.by_loop(at)
     }
 
-    fn linear(&self, at: &Affine) -> Linear {
+    fn linear(&self, at: &Affine) -> LinearFunction {
         let coefficients = self.by_loop(at);
         let terms = coefficients.iter().enumerate().filter(|(_, coefficient)| **coefficient != 0);
-        Linear {
+        LinearFunction {
             offset: at.offset,
             terms: terms.map(|(axis, &coefficient)| (axis as u8, coefficient)).collect(),
             step: coefficients[self.layout.vector],
@@ -333,7 +333,7 @@ impl Assembler<'_> {
         }
     }
 
-    fn emit(&mut self, level: usize, is_run: bool, instruction: Instruction) {
+    fn emit(&mut self, level: usize, is_run: bool, instruction: NestInstruction) {
         let level = &mut self.code[level];
         if is_run { level.tile.push(instruction) } else { level.single.push(instruction) }
     }
@@ -352,7 +352,7 @@ impl Assembler<'_> {
             NestValue::Position(at) => {
                 let at = self.linear(at);
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Ramp { run: vector::ramp(isa), result, at });
+                self.emit(level, is_run, NestInstruction::Ramp { run: vector::ramp(isa), result, at });
                 result
             }
             NestValue::Load { buffer, at, .. } if self.guarded_sums.contains(&id) => self.buffer(*buffer, at, *dtype),
@@ -369,14 +369,14 @@ impl Assembler<'_> {
                 let parameter = self.constant(op.parameter().unwrap_or(0) as u64);
                 let (run, a) = (vector::unary(isa, *op, *dtype), self.place(*a));
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a, b: parameter, c: a });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b: parameter, c: a });
                 result
             }
             NestValue::Binary(op, a, b) => {
                 let run = vector::binary(isa, *op, *dtype, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b, c: b });
                 result
             }
             NestValue::Compare(op, a, b) => {
@@ -384,7 +384,7 @@ impl Assembler<'_> {
                 let run = vector::compare(isa, *op, of, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b, c: b });
                 result
             }
             NestValue::Select(mask, yes, no) => {
@@ -392,14 +392,14 @@ impl Assembler<'_> {
                 let mask = self.as_run(*mask, (level, is_run), DType::Bool);
                 let (yes, no) = (self.place(*yes), self.place(*no));
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a: mask, b: yes, c: no });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a: mask, b: yes, c: no });
                 result
             }
             NestValue::Cast(_, a) => {
                 let run = vector::cast(isa, nest.values[*a as usize].1, *dtype);
                 let a = self.place(*a);
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a, b: a, c: a });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b: a, c: a });
                 result
             }
             NestValue::Guarded(a, guards) => {
@@ -411,7 +411,7 @@ impl Assembler<'_> {
                 let (a, bounds) = (self.place(*a), self.bounds(guards));
                 let result = result(self);
                 let width = dtype.bytes();
-                self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
+                self.emit(level, is_run, NestInstruction::Masked { run, result, a, a_stride: stride, width, bounds });
                 result
             }
         };
@@ -425,7 +425,7 @@ impl Assembler<'_> {
             return a;
         }
         let result = self.register(level, is_run);
-        self.emit(level, is_run, Instruction::Kernel { run: vector::fill(self.isa, dtype), result, a, b: a, c: a });
+        self.emit(level, is_run, NestInstruction::Kernel { run: vector::fill(self.isa, dtype), result, a, b: a, c: a });
         result
     }
 
@@ -434,7 +434,7 @@ impl Assembler<'_> {
     fn is_one_pass(&self) -> bool {
         let (depth, nest) = (self.depth(), self.nest);
         let is_exact = |store: &Store| store.mode == Mode::Write || !nest.values[store.value as usize].1.is_float();
-        let is_alone = matches!(self.code[depth].tile[..], [ref one] if !matches!(one, Instruction::Rows { .. }));
+        let is_alone = matches!(self.code[depth].tile[..], [ref one] if !matches!(one, NestInstruction::Rows { .. }));
         let is_copy = |store: &Store| matches!(nest.values[store.value as usize].0, NestValue::Load { .. });
         let are_copies = nest.values.len() == nest.stores.len() && nest.stores.iter().all(is_copy);
         let is_last = self.layout.vector + 1 == depth && self.code[depth].after.is_empty();
@@ -442,7 +442,7 @@ impl Assembler<'_> {
         (is_alone || are_copies) && is_last && !has_registers && nest.stores.iter().all(is_exact)
     }
 
-    fn finish(mut self) -> Code {
+    fn finish(mut self) -> NestCode {
         let count = self.tile_registers.len();
         let vector = self.layout.extents[self.layout.vector];
         // If loops run inside of tiles, the memory that these touch should stay in the cache too.
@@ -476,7 +476,7 @@ impl Assembler<'_> {
             let edges = &mut axes[position].edges;
             *edges = std::mem::take(edges).into_iter().chain([edge]).collect();
         }
-        Code {
+        NestCode {
             axes,
             vector: self.layout.vector,
             tile,

@@ -30,7 +30,7 @@ pub(super) enum Base {
 
 /// An affine function of the loops' positions, for numbers and guards.
 #[derive(Clone, Debug)]
-pub(super) struct Linear {
+pub(super) struct LinearFunction {
     pub(super) offset: i64,
     /// Loops and coefficients, of the vector axis too.
     pub(super) terms: SmallVec<[(u8, i64); 4]>,
@@ -38,7 +38,7 @@ pub(super) struct Linear {
     pub(super) step: i64,
 }
 
-impl Linear {
+impl LinearFunction {
     fn at(&self, index: &[i64]) -> i64 {
         self.terms.iter().fold(self.offset, |sum, &(axis, coefficient)| {
             sum.wrapping_add(coefficient.wrapping_mul(index[axis as usize]))
@@ -49,7 +49,7 @@ impl Linear {
 /// Holds on a stretch of a tile.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
-    pub(super) position: Linear,
+    pub(super) position: LinearFunction,
     pub(super) extent: i64,
 }
 
@@ -79,7 +79,7 @@ fn stretch(bounds: &[Bound], index: &[i64], count: usize) -> (usize, usize) {
 
 /// One instruction, for a tile or for a single element.
 #[derive(Clone, Debug)]
-pub(super) enum Instruction {
+pub(super) enum NestInstruction {
     /// Elementwise work and reductions of runs.
     Kernel { run: Kernel, result: PointerSlot, a: PointerSlot, b: PointerSlot, c: PointerSlot },
     /// Sums over pairs of elements of rows: places and strides of the results and the operands, in bytes, and how many rows
@@ -95,7 +95,7 @@ pub(super) enum Instruction {
     /// A copy between strided runs; strides in bytes.
     Strided { run: StridedKernel, result: PointerSlot, result_stride: isize, a: PointerSlot, a_stride: isize },
     /// Positions, as numbers.
-    Ramp { run: RampKernel, result: PointerSlot, at: Linear },
+    Ramp { run: RampKernel, result: PointerSlot, at: LinearFunction },
     /// A copy of the stretch on which guards hold, zeros elsewhere.
     Masked {
         run: StridedKernel,
@@ -198,7 +198,7 @@ pub(super) struct Edge {
     /// Whether the steps are below it, or at least it.
     pub(super) is_upper: bool,
     pub(super) bound: PointerSlot,
-    pub(super) others: Linear,
+    pub(super) others: LinearFunction,
     pub(super) offset: i64,
 }
 
@@ -228,11 +228,11 @@ impl Axis {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoopLevel {
     /// First, for single elements.
-    pub(super) single: Vec<Instruction>,
+    pub(super) single: Vec<NestInstruction>,
     /// Then, for tiles.
-    pub(super) tile: Vec<Instruction>,
+    pub(super) tile: Vec<NestInstruction>,
     /// After the loops inside, for tiles.
-    pub(super) after: Vec<Instruction>,
+    pub(super) after: Vec<NestInstruction>,
 }
 
 impl LoopLevel {
@@ -250,7 +250,7 @@ thread_local! {
 
 /// A nest as instructions.
 #[derive(Clone, Debug)]
-pub(super) struct Code {
+pub(super) struct NestCode {
     /// The loops, outermost first.
     pub(super) axes: Vec<Axis>,
     /// The position of the vector axis.
@@ -296,7 +296,7 @@ impl Scratch {
     }
 
     /// Makes room for a nest.
-    pub(super) fn reserve(&mut self, code: &Code) {
+    pub(super) fn reserve(&mut self, code: &NestCode) {
         let lines = code.registers.div_ceil(64);
         if self.registers.len() < lines {
             self.registers.resize(lines, CacheLine::ZERO);
@@ -310,7 +310,7 @@ impl Scratch {
     }
 }
 
-impl Code {
+impl NestCode {
     /// The extent of the outermost loop.
     pub(super) fn outer_extent(&self) -> usize {
         self.axes[0].extent
@@ -320,8 +320,10 @@ impl Code {
     #[cfg(test)]
     pub(super) fn executions(&self) -> usize {
         let width = self.tile.min(self.axes[self.vector].extent);
-        let each = |instruction: &Instruction| if matches!(instruction, Instruction::Along { .. }) { width } else { 1 };
-        let of = |instructions: &[Instruction]| instructions.iter().map(each).sum::<usize>();
+        let each = |instruction: &NestInstruction| {
+            if matches!(instruction, NestInstruction::Along { .. }) { width } else { 1 }
+        };
+        let of = |instructions: &[NestInstruction]| instructions.iter().map(each).sum::<usize>();
         let mut steps = 1;
         let mut all = self.levels[0].single.len();
         for (axis, (level, Axis { extent, .. })) in self.levels[1..].iter().zip(&self.axes).enumerate() {
@@ -544,7 +546,7 @@ impl Code {
     }
 
     #[inline]
-    unsafe fn execute(&self, instructions: &[Instruction], pointers: &mut [*mut u8], index: &[i64], count: usize) {
+    unsafe fn execute(&self, instructions: &[NestInstruction], pointers: &mut [*mut u8], index: &[i64], count: usize) {
         #[cfg(test)]
         ELEMENTS.set(ELEMENTS.get() + instructions.len() * count);
         // SAFETY: slots are positions in this table, by construction.
@@ -554,22 +556,22 @@ impl Code {
             // kernel was chosen for that.
             unsafe {
                 match instruction {
-                    Instruction::Kernel { run, result, a, b, c } => {
+                    NestInstruction::Kernel { run, result, a, b, c } => {
                         run(at(pointers, *result), at(pointers, *a), at(pointers, *b), at(pointers, *c), count);
                     }
-                    Instruction::Rows { run, result, a, b, rows, last_rows } => {
+                    NestInstruction::Rows { run, result, a, b, rows, last_rows } => {
                         let [from, with] = [a, b].map(|&(slot, stride)| (at(pointers, slot).cast_const(), stride));
                         let is_last = index[0] as usize + 1 == self.axes[0].extent;
                         let rows = if is_last { last_rows } else { rows };
                         run((at(pointers, result.0), result.1), from, with, *rows as usize, count);
                     }
-                    Instruction::Strided { run, result, result_stride, a, a_stride } => {
+                    NestInstruction::Strided { run, result, result_stride, a, a_stride } => {
                         run(at(pointers, *result), *result_stride, at(pointers, *a), *a_stride, count);
                     }
-                    Instruction::Ramp { run, result, at: position } => {
+                    NestInstruction::Ramp { run, result, at: position } => {
                         run(at(pointers, *result).cast(), position.at(index), position.step, count);
                     }
-                    Instruction::Masked { run, result, a, a_stride, width, bounds } => {
+                    NestInstruction::Masked { run, result, a, a_stride, width, bounds } => {
                         let (low, high) = stretch(bounds, index, count);
                         let result = at(pointers, *result);
                         let step = *width as isize;
@@ -580,11 +582,11 @@ impl Code {
                         }
                         std::ptr::write_bytes(result.add(high * width), 0, (count - high) * width);
                     }
-                    Instruction::Gather { run, result, source, stride, index, extent } => {
+                    NestInstruction::Gather { run, result, source, stride, index, extent } => {
                         let index = at(pointers, *index).cast::<i64>();
                         run(at(pointers, *result), at(pointers, *source), *stride, index, *extent, count);
                     }
-                    Instruction::Row { run, result, width, source, source_stride, stride, index, extent } => {
+                    NestInstruction::Row { run, result, width, source, source_stride, stride, index, extent } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         let result = at(pointers, *result);
                         if (0..*extent).contains(&index) {
@@ -594,7 +596,7 @@ impl Code {
                             std::ptr::write_bytes(result, 0, count * width);
                         }
                     }
-                    Instruction::Point { result, zeros, width, source, stride, index, extent } => {
+                    NestInstruction::Point { result, zeros, width, source, stride, index, extent } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         pointers[*result as usize] = if (0..*extent).contains(&index) {
                             at(pointers, *source).wrapping_offset(*stride * index as isize)
@@ -604,7 +606,7 @@ impl Code {
                             zeros
                         };
                     }
-                    Instruction::Into { run, result, stride, index, extent, a, b } => {
+                    NestInstruction::Into { run, result, stride, index, extent, a, b } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         if (0..*extent).contains(&index) {
                             let row = at(pointers, *result).wrapping_offset(*stride * index as isize);
@@ -612,7 +614,7 @@ impl Code {
                             run(row, a, b, b, count);
                         }
                     }
-                    Instruction::Within { run, result, result_stride, operands, bounds } => {
+                    NestInstruction::Within { run, result, result_stride, operands, bounds } => {
                         let (low, high) = stretch(bounds, index, count);
                         if low < high {
                             let moved = |slot: PointerSlot, stride: isize| {
@@ -622,7 +624,7 @@ impl Code {
                             run(moved(*result, *result_stride), a, b, b, high - low);
                         }
                     }
-                    Instruction::Along { run, result, along, stride, index, extent, value } => run(
+                    NestInstruction::Along { run, result, along, stride, index, extent, value } => run(
                         at(pointers, *result),
                         *along,
                         *stride,
@@ -631,21 +633,21 @@ impl Code {
                         (at(pointers, value.0), value.1),
                         count,
                     ),
-                    Instruction::Pieces(pieces) => pieces.run(
+                    NestInstruction::Pieces(pieces) => pieces.run(
                         index[self.vector] as usize,
                         count,
                         at(pointers, pieces.elements),
                         at(pointers, pieces.rows.0),
                         at(pointers, pieces.index.0).cast(),
                     ),
-                    Instruction::Reduced(reduced) => {
+                    NestInstruction::Reduced(reduced) => {
                         let (tile, across) = (at(pointers, reduced.tile).cast_const(), reduced.result.1);
                         let first = index[self.vector] as usize / reduced.row;
                         let result = at(pointers, reduced.result.0).wrapping_offset(across * first as isize);
                         let rows = (tile, reduced.bytes as isize);
                         (reduced.run)((result, across), rows, rows, count / reduced.row, reduced.row);
                     }
-                    Instruction::Broken(broken) => (broken.run)(
+                    NestInstruction::Broken(broken) => (broken.run)(
                         at(pointers, broken.tile),
                         at(pointers, broken.rows),
                         broken.strides,
@@ -653,7 +655,7 @@ impl Code {
                         index[self.vector] as usize,
                         count,
                     ),
-                    Instruction::Rowwise { result, source, stride, index, extent, bytes } => copy_rows(
+                    NestInstruction::Rowwise { result, source, stride, index, extent, bytes } => copy_rows(
                         (at(pointers, result.0), result.1),
                         (at(pointers, source.0), source.1, *stride),
                         (at(pointers, index.0).cast(), index.1),

@@ -1,7 +1,7 @@
 //! Machines and their steps, and the memory of their runs. Steps have machines of their own, so that all of these types refer to
 //! one another; what is done with each is in its file.
 
-use super::code::Code;
+use super::code::NestCode;
 use super::memory::BufferLocation;
 use super::product::CompiledProduct;
 use super::records::{RecordLayout, Records};
@@ -74,7 +74,7 @@ pub(super) enum Compiled {
     /// Without a table where threads share the work.
     Nest {
         fills: Vec<Fill>,
-        code: Code,
+        code: NestCode,
         table: Option<PointerTable>,
     },
     Product(Box<CompiledProduct>),

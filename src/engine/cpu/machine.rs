@@ -1,6 +1,6 @@
 //! Procedures, ready to run, and the memory that they run in.
 
-use super::code::{Code, Scratch};
+use super::code::{NestCode, Scratch};
 use super::compiled::{Compiled, Machine, Space, Workspace};
 use super::edges;
 use super::memory::{BufferLocation, copy_apart, plan};
@@ -372,8 +372,8 @@ impl Machine {
 ///
 /// # Safety
 ///
-/// As [`Code::run`]; `partials` has as much room as the nest's split says.
-unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials: *mut u8, worker: &mut Worker) {
+/// As [`NestCode::run`]; `partials` has as much room as the nest's split says.
+unsafe fn run_chunks(isa: Instructions, code: &NestCode, bases: &[*mut u8], partials: *mut u8, worker: &mut Worker) {
     let (split, extent) = (&code.split, code.outer_extent());
     let (shared, parts) = (SharedPointers(bases), [partials]);
     let parts = SharedPointers(&parts);

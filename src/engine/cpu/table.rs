@@ -1,7 +1,7 @@
 //! The pointers of a nest that runs on one thread. They stay from run to run, except for pointers into arguments and results,
 //! so that a small nest in a loop costs little more than its computation.
 
-use super::code::{Base, Code, Scratch};
+use super::code::{Base, NestCode, Scratch};
 use super::memory::BufferLocation;
 use crate::engine::arrays::fill;
 use crate::kernel::BufferId;
@@ -29,7 +29,7 @@ struct Moving {
 
 impl PointerTable {
     /// The table of a nest, after `first` pointers of others.
-    pub(super) fn of(code: &Code, fills: &[Fill], places: &[BufferLocation], first: usize) -> PointerTable {
+    pub(super) fn of(code: &NestCode, fills: &[Fill], places: &[BufferLocation], first: usize) -> PointerTable {
         let second = first + code.slots.len();
         let (slots, filled) = (first..second, second..second + fills.len());
         let mut table = PointerTable { slots, fills: filled, arguments: Vec::new(), results: Vec::new() };
@@ -60,7 +60,7 @@ impl PointerTable {
     /// Sets the pointers that stay as long as scratch and buffers are where they are.
     pub(super) fn begin(
         &self,
-        code: &Code,
+        code: &NestCode,
         fills: &[Fill],
         pointers: &mut [*mut u8],
         scratch: &mut Scratch,
@@ -76,12 +76,12 @@ impl PointerTable {
     ///
     /// # Safety
     ///
-    /// As [`Code::run`], of arguments and results that are there, and other buffers as they were when [`PointerTable::begin`] was
+    /// As [`NestCode::run`], of arguments and results that are there, and other buffers as they were when [`PointerTable::begin`] was
     /// called with this scratch.
     #[inline]
     pub(super) unsafe fn run(
         &self,
-        code: &Code,
+        code: &NestCode,
         fills: &[Fill],
         pointers: &mut [*mut u8],
         scratch: &mut Scratch,

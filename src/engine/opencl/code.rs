@@ -46,27 +46,27 @@ pub(super) enum Inner {
     Actions(Vec<Action>),
     /// A procedure that runs on buffers of the enclosing one.
     Call {
-        code: Code,
+        code: DeviceCode,
         arguments: Vec<BufferId>,
         results: Vec<BufferId>,
     },
-    Loop(Code),
-    Branch(Box<[Code; 2]>),
+    Loop(DeviceCode),
+    Branch(Box<[DeviceCode; 2]>),
     Sweeps(Box<SweepsCode>),
 }
 
 /// A loop with a condition, or one with several sweeps.
 #[derive(Debug)]
 pub(super) struct SweepsCode {
-    pub(super) condition: Option<Code>,
-    pub(super) bodies: Vec<Code>,
+    pub(super) condition: Option<DeviceCode>,
+    pub(super) bodies: Vec<DeviceCode>,
     /// Whether the first sweep's steps may be run before it is known that there are such.
     pub(super) runs_ahead: bool,
 }
 
 /// A procedure as the launches for its steps.
 #[derive(Debug)]
-pub(super) struct Code {
+pub(super) struct DeviceCode {
     pub(super) procedure: Procedure,
     /// Where each buffer is, aliases included.
     pub(super) places: Vec<BufferBinding>,
@@ -77,7 +77,7 @@ pub(super) struct Code {
     pub(super) steps: Vec<Inner>,
 }
 
-impl Code {
+impl DeviceCode {
     pub(super) fn ty(&self, id: BufferId) -> &Type {
         &self.procedure.buffers[id as usize].ty
     }
@@ -106,7 +106,7 @@ pub(super) const AHEAD: usize = 16;
 pub(super) const COPIED: usize = 1 << 20;
 
 /// Everything that is launched, in the order of the source.
-pub(super) fn actions<'c>(code: &'c Code, visit: &mut impl FnMut(&'c Action)) {
+pub(super) fn actions<'c>(code: &'c DeviceCode, visit: &mut impl FnMut(&'c Action)) {
     for inner in &code.steps {
         if let Inner::Actions(actions) = inner {
             actions.iter().for_each(&mut *visit);
@@ -116,7 +116,7 @@ pub(super) fn actions<'c>(code: &'c Code, visit: &mut impl FnMut(&'c Action)) {
 }
 
 /// The code inside of a step.
-pub(super) fn inside(inner: &Inner) -> Box<dyn Iterator<Item = &Code> + '_> {
+pub(super) fn inside(inner: &Inner) -> Box<dyn Iterator<Item = &DeviceCode> + '_> {
     match inner {
         Inner::Actions(_) => Box::new(std::iter::empty()),
         Inner::Call { code, .. } | Inner::Loop(code) => Box::new(std::iter::once(code)),

@@ -1,6 +1,6 @@
 //! A run of kernels: launches in their order.
 
-use super::code::{Action, Code, Grid, Inner, KernelArray, actions};
+use super::code::{Action, DeviceCode, Grid, Inner, KernelArray, actions};
 use super::devices::{Device, DeviceLimits};
 use super::driver::{Argument, DeviceKernel};
 use super::failure::{DeviceProblem, DeviceResult};
@@ -51,7 +51,7 @@ impl Kernels {
     ///
     /// When a kernel needs more local memory than the device has, more work items than it can count, or more arrays than can be
     /// passed.
-    pub(super) fn check(&self, code: &Code, device: &Device) -> DeviceResult<Option<TooLarge>> {
+    pub(super) fn check(&self, code: &DeviceCode, device: &Device) -> DeviceResult<Option<TooLarge>> {
         let mut outcome: DeviceResult<Option<TooLarge>> = Ok(None);
         actions(code, &mut |action| {
             if let (Ok(found), Action::Launch { kernel, grid, operands, numbers }) = (&mut outcome, action) {
@@ -133,7 +133,7 @@ impl Launcher<'_> {
     /// Launches everything that a procedure does.
     pub(super) fn run(
         &self,
-        code: &Code,
+        code: &DeviceCode,
         space: &mut DeviceSpace,
         arguments: &[DeviceView<'_>],
         results: &[DeviceView<'_>],

@@ -1,6 +1,6 @@
 //! Loops, whose steps the host launches in turn.
 
-use super::code::{Code, SweepsCode};
+use super::code::{DeviceCode, SweepsCode};
 use super::failure::DeviceResult;
 use super::memory::{DevicePointer, DeviceView};
 use super::running::{Ahead, Launcher, Running, Views, carried};
@@ -14,9 +14,9 @@ impl Launcher<'_> {
     /// alternate between the result and another place, such that the last step writes to the result.
     pub(super) fn repeated(
         &self,
-        code: &Code,
+        code: &DeviceCode,
         repeated: &Loop,
-        (step, space, others): (&Code, &mut DeviceSpace, &[Option<DevicePointer>]),
+        (step, space, others): (&DeviceCode, &mut DeviceSpace, &[Option<DevicePointer>]),
         (arguments, results): (&[DeviceView<'_>], &[DeviceView<'_>]),
     ) -> DeviceResult<()> {
         let (scan, length) = (&repeated.scan, repeated.scan.length);
@@ -59,7 +59,7 @@ impl Launcher<'_> {
 impl<'a, 'k> Running<'a, 'k> {
     pub(super) fn new(
         launcher: &'a Launcher<'k>,
-        (code, lowered, inside): (&'a Code, &'a SweepLoop, &'a SweepsCode),
+        (code, lowered, inside): (&'a DeviceCode, &'a SweepLoop, &'a SweepsCode),
         space: &'a mut DeviceSweepsSpace,
         (arguments, results): (Views<'a>, Views<'a>),
     ) -> Running<'a, 'k> {

@@ -2,7 +2,7 @@
 
 use super::OpenCl;
 use super::array::DeviceArray;
-use super::code::Code;
+use super::code::DeviceCode;
 use super::counters::Transfers;
 use super::devices::{Device, DeviceLimits};
 use super::driver::DeviceKernel;
@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub struct Program {
     shared: Arc<DeviceShare>,
-    code: Code,
+    code: DeviceCode,
     kernels: Kernels,
     source: Arc<str>,
     result_types: Vec<Type>,
@@ -74,7 +74,7 @@ fn has_doubles(procedure: &Procedure) -> bool {
 /// Programs as they are written for a device.
 struct DeviceSource {
     /// For each, its kernels in the source, and the types of its results.
-    codes: Vec<(Code, Range<usize>, Vec<Type>)>,
+    codes: Vec<(DeviceCode, Range<usize>, Vec<Type>)>,
     source: Arc<str>,
     names: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! Runs: what launches kernels, and loops while they are run.
 
-use super::code::{AHEAD, Code, SweepsCode};
+use super::code::{AHEAD, DeviceCode, SweepsCode};
 use super::driver::DeviceKernel;
 use super::memory::{DeviceShare, DeviceView};
 use super::space::{DeviceSweepsSpace, Turns};
@@ -24,7 +24,7 @@ pub(super) type Views<'a> = SmallVec<[DeviceView<'a>; 8]>;
 pub(super) struct Running<'a, 'k> {
     pub(super) launcher: &'a Launcher<'k>,
     /// The code of which the loop is a step.
-    pub(super) code: &'a Code,
+    pub(super) code: &'a DeviceCode,
     pub(super) lowered: &'a SweepLoop,
     pub(super) inside: &'a SweepsCode,
     pub(super) space: &'a mut DeviceSweepsSpace,

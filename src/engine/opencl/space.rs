@@ -1,7 +1,7 @@
 //! The memory of a run in addition to its arguments and results.
 
 use super::code::AHEAD;
-use super::code::{Code, Inner};
+use super::code::{DeviceCode, Inner};
 use super::failure::DeviceResult;
 use super::memory::{DevicePointer, DeviceShare, DeviceView};
 use super::records::DeviceRecords;
@@ -80,7 +80,7 @@ pub(super) struct Keep {
 
 impl DeviceSpace {
     /// Memory for a run, and known arrays in it.
-    pub(super) fn new(shared: &DeviceShare, code: &Code) -> DeviceResult<DeviceSpace> {
+    pub(super) fn new(shared: &DeviceShare, code: &DeviceCode) -> DeviceResult<DeviceSpace> {
         let slots = code.slots.iter().map(|slot| shared.memory(slot.dtype, slot.count)).collect::<DeviceResult<_>>()?;
         let mut constants = BTreeMap::new();
         for (id, array) in &code.constants {
@@ -96,7 +96,7 @@ impl DeviceSpace {
 }
 
 impl DeviceStepSpace {
-    fn new(shared: &DeviceShare, code: &Code, inner: &Inner, step: &Step) -> DeviceResult<DeviceStepSpace> {
+    fn new(shared: &DeviceShare, code: &DeviceCode, inner: &Inner, step: &Step) -> DeviceResult<DeviceStepSpace> {
         let memory = |ty: &Type| shared.memory(ty.dtype, ty.size());
         Ok(match (inner, step) {
             (Inner::Call { code, .. }, _) => DeviceStepSpace::Procedure(DeviceSpace::new(shared, code)?),

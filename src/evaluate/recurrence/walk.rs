@@ -6,7 +6,7 @@ use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data};
 use crate::operation::Binary;
 use crate::shape::DType;
-use crate::term::recurrence::{Elementwise, Instruction, StepOperand};
+use crate::term::recurrence::{Elementwise, StepInstruction, StepOperand};
 
 /// Where the number of an operand is found while numbers are computed one by one.
 #[derive(Clone, Copy)]
@@ -66,7 +66,7 @@ impl StepBlock {
         state: &mut [Vec<T>],
     ) -> Result<(), OutOfMemory> {
         let (carries, places) = (plan.carries, plan.places);
-        let steps: Vec<(usize, &Instruction)> = plan.instructions(Phase::Within).collect();
+        let steps: Vec<(usize, &StepInstruction)> = plan.instructions(Phase::Within).collect();
         let mut arrays: Vec<Array> = Vec::new();
         let mut source = |operand: StepOperand| match operand {
             StepOperand::Carry(carry) => NumberSource::Register(carry),

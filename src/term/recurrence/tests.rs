@@ -31,7 +31,7 @@ fn a_step_is_straight_line_code() {
     let found = recurrence(&[2, 3], step).expect("every operation is elementwise");
     assert_eq!(found.shape[..], [2, 3]);
     let instruction =
-        |op, operands: [StepOperand; 2], dtype| Instruction { op, operands: operands.into_iter().collect(), dtype };
+        |op, operands: [StepOperand; 2], dtype| StepInstruction { op, operands: operands.into_iter().collect(), dtype };
     let expected = [
         instruction(Elementwise::Binary(Binary::Mul), [StepOperand::Input(0), StepOperand::Capture(0)], DType::F64),
         instruction(Elementwise::Binary(Binary::Add), [StepOperand::Step(0), StepOperand::Carry(0)], DType::F64),

@@ -1,7 +1,7 @@
 //! Sums that are computed together with their terms.
 
 use super::{Assembler, OfRows};
-use crate::engine::cpu::code::{Instruction, LoopLevel};
+use crate::engine::cpu::code::{LoopLevel, NestInstruction};
 use crate::engine::cpu::slot::PointerSlot;
 use crate::kernel::{Mode, NestValue, Store, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
@@ -51,7 +51,7 @@ impl Assembler<'_> {
             return;
         }
         let own = &self.code[depth];
-        let (Some(run), [Instruction::Kernel { result, a, b, .. }]) = (self.of_rows, &own.tile[..]) else { return };
+        let (Some(run), [NestInstruction::Kernel { result, a, b, .. }]) = (self.of_rows, &own.tile[..]) else { return };
         if !(own.single.is_empty() && own.after.is_empty()) {
             return;
         }
@@ -81,7 +81,7 @@ impl Assembler<'_> {
         };
         let last = self.depth();
         let [rows, last_rows] = [part, last_part].map(|rows| rows as u32);
-        self.code[last].tile.push(Instruction::Rows { run, result, a, b, rows, last_rows });
+        self.code[last].tile.push(NestInstruction::Rows { run, result, a, b, rows, last_rows });
     }
 
     /// Adds a loop at this position whose steps are parts of the rows of these operands.

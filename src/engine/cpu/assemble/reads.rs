@@ -1,7 +1,7 @@
 //! Reads of buffers: at places that follow the loops, and at computed positions.
 
 use super::{Assembler, TILE_REGISTER};
-use crate::engine::cpu::code::{Base, Instruction};
+use crate::engine::cpu::code::{Base, NestInstruction};
 use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::{Broken, Pieces, broken};
 use crate::engine::cpu::scatter::gather_along;
@@ -26,7 +26,7 @@ impl Assembler<'_> {
         let run = vector::strided_copy(self.isa, dtype);
         if !guards.is_empty() {
             let (result, bounds) = (self.register(level, is_run), self.bounds(guards));
-            self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
+            self.emit(level, is_run, NestInstruction::Masked { run, result, a, a_stride: stride, width, bounds });
             return result;
         }
         if step == 1 || !is_run {
@@ -34,7 +34,7 @@ impl Assembler<'_> {
         }
         let result = self.register(level, is_run);
         let width = width as isize;
-        self.emit(level, is_run, Instruction::Strided { run, result, result_stride: width, a, a_stride: stride });
+        self.emit(level, is_run, NestInstruction::Strided { run, result, result_stride: width, a, a_stride: stride });
         result
     }
 
@@ -66,7 +66,7 @@ impl Assembler<'_> {
                 self.tile_registers.push(zeros);
                 let result = self.slot(Base::Register(0));
                 let (stride, index) = (bytes, place);
-                self.emit(level, true, Instruction::Point { result, zeros, width, source, stride, index, extent });
+                self.emit(level, true, NestInstruction::Point { result, zeros, width, source, stride, index, extent });
                 return result;
             }
             let result = self.register(level, is_run);
@@ -74,7 +74,7 @@ impl Assembler<'_> {
             self.emit(
                 level,
                 is_run,
-                Instruction::Row {
+                NestInstruction::Row {
                     run,
                     result,
                     width,
@@ -90,7 +90,11 @@ impl Assembler<'_> {
         let result = self.register(level, is_run);
         if step == 0 || !is_run {
             let run = vector::gather(self.isa, dtype);
-            self.emit(level, is_run, Instruction::Gather { run, result, source, stride: bytes, index: place, extent });
+            self.emit(
+                level,
+                is_run,
+                NestInstruction::Gather { run, result, source, stride: bytes, index: place, extent },
+            );
             return result;
         }
         // Both the index and the place move along the vector axis: element by element.
@@ -99,7 +103,7 @@ impl Assembler<'_> {
         self.emit(
             level,
             is_run,
-            Instruction::Along {
+            NestInstruction::Along {
                 run,
                 result: source,
                 along: step * width,
@@ -133,7 +137,7 @@ impl Assembler<'_> {
         let rows = self.buffer(buffer, &self.layout.before_vector(at), dtype);
         let strides = strides.map(|stride| stride as isize * dtype.bytes() as isize);
         let broken = Broken { run: broken(dtype, writes), tile, rows, strides, row };
-        self.emit(level, true, Instruction::Broken(Box::new(broken)));
+        self.emit(level, true, NestInstruction::Broken(Box::new(broken)));
     }
 
     /// An instruction for pieces of rows at computed positions: the combination, the elements of the tile, and the rows with
@@ -155,6 +159,6 @@ impl Assembler<'_> {
         let width = dtype.bytes();
         let rows = (rows, stride as isize * width as isize);
         let pieces = Pieces { combine, elements, rows, index, extent, row, width };
-        self.emit(level, true, Instruction::Pieces(Box::new(pieces)));
+        self.emit(level, true, NestInstruction::Pieces(Box::new(pieces)));
     }
 }

@@ -3,7 +3,7 @@
 use super::fused::Fused;
 use super::{Assembler, OfRows, TILE_REGISTER};
 use crate::array::neutral_value;
-use crate::engine::cpu::code::{Base, Bound, Instruction};
+use crate::engine::cpu::code::{Base, Bound, NestInstruction};
 use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::Reduced;
 use crate::engine::cpu::scatter::scatter;
@@ -50,7 +50,7 @@ impl Assembler<'_> {
                 }
             };
             let (a, b) = (self.place(a), self.place(b));
-            self.emit(depth, true, Instruction::Kernel { run, result, a, b, c: b });
+            self.emit(depth, true, NestInstruction::Kernel { run, result, a, b, c: b });
             return;
         }
         let (level, is_run) = (self.levels[store.value as usize], self.runs[store.value as usize]);
@@ -89,7 +89,7 @@ impl Assembler<'_> {
             self.emit(
                 depth,
                 true,
-                Instruction::Along { run, result, along: step * width, stride, index, extent, value },
+                NestInstruction::Along { run, result, along: step * width, stride, index, extent, value },
             );
             return;
         }
@@ -112,11 +112,11 @@ impl Assembler<'_> {
                     self.emit(
                         level,
                         is_run,
-                        Instruction::Strided { run, result, result_stride: step * width, a, a_stride },
+                        NestInstruction::Strided { run, result, result_stride: step * width, a, a_stride },
                     );
                 } else {
                     let run = if a_stride == 0 { vector::fill(isa, dtype) } else { vector::copy(dtype) };
-                    self.emit(level, is_run, Instruction::Kernel { run, result, a, b: a, c: a });
+                    self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b: a, c: a });
                 }
             }
             Mode::Reduce(op) if let Some(strides) = self.layout.broken(&store.at) => {
@@ -135,7 +135,7 @@ impl Assembler<'_> {
         let result = (self.buffer(store.buffer, &store.at, *dtype), self.step(&store.at) as isize * width);
         let index = (self.place(*index), if self.runs[*index as usize] { 8 } else { 0 });
         let (stride, bytes) = (*stride as isize * width, self.layout.row * dtype.bytes());
-        let copy = Instruction::Rowwise { result, source, stride, index, extent: *extent, bytes };
+        let copy = NestInstruction::Rowwise { result, source, stride, index, extent: *extent, bytes };
         self.emit(self.depth(), true, copy);
     }
 
@@ -151,7 +151,7 @@ impl Assembler<'_> {
         let dtype = self.nest.values[store.value as usize].1;
         let result = self.buffer(store.buffer, &store.at, dtype);
         let (index, stride) = (self.place(index), stride as isize * dtype.bytes() as isize);
-        self.emit(self.depth(), true, Instruction::Into { run, result, stride, index, extent, a, b });
+        self.emit(self.depth(), true, NestInstruction::Into { run, result, stride, index, extent, a, b });
     }
 
     /// A store that combines the elements of each row, or all rows.
@@ -165,7 +165,11 @@ impl Assembler<'_> {
             _ => vector::reduce_columns(self.isa, op, dtype),
         };
         let result = (result, across as isize * width as isize);
-        self.emit(depth, true, Instruction::Reduced(Box::new(Reduced { run, tile, result, row, bytes: row * width })));
+        self.emit(
+            depth,
+            true,
+            NestInstruction::Reduced(Box::new(Reduced { run, tile, result, row, bytes: row * width })),
+        );
     }
 
     /// A store that combines, at every position of the nest.
@@ -211,7 +215,7 @@ impl Assembler<'_> {
             self.emit(
                 depth,
                 true,
-                Instruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value },
+                NestInstruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value },
             );
             return;
         }
@@ -221,14 +225,14 @@ impl Assembler<'_> {
         self.emit(
             depth,
             true,
-            Instruction::Kernel { run: vector::fill(isa, DType::I64), result: index, a: minus, b: minus, c: minus },
+            NestInstruction::Kernel { run: vector::fill(isa, DType::I64), result: index, a: minus, b: minus, c: minus },
         );
         let fill = vector::fill(isa, DType::I64);
         self.within(fill, (index, 8), [(zero, 0), (zero, 0)], bounds);
         self.emit(
             depth,
             true,
-            Instruction::Along {
+            NestInstruction::Along {
                 run,
                 result,
                 along: step * width,
@@ -251,15 +255,15 @@ impl Assembler<'_> {
         self.tile_registers.push(sum);
         let start = self.constant(neutral_value(op, dtype).bits());
         let run = vector::fill(isa, dtype);
-        self.emit(level, true, Instruction::Kernel { run, result: sum, a: start, b: start, c: start });
+        self.emit(level, true, NestInstruction::Kernel { run, result: sum, a: start, b: start, c: start });
         let result = self.buffer(store.buffer, &store.at, dtype);
         let (zero, extent) = (self.constant(0), 1);
         self.code[level].after.push(if step == 0 {
             let run = vector::reduce(isa, op, dtype);
-            Instruction::Kernel { run, result, a: sum, b: sum, c: sum }
+            NestInstruction::Kernel { run, result, a: sum, b: sum, c: sum }
         } else {
             let (run, along) = (scatter(store.mode, dtype), step * width);
-            Instruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value: (sum, width) }
+            NestInstruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value: (sum, width) }
         });
         Some(sum)
     }
@@ -273,9 +277,9 @@ impl Assembler<'_> {
     ) {
         let depth = self.depth();
         let instruction = if bounds.is_empty() {
-            Instruction::Kernel { run, result: result.0, a: operands[0].0, b: operands[1].0, c: operands[1].0 }
+            NestInstruction::Kernel { run, result: result.0, a: operands[0].0, b: operands[1].0, c: operands[1].0 }
         } else {
-            Instruction::Within { run, result: result.0, result_stride: result.1, operands, bounds }
+            NestInstruction::Within { run, result: result.0, result_stride: result.1, operands, bounds }
         };
         self.emit(depth, true, instruction);
     }

@@ -2,7 +2,7 @@
 
 use super::assign::assigned;
 use super::embedded::EmbeddedNest;
-use super::instruction::{Code, Indexed, Instruction, Op};
+use super::instruction::{Indexed, Op, ScalarCode, ScalarInstruction};
 use super::register::Register;
 use super::tidy::{join_pairs, remove_unread};
 use crate::engine::cpu::vector::{self, Instructions, Kernel, OperandForm};
@@ -40,7 +40,7 @@ pub(in crate::engine::cpu) struct Head {
 /// Instructions under construction. Methods give `None` where a limit of the instructions would be exceeded.
 pub(in crate::engine::cpu) struct Builder {
     isa: Instructions,
-    code: Code,
+    code: ScalarCode,
     /// Registers that hold known bytes before the first instruction.
     constants: Vec<(Register, u64)>,
     by_bits: TermMap<u64, Register>,
@@ -61,7 +61,7 @@ impl Builder {
     pub(in crate::engine::cpu) fn new(isa: Instructions) -> Builder {
         Builder {
             isa,
-            code: Code::default(),
+            code: ScalarCode::default(),
             constants: Vec::new(),
             by_bits: TermMap::default(),
             by_place: TermMap::default(),
@@ -111,7 +111,7 @@ impl Builder {
             Op::Kernel => KERNEL,
             _ => INSTRUCTION,
         };
-        self.code.instructions.push(Instruction { op, result, operands, number });
+        self.code.instructions.push(ScalarInstruction { op, result, operands, number });
         if matches!(op, Op::Label | Op::Jump | Op::Unless | Op::Next) {
             self.block = self.code.instructions.len();
         }
@@ -451,7 +451,7 @@ impl Builder {
     }
 
     /// The instructions, the number of their registers, and the registers that hold known bytes.
-    pub(in crate::engine::cpu) fn finish(mut self) -> Option<(Code, usize, Vec<(Register, u64)>)> {
+    pub(in crate::engine::cpu) fn finish(mut self) -> Option<(ScalarCode, usize, Vec<(Register, u64)>)> {
         self.push(Op::End, 0, [0; 3], 0)?;
         let Builder { mut code, registers, constants, .. } = self;
         remove_unread(&mut code.instructions, registers);

@@ -2,7 +2,7 @@
 
 use super::register::Register;
 use crate::engine::arrays::fill;
-use crate::engine::cpu::code::{Base, Code, Scratch};
+use crate::engine::cpu::code::{Base, NestCode, Scratch};
 use crate::kernel::BufferId;
 use crate::shape::Value;
 
@@ -22,7 +22,7 @@ pub(super) struct EmbeddedNest {
 /// A nest whose table of pointers is in registers.
 #[derive(Clone, Debug)]
 pub(super) struct EmbeddedCode {
-    pub(super) code: Code,
+    pub(super) code: NestCode,
     /// The first register of the table.
     table: Register,
     /// The slots of pointers into buffers, with the pointer to the buffer, and the bytes from there.
@@ -31,7 +31,7 @@ pub(super) struct EmbeddedCode {
 
 impl EmbeddedCode {
     /// A part of a nest whose buffers are passed in this order.
-    pub(super) fn new(code: Code, buffers: &[BufferId], table: Register) -> EmbeddedCode {
+    pub(super) fn new(code: NestCode, buffers: &[BufferId], table: Register) -> EmbeddedCode {
         let moving = code.slots.iter().enumerate().filter_map(|(slot, base)| match *base {
             Base::Buffer(id, offset) => {
                 let position = buffers.iter().position(|&buffer| buffer == id).expect("all buffers are passed");

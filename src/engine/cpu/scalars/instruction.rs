@@ -14,7 +14,7 @@ use crate::shape::DType;
 
 /// An instruction: the operation, the register of its result, the registers of up to three operands, and a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Instruction {
+pub(super) struct ScalarInstruction {
     pub(super) op: Op,
     pub(super) result: Register,
     pub(super) operands: [Register; 3],
@@ -34,8 +34,8 @@ pub(in crate::engine::cpu) struct Indexed {
 
 /// The instructions, and the tables that they refer to.
 #[derive(Clone, Debug, Default)]
-pub(in crate::engine::cpu) struct Code {
-    pub(super) instructions: Vec<Instruction>,
+pub(in crate::engine::cpu) struct ScalarCode {
+    pub(super) instructions: Vec<ScalarInstruction>,
     pub(super) kernels: Vec<Kernel>,
     pub(super) indexed: Vec<Indexed>,
     pub(super) nests: Vec<EmbeddedNest>,
@@ -168,12 +168,12 @@ macro_rules! operations {
             }
         }
 
-        impl Code {
+        impl ScalarCode {
             /// Runs the instructions from the first to the one that ends.
             ///
             /// # Safety
             ///
-            /// As [`Code::run`].
+            /// As [`ScalarCode::run`].
             #[inline(always)]
             unsafe fn execute<const FUSED: bool>(&self, registers: *mut u64, scratch: &mut Scratch) {
                 let start = self.instructions.as_ptr();
@@ -190,7 +190,7 @@ macro_rules! operations {
                         };
                     }
                     loop {
-                        let Instruction { op, result, operands: [a, b, c], number } = *at;
+                        let ScalarInstruction { op, result, operands: [a, b, c], number } = *at;
                         at = at.add(1);
                         match op {
                             $(Op::$unary => {
@@ -377,7 +377,7 @@ operations! {
     }
 }
 
-impl Instruction {
+impl ScalarInstruction {
     /// The registers that are read.
     pub(super) fn reads(&self) -> &[Register] {
         &self.operands[..self.op.form().0]
@@ -398,7 +398,7 @@ impl Indexed {
     }
 }
 
-impl Code {
+impl ScalarCode {
     /// Runs the instructions from the first to the one that ends.
     ///
     /// # Safety
@@ -409,7 +409,7 @@ impl Code {
     pub(super) unsafe fn run(&self, isa: Instructions, registers: *mut u64, scratch: &mut Scratch) {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn fused(code: &Code, registers: *mut u64, scratch: &mut Scratch) {
+        unsafe fn fused(code: &ScalarCode, registers: *mut u64, scratch: &mut Scratch) {
             // SAFETY: the caller's promises.
             unsafe { code.execute::<true>(registers, scratch) };
         }

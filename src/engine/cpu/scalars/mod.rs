@@ -22,14 +22,14 @@ use crate::array::OutOfMemory;
 use crate::engine::arrays::{CacheLine, lines};
 use crate::kernel::{BufferId, Procedure, Step};
 pub(super) use builder::Builder;
-use instruction::Code;
+use instruction::ScalarCode;
 pub(super) use register::Register;
 
 /// Steps as instructions.
 #[derive(Debug)]
 pub(super) struct Scalars {
     isa: Instructions,
-    code: Code,
+    code: ScalarCode,
     registers: usize,
     /// Registers that hold known bytes.
     constants: Vec<(Register, u64)>,

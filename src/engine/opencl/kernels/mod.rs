@@ -16,7 +16,7 @@ mod table;
 mod vectors;
 mod windows;
 
-use super::code::{Action, COPIED, Code, Grid, Inner, KernelArray, SweepsCode};
+use super::code::{Action, COPIED, DeviceCode, Grid, Inner, KernelArray, SweepsCode};
 use super::devices::DeviceLimits;
 use super::failure::{DeviceProblem, DeviceResult};
 use super::tuning::ProductOptions;
@@ -116,7 +116,7 @@ impl KernelWriter {
         procedure: Procedure,
         parameters: &[String],
         results: &[String],
-    ) -> DeviceResult<Code> {
+    ) -> DeviceResult<DeviceCode> {
         let results = procedure.results.iter().map(|&id| procedure.origin(id)).zip(results);
         let mut called: BTreeMap<BufferId, String> = results.map(|(id, name)| (id, name.clone())).collect();
         called.extend((0..procedure.parameters as BufferId).zip(parameters.iter().cloned()));
@@ -127,7 +127,7 @@ impl KernelWriter {
 
     /// A procedure's kernels, and those of all procedures inside. Each `changed` parameter becomes the result at a position, in
     /// the same memory.
-    pub(super) fn procedure(&mut self, procedure: Procedure, changed: &[(usize, usize)]) -> DeviceResult<Code> {
+    pub(super) fn procedure(&mut self, procedure: Procedure, changed: &[(usize, usize)]) -> DeviceResult<DeviceCode> {
         let procedure = self.with_prologues(self.with_epilogues(procedure)?)?;
         let mut plan = BufferPlan::new(&procedure, changed);
         let mut inner = Vec::new();
@@ -150,7 +150,7 @@ impl KernelWriter {
             _ => None,
         });
         let (slots, copied, constants) = (plan.slots().to_vec(), plan.copied(), constants.collect());
-        Ok(Code { places, slots, constants, copied, steps: inner, procedure })
+        Ok(DeviceCode { places, slots, constants, copied, steps: inner, procedure })
     }
 
     fn step(&mut self, procedure: &Procedure, plan: &mut BufferPlan<'_>, step: &Step) -> DeviceResult<Inner> {
@@ -178,8 +178,8 @@ impl KernelWriter {
                 let condition = sweeps.condition.clone().map(|condition| self.procedure(condition, &[])).transpose()?;
                 let of_sweeps = sweeps.bodies.iter().zip(&sweeps.sweeps.sweeps);
                 let bodies = of_sweeps.map(|(body, sweep)| self.procedure(body.clone(), &body.changed(sweep.carries)));
-                let bodies = bodies.collect::<DeviceResult<Vec<Code>>>()?;
-                let ends = condition.iter().chain(bodies.first()).all(Code::ends);
+                let bodies = bodies.collect::<DeviceResult<Vec<DeviceCode>>>()?;
+                let ends = condition.iter().chain(bodies.first()).all(DeviceCode::ends);
                 let first = sweeps.bodies[0].changed(sweeps.sweeps.sweeps[0].carries).into_iter();
                 let bytes = |(_, carry): (usize, usize)| {
                     let ty = &procedure.buffers[sweeps.arguments[carry] as usize].ty;

@@ -5,7 +5,7 @@ use crate::operation::Binary;
 use crate::shape::DType;
 
 /// The contents of registers after instructions: any numbers that tell operations and operands apart.
-fn run(instructions: &[Instruction], registers: &mut [u64]) {
+fn run(instructions: &[ScalarInstruction], registers: &mut [u64]) {
     for instruction in instructions {
         let mixed =
             |sum: u64, &read: &Register| (sum ^ registers[usize::from(read)]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -16,14 +16,19 @@ fn run(instructions: &[Instruction], registers: &mut [u64]) {
     }
 }
 
-fn product(result: usize, a: usize, b: usize) -> Instruction {
+fn product(result: usize, a: usize, b: usize) -> ScalarInstruction {
     let op = Op::binary(Binary::Mul, DType::F64).unwrap();
-    Instruction { op, result: result as Register, operands: [a as Register, b as Register, 0], number: 0 }
+    ScalarInstruction { op, result: result as Register, operands: [a as Register, b as Register, 0], number: 0 }
 }
 
 /// Checks that the first `carries` registers hold the values that their partners held; how many instructions there are, and new
 /// registers.
-fn check(block: Vec<Instruction>, carries: usize, registers: usize, pairs: &[(Register, Register)]) -> (usize, usize) {
+fn check(
+    block: Vec<ScalarInstruction>,
+    carries: usize,
+    registers: usize,
+    pairs: &[(Register, Register)],
+) -> (usize, usize) {
     let mut before: Vec<u64> = (0..2 * registers as u64).map(|at| at.wrapping_mul(0x1234_5678_9abc_def1) + 1).collect();
     let mut after = before.clone();
     run(&block, &mut before);
@@ -53,7 +58,7 @@ fn registers_get_what_others_held() {
             let (a, b) = (below(carries + at), below(carries + at));
             product(carries + at, a, b)
         });
-        let block: Vec<Instruction> = block.collect();
+        let block: Vec<ScalarInstruction> = block.collect();
         let pairs: Vec<_> = (0..carries).map(|to| (to as Register, below(carries + count) as Register)).collect();
         check(block, carries, carries + count, &pairs);
     }

@@ -8,7 +8,7 @@
 
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Value};
-use crate::term::recurrence::{Elementwise, Instruction, Recurrence, StepOperand};
+use crate::term::recurrence::{Elementwise, Recurrence, StepInstruction, StepOperand};
 use smallvec::{SmallVec, smallvec};
 
 /// The effect of a step on a carry, by values that depend on no carry.
@@ -139,7 +139,7 @@ fn affine(recurrence: &mut Recurrence, depends: &[bool], carry: usize, dtype: DT
 
 /// Instructions that compute factors and summands.
 struct Added {
-    steps: Vec<Instruction>,
+    steps: Vec<StepInstruction>,
     /// The position of the first.
     first: usize,
     dtype: DType,
@@ -147,7 +147,7 @@ struct Added {
 
 impl Added {
     fn add(&mut self, op: Elementwise, operands: &[StepOperand]) -> StepOperand {
-        self.steps.push(Instruction { op, operands: operands.iter().copied().collect(), dtype: self.dtype });
+        self.steps.push(StepInstruction { op, operands: operands.iter().copied().collect(), dtype: self.dtype });
         StepOperand::Step(self.first + self.steps.len() - 1)
     }
 
@@ -171,7 +171,7 @@ impl Added {
     /// A value as a function of the carry.
     fn form(
         &mut self,
-        instruction: &Instruction,
+        instruction: &StepInstruction,
         form_of: impl Fn(StepOperand) -> Option<Form>,
         is_free: impl Fn(StepOperand) -> bool,
     ) -> Option<Form> {

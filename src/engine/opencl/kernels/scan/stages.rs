@@ -4,7 +4,7 @@
 use crate::engine::opencl::kernels::recurrence::{Argument, Sequence};
 use crate::kernel::BufferId;
 use crate::shape::DType;
-use crate::term::recurrence::{Instruction, Recurrence, StepOperand};
+use crate::term::recurrence::{Recurrence, StepInstruction, StepOperand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Loops that together are equal to one, and the element types of arrays in between, whose buffers count from `next` on; `None`
@@ -74,7 +74,7 @@ fn part(
         inputs.push(Argument { id, dtype: sequence.carried[carry], slice: sequence.places });
     }
     moved.extend(own.iter().enumerate().map(|(at, &carry)| (carry, StepOperand::Carry(at))));
-    let mut steps: Vec<Instruction> = Vec::new();
+    let mut steps: Vec<StepInstruction> = Vec::new();
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
     let replaced = |operand: StepOperand, places: &BTreeMap<usize, usize>| match operand {
         StepOperand::Carry(carry) => moved[&carry],
@@ -84,7 +84,7 @@ fn part(
     for (at, instruction) in sequence.recurrence.steps.iter().enumerate().filter(|&(at, _)| needed.steps[at]) {
         let operands = instruction.operands.iter().map(|&operand| replaced(operand, &places)).collect();
         places.insert(at, steps.len());
-        steps.push(Instruction { operands, ..instruction.clone() });
+        steps.push(StepInstruction { operands, ..instruction.clone() });
     }
     let results = results.iter().map(|&operand| replaced(operand, &places)).collect();
     Sequence {
