@@ -105,7 +105,7 @@ enum BlockSide {
     After,
 }
 
-struct Found {
+struct FoundBlocks {
     sides: Vec<BlockSide>,
     blocks: Blocks,
 }
@@ -121,7 +121,7 @@ enum BufferWrites {
 }
 
 /// The group that gains most, of the extents that occur most often.
-fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>) -> Option<Found> {
+fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>) -> Option<FoundBlocks> {
     let mut counts: TermMap<usize, usize> = TermMap::default();
     for step in window {
         let mut own = extents(step);
@@ -295,7 +295,7 @@ impl<'a> Group<'a> {
         (blocks > 1 && gain >= LEAST_GAIN).then_some(gain)
     }
 
-    fn finish(self, uses: &TermMap<BufferId, usize>) -> Found {
+    fn finish(self, uses: &TermMap<BufferId, usize>) -> FoundBlocks {
         let inner = self.inner(uses);
         let rows = self.rows();
         let mut interface = Interface::default();
@@ -304,7 +304,7 @@ impl<'a> Group<'a> {
         let rest = (rest != 0).then(|| self.instance(rest, &inner, &mut Interface::default()));
         let Interface { arguments, results, .. } = interface;
         let blocks = Blocks { extent: self.extent, rows, procedure, rest, arguments, results };
-        Found { sides: self.sides, blocks }
+        FoundBlocks { sides: self.sides, blocks }
     }
 
     /// The procedure of a block of so many rows.

@@ -184,11 +184,20 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> R
             let wanted = tolerance * if zero { magnitude.max(vanishing) } else { magnitude };
             let bound = wanted + rounding;
             let curved = bound + 16.0 * tolerance * differences.steepness;
-            Found { modes, differences, bound, curved, apart: tolerance * terms + unit, rounding, magnitude, zero }
+            DirectionalDerivatives {
+                modes,
+                differences,
+                bound,
+                curved,
+                apart: tolerance * terms + unit,
+                rounding,
+                magnitude,
+                zero,
+            }
         };
         // A function that turns often between two points may look smooth by chance, but not with two steps alike.
         let (mut step, mut problem, mut before) = (largest_step, None, None);
-        let mut last: Option<Found> = None;
+        let mut last: Option<DirectionalDerivatives> = None;
         for _ in 0..STEPS {
             match sampler.differences(direction, &has_tangent, step) {
                 Err(not_finite) => problem = Some(not_finite),
@@ -197,9 +206,10 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> R
                     vanishing = vanishing.max(found.differences.steepness);
                     let precise = found.rounding <= found.magnitude.max(if found.zero { vanishing } else { 0.0 }) / 1e3;
                     // Smaller steps say less from here on: only that the function is not smooth, where derivatives disagree.
-                    let worse = |last: &Found| !precise && found.rounding >= last.rounding;
+                    let worse = |last: &DirectionalDerivatives| !precise && found.rounding >= last.rounding;
                     let worsens = last.as_ref().is_some_and(worse);
-                    let enough = |last: &Found| last.smooth() && (last.excess() <= 1.0 || found.smooth());
+                    let enough =
+                        |last: &DirectionalDerivatives| last.smooth() && (last.excess() <= 1.0 || found.smooth());
                     if worsens && last.as_ref().is_some_and(enough) {
                         break;
                     }
@@ -290,9 +300,9 @@ fn placed(error: Error, caller: &Location<'_>) -> Error {
 
 /// The result of the check along a direction.
 enum Outcome {
-    Found(Found),
+    Found(DirectionalDerivatives),
     /// Nothing disagrees, but the rounding of the differences would hide it.
-    Undecided(Found),
+    Undecided(DirectionalDerivatives),
     NotFinite(NotFinite),
 }
 
@@ -308,7 +318,7 @@ impl Outcome {
 }
 
 /// A derivative along a direction, by each of the modes.
-struct Found {
+struct DirectionalDerivatives {
     modes: [f64; 4],
     differences: Differences,
     /// How far derivatives may be apart from the differences.
@@ -325,7 +335,7 @@ struct Found {
     zero: bool,
 }
 
-impl Found {
+impl DirectionalDerivatives {
     /// Whether the function looks smooth.
     fn smooth(&self) -> bool {
         !self.differences.disagrees(self.bound) && !self.differences.bends(self.curved)

@@ -191,7 +191,7 @@ fn order(kind: DeviceKind) -> u8 {
 
 /// The devices and drivers of this machine.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundDevices {
     /// The devices, in order of preference.
     pub(super) devices: Vec<Device>,
     /// The names of drivers without devices.
@@ -204,8 +204,8 @@ pub(super) fn all() -> DeviceResult<&'static [Device]> {
 }
 
 /// The devices and drivers, asked for once.
-pub(super) fn found() -> DeviceResult<&'static Found> {
-    static ALL: OnceLock<Found> = OnceLock::new();
+pub(super) fn found() -> DeviceResult<&'static FoundDevices> {
+    static ALL: OnceLock<FoundDevices> = OnceLock::new();
     // Drivers initialise at the first query, and some can't be queried by several threads during that.
     static ASKING: Mutex<()> = Mutex::new(());
     let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -219,8 +219,8 @@ pub(super) fn found() -> DeviceResult<&'static Found> {
 }
 
 /// Asks all drivers.
-fn ask() -> DeviceResult<Found> {
-    let mut found = Found::default();
+fn ask() -> DeviceResult<FoundDevices> {
+    let mut found = FoundDevices::default();
     // A loader without a driver has no list of none, but an error.
     let Ok(platforms) = driver::platforms() else { return Ok(found) };
     for platform in platforms {

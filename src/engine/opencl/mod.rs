@@ -53,7 +53,7 @@ pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;
 use cache::Cache;
-use devices::{DeviceLimits, Found};
+use devices::{DeviceLimits, FoundDevices};
 use failure::{DeviceProblem, DeviceResult};
 use std::path::PathBuf;
 
@@ -371,7 +371,7 @@ impl OpenCl {
         if let DeviceChoice::This(device) = &self.choice {
             return Ok((**device).clone());
         }
-        let Found { devices: all, without } = devices::found()?;
+        let FoundDevices { devices: all, without } = devices::found()?;
         if all.is_empty() {
             let text = match &without[..] {
                 [] => "no driver of any device is installed: the maker of a graphics processor has one, and PoCL \
