@@ -24,7 +24,7 @@ fn needed(body: &Body) -> Vec<bool> {
 }
 
 /// An addition to an array at some positions, whose nodes nothing else needs.
-struct Added {
+struct PositionedAddition {
     target: NodeId,
     /// The node whose operands are the updates and index arrays.
     node: NodeId,
@@ -33,7 +33,7 @@ struct Added {
 
 /// Sums and differences whose addend is zero except at some positions: only these positions of the target change. Also the
 /// nodes that are made for these alone.
-fn added(body: &Body) -> (HashMap<NodeId, Added>, HashSet<NodeId>) {
+fn added(body: &Body) -> (HashMap<NodeId, PositionedAddition>, HashSet<NodeId>) {
     let uses = body.use_counts();
     let is_alone = |id: NodeId| uses[id as usize] == 1;
     let sparse = |id: NodeId| {
@@ -56,7 +56,7 @@ fn added(body: &Body) -> (HashMap<NodeId, Added>, HashSet<NodeId>) {
                 && is_alone(added)
                 && let Some((node, positions)) = sparse(added)
             {
-                sums.insert(id, Added { target, node, positions });
+                sums.insert(id, PositionedAddition { target, node, positions });
                 parts.extend([added, node]);
                 break;
             }

@@ -37,7 +37,7 @@ impl Composition {
 
 /// A value as `factor · carry + summand`. A missing factor is 1, if the carry occurs; a missing summand is 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Form {
+struct AffineForm {
     /// Whether the value depends on the carry.
     has_carry: bool,
     factor: Option<StepOperand>,
@@ -107,14 +107,16 @@ fn affine(recurrence: &mut Recurrence, depends: &[bool], carry: usize, dtype: DT
         return None;
     }
     // Only instructions that lead to the carry are looked at: the others only make outputs.
-    let form_of = |forms: &[Option<Form>], operand: StepOperand| match operand {
-        StepOperand::Carry(other) if other == carry => Some(Form { has_carry: true, factor: None, summand: None }),
+    let form_of = |forms: &[Option<AffineForm>], operand: StepOperand| match operand {
+        StepOperand::Carry(other) if other == carry => {
+            Some(AffineForm { has_carry: true, factor: None, summand: None })
+        }
         StepOperand::Carry(_) => None,
         StepOperand::Step(step) if depends[step] => forms[step],
-        free => Some(Form { has_carry: false, factor: None, summand: Some(free) }),
+        free => Some(AffineForm { has_carry: false, factor: None, summand: Some(free) }),
     };
-    let mut added = Added { steps: Vec::new(), first: recurrence.steps.len(), dtype };
-    let mut forms: Vec<Option<Form>> = Vec::with_capacity(recurrence.steps.len());
+    let mut added = AddedInstructions { steps: Vec::new(), first: recurrence.steps.len(), dtype };
+    let mut forms: Vec<Option<AffineForm>> = Vec::with_capacity(recurrence.steps.len());
     for (at, instruction) in recurrence.steps.iter().enumerate() {
         // Instructions that were added for other carries are free.
         let is_walked = depends.get(at).copied().unwrap_or(false) && instruction.dtype == dtype;
@@ -138,14 +140,14 @@ fn affine(recurrence: &mut Recurrence, depends: &[bool], carry: usize, dtype: DT
 }
 
 /// Instructions that compute factors and summands.
-struct Added {
+struct AddedInstructions {
     steps: Vec<StepInstruction>,
     /// The position of the first.
     first: usize,
     dtype: DType,
 }
 
-impl Added {
+impl AddedInstructions {
     fn add(&mut self, op: Elementwise, operands: &[StepOperand]) -> StepOperand {
         self.steps.push(StepInstruction { op, operands: operands.iter().copied().collect(), dtype: self.dtype });
         StepOperand::Step(self.first + self.steps.len() - 1)
@@ -158,10 +160,10 @@ impl Added {
         }
     }
 
-    fn negated(&mut self, form: Form) -> Form {
+    fn negated(&mut self, form: AffineForm) -> AffineForm {
         let minus_one = StepOperand::Constant(Value::from_i64(self.dtype, -1));
         let mut negative = |operand| self.add(Elementwise::Unary(Unary::Neg), &[operand]);
-        Form {
+        AffineForm {
             has_carry: form.has_carry,
             factor: if form.has_carry { Some(form.factor.map_or(minus_one, &mut negative)) } else { None },
             summand: form.summand.map(&mut negative),
@@ -172,10 +174,11 @@ impl Added {
     fn form(
         &mut self,
         instruction: &StepInstruction,
-        form_of: impl Fn(StepOperand) -> Option<Form>,
+        form_of: impl Fn(StepOperand) -> Option<AffineForm>,
         is_free: impl Fn(StepOperand) -> bool,
-    ) -> Option<Form> {
-        let number = |added: &Added, number: i64| StepOperand::Constant(Value::from_i64(added.dtype, number));
+    ) -> Option<AffineForm> {
+        let number =
+            |added: &AddedInstructions, number: i64| StepOperand::Constant(Value::from_i64(added.dtype, number));
         match (instruction.op, &instruction.operands[..]) {
             (Elementwise::Unary(Unary::StopGradient), &[a]) => form_of(a),
             (Elementwise::Unary(Unary::Neg), &[a]) => Some(self.negated(form_of(a)?)),
@@ -193,7 +196,7 @@ impl Added {
                     _ => a.factor.or(b.factor),
                 };
                 let summand = self.sum(a.summand, b.summand);
-                Some(Form { has_carry: a.has_carry || b.has_carry, factor, summand })
+                Some(AffineForm { has_carry: a.has_carry || b.has_carry, factor, summand })
             }
             (Elementwise::Binary(Binary::Mul), &[a, b]) => {
                 let (form, by) = if is_free(b) { (form_of(a)?, b) } else { (form_of(b)?, a) };
@@ -210,7 +213,7 @@ impl Added {
         }
     }
 
-    fn scaled(&mut self, form: Form, op: Binary, by: StepOperand) -> Option<Form> {
+    fn scaled(&mut self, form: AffineForm, op: Binary, by: StepOperand) -> Option<AffineForm> {
         let one = StepOperand::Constant(Value::from_i64(self.dtype, 1));
         let factor = match (form.has_carry, form.factor) {
             (false, _) => None,
@@ -218,6 +221,6 @@ impl Added {
             (true, factor) => Some(self.add(Elementwise::Binary(op), &[factor.unwrap_or(one), by])),
         };
         let summand = form.summand.map(|summand| self.add(Elementwise::Binary(op), &[summand, by]));
-        Some(Form { has_carry: form.has_carry, factor, summand })
+        Some(AffineForm { has_carry: form.has_carry, factor, summand })
     }
 }
