@@ -124,13 +124,13 @@ pub(super) fn scan(
 }
 
 /// A loop with several sweeps.
-struct Engine<'a> {
+struct SparsitySweeps<'a> {
     run: SparsityRunner,
     sweeps: &'a Sweeps,
     operands: &'a [SparsityArray],
 }
 
-impl Engine<'_> {
+impl SparsitySweeps<'_> {
     fn captures(&self) -> &[SparsityArray] {
         &self.operands[self.sweeps.captures()..]
     }
@@ -243,7 +243,7 @@ pub(super) fn sweeps(
     sweeps: &Sweeps,
     operands: &[SparsityArray],
 ) -> Result<Vec<SparsityArray>, Failure> {
-    let engine = Engine { run, sweeps, operands };
+    let engine = SparsitySweeps { run, sweeps, operands };
     match engine.step_by_step()? {
         Some(results) => Ok(results),
         None => engine.any_number(),

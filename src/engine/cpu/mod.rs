@@ -49,7 +49,7 @@ use crate::vectorise::push_gathers;
 use compiled::Machine;
 pub(crate) use first_call::{CompiledAtFirstCall, compiled};
 pub use run::Run;
-use run::State;
+use run::RunMemory;
 use smallvec::smallvec;
 use std::fmt;
 use std::panic::Location;
@@ -162,7 +162,7 @@ pub struct Program {
     /// For each result whether all of its elements are the one that the machine computes.
     uniform: Vec<bool>,
     /// Memory of runs that have ended.
-    idle: Mutex<Vec<State>>,
+    idle: Mutex<Vec<RunMemory>>,
     /// Whether the next run that ends leaves its memory.
     is_memory_kept: AtomicBool,
     threads: Threads,

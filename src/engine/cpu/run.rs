@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 
 /// The memory of a run that has ended, for another.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct RunMemory {
     /// The memory of the machine, once there is some.
     own: Option<(Workspace, Worker)>,
     arguments: Vec<Given>,
@@ -77,10 +77,10 @@ impl Typed for Given {
 }
 
 // SAFETY: the pointers are those of one run, which sets them.
-unsafe impl Send for State {}
+unsafe impl Send for RunMemory {}
 
 #[cfg(test)]
-impl State {
+impl RunMemory {
     /// The counts of the program's loop in the last run.
     pub(super) fn counts(&self) -> crate::term::schedule::Counts {
         let (workspace, _) = self.own.as_ref().expect("a run");
@@ -123,7 +123,7 @@ impl RunProblem {
 /// that keep more steps than ever before.
 pub struct Run<'a> {
     program: &'a Program,
-    state: State,
+    state: RunMemory,
     /// How many arrays are both an argument and a result.
     updated: usize,
     arrays: PhantomData<&'a mut Array>,
@@ -238,7 +238,7 @@ impl<'a> Run<'a> {
     ///
     /// When an array that is not updated came before.
     pub fn update(&mut self, array: &'a mut Array) {
-        let State { arguments, results, .. } = &mut self.state;
+        let RunMemory { arguments, results, .. } = &mut self.state;
         assert!(arguments.len() == self.updated && results.len() == self.updated, "updated arrays come first");
         let array = Given::Array(array);
         arguments.push(array);
@@ -362,7 +362,7 @@ impl<'a> Run<'a> {
             None => self.place_results()?,
         }
         self.place_arguments()?;
-        let State { argument_places, result_places, .. } = &self.state;
+        let RunMemory { argument_places, result_places, .. } = &self.state;
         // SAFETY: there is a pointer for each argument and result, with elements of its type. Results have memory that no
         // other array has, except for that of an argument which is not read once they are written.
         let done = unsafe { program.machine.run(&mut workspace, &mut worker, argument_places, result_places) };
@@ -433,7 +433,7 @@ impl<'a> Run<'a> {
         self.state.elements.resize(self.state.results.len(), 0);
         self.state.repeated.clear();
         for position in 0..self.state.results.len() {
-            let State { results, turns, in_place, elements, repeated, .. } = &mut self.state;
+            let RunMemory { results, turns, in_place, elements, repeated, .. } = &mut self.state;
             let mut place = match results[position] {
                 Given::Slice(place, ..) => place,
                 Given::Array(_) if in_place.get(position) == Some(&false) => {
@@ -454,7 +454,7 @@ impl<'a> Run<'a> {
 
     /// Writes out results whose one element was computed.
     fn repeat_elements(&mut self) -> Result<(), OutOfMemory> {
-        let State { repeated, result_places, .. } = &self.state;
+        let RunMemory { repeated, result_places, .. } = &self.state;
         for &(position, place) in repeated {
             let ty = &self.program.result_types[position];
             // SAFETY: the run has written the element, and the result has room for as many as its type says.
@@ -469,7 +469,7 @@ impl<'a> Run<'a> {
     /// Moves results that were written elsewhere into their place, and keeps the old arrays for the next run.
     fn take_turns(&mut self) {
         for position in 0..self.updated {
-            let State { results, turns, in_place, .. } = &mut self.state;
+            let RunMemory { results, turns, in_place, .. } = &mut self.state;
             if !in_place[position]
                 && let (Some(turn), Given::Array(array)) = (&mut turns[position], results[position])
             {

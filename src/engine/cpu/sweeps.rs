@@ -17,7 +17,7 @@ use crate::kernel::{BufferId, SweepLoop};
 use crate::shape::Type;
 use crate::term::Steps;
 use crate::term::schedule::{self, Counts};
-use running::Running;
+use running::RunningSweeps;
 
 mod running;
 
@@ -151,7 +151,7 @@ impl CompiledSweeps {
             own[result as usize] = bases[first as usize];
         }
         self.point(space, &own);
-        let mut running = Running { compiled: self, space, worker, bases: &own, from: 0 };
+        let mut running = RunningSweeps { compiled: self, space, worker, bases: &own, from: 0 };
         let begun = schedule::begin(&mut running, self.sweeps.len(), self.checkpoints)?;
         space.begun = Some((begun, running.from));
         space.bases = own;
@@ -175,7 +175,7 @@ impl CompiledSweeps {
     ) -> Result<(), Failure> {
         self.point(space, bases);
         let begun = space.begun.take();
-        let mut running = Running { compiled: self, space, worker, bases, from: 0 };
+        let mut running = RunningSweeps { compiled: self, space, worker, bases, from: 0 };
         let counts = match begun {
             Some((begun, from)) => {
                 running.from = from;

@@ -5,7 +5,7 @@
 use super::code::AHEAD;
 use super::failure::DeviceResult;
 use super::memory::DeviceView;
-use super::running::{Ahead, Running, carried};
+use super::running::{Ahead, RunningLoop, carried};
 use crate::term::Checkpoints;
 
 /// The most bytes for the carries and kept values of steps that run ahead.
@@ -32,7 +32,7 @@ impl Ahead {
     }
 }
 
-impl Running<'_, '_> {
+impl RunningLoop<'_, '_> {
     /// How many conditions are asked for from a step on, and how many steps are run ahead: one less, where it is expected that
     /// those are all.
     fn wanted(&self, step: usize, keeps: bool) -> (usize, usize) {

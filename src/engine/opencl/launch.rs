@@ -5,7 +5,7 @@ use super::devices::{Device, DeviceLimits};
 use super::driver::{Argument, DeviceKernel};
 use super::failure::{DeviceProblem, DeviceResult};
 use super::memory::{DeviceShare, DeviceView};
-use super::running::{Launcher, Running, Views};
+use super::running::{Launcher, RunningLoop, Views};
 use super::space::{DeviceSpace, DeviceStepSpace};
 use crate::kernel::{BufferId, Conditional, Step};
 use crate::source::plan;
@@ -189,7 +189,7 @@ impl Launcher<'_> {
                 }
                 (Inner::Sweeps(inside), Step::Sweeps(lowered), DeviceStepSpace::Sweeps(space)) => {
                     let operands = (all(&lowered.arguments), all(&lowered.results));
-                    let mut running = Running::new(self, (code, lowered, inside), space, operands);
+                    let mut running = RunningLoop::new(self, (code, lowered, inside), space, operands);
                     schedule::run(&mut running, inside.bodies.len(), lowered.sweeps.checkpoints)?;
                 }
                 _ => unreachable!("a step, what it launches and its memory are of one kind"),

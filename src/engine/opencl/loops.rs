@@ -3,7 +3,7 @@
 use super::code::{DeviceCode, SweepsCode};
 use super::failure::DeviceResult;
 use super::memory::{DevicePointer, DeviceView};
-use super::running::{Ahead, Launcher, Running, Views, carried};
+use super::running::{Ahead, Launcher, RunningLoop, Views, carried};
 use super::space::{DeviceSpace, DeviceSweepSpace, DeviceSweepsSpace};
 use crate::kernel::{Loop, SweepLoop};
 use crate::term::Steps;
@@ -56,16 +56,16 @@ impl Launcher<'_> {
     }
 }
 
-impl<'a, 'k> Running<'a, 'k> {
+impl<'a, 'k> RunningLoop<'a, 'k> {
     pub(super) fn new(
         launcher: &'a Launcher<'k>,
         (code, lowered, inside): (&'a DeviceCode, &'a SweepLoop, &'a SweepsCode),
         space: &'a mut DeviceSweepsSpace,
         (arguments, results): (Views<'a>, Views<'a>),
-    ) -> Running<'a, 'k> {
+    ) -> RunningLoop<'a, 'k> {
         let states = vec![None; inside.bodies.len()];
         let ahead = Ahead::default();
-        Running { launcher, code, lowered, inside, space, arguments, results, states, ahead, from: 0, taped: 0 }
+        RunningLoop { launcher, code, lowered, inside, space, arguments, results, states, ahead, from: 0, taped: 0 }
     }
 
     fn count_of(&self) -> Option<usize> {
@@ -152,7 +152,7 @@ impl<'a, 'k> Running<'a, 'k> {
     }
 }
 
-impl Runner for Running<'_, '_> {
+impl Runner for RunningLoop<'_, '_> {
     type Failure = super::failure::DeviceProblem;
 
     fn count(&self) -> Option<usize> {

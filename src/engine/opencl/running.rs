@@ -21,7 +21,7 @@ pub(super) struct Launcher<'a> {
 pub(super) type Views<'a> = SmallVec<[DeviceView<'a>; 8]>;
 
 /// A loop with a condition, or one with several sweeps, while it is run.
-pub(super) struct Running<'a, 'k> {
+pub(super) struct RunningLoop<'a, 'k> {
     pub(super) launcher: &'a Launcher<'k>,
     /// The code of which the loop is a step.
     pub(super) code: &'a DeviceCode,
