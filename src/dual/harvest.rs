@@ -55,13 +55,13 @@ pub(crate) fn harvest(
     length: usize,
 ) -> Harvest {
     let size = |ids: &[NodeId]| ids.iter().fold(0usize, |sum, &id| sum.saturating_add(graph.ty(id).size()));
-    let all = |chosen: &Chosen| size(&chosen.stacks).saturating_add(size(&chosen.summed));
+    let all = |chosen: &HarvestPlan| size(&chosen.stacks).saturating_add(size(&chosen.summed));
     let mut chosen = choose(graph, levels, totals, (residuals, restored), true);
     let without = choose(graph, levels, totals, (residuals, restored), false);
     if size(&chosen.stacks) > size(residuals) || all(&chosen) > all(&without) {
         chosen = without;
     }
-    let Chosen { ways, wanted, summed, stacks } = chosen;
+    let HarvestPlan { ways, wanted, summed, stacks } = chosen;
     let epilogue = epilogue(graph, levels, &ways, &wanted, totals, [&summed, &stacks, residuals, invariants], length);
     // A partial sum needs a variable of its own: a node of the right type that nothing else uses.
     let partial: Vec<NodeId> = summed.iter().map(|&id| graph.add(Op::Alias, &[id])).collect();
@@ -70,7 +70,7 @@ pub(crate) fn harvest(
 }
 
 /// How every sum that is wanted is found.
-struct Chosen {
+struct HarvestPlan {
     ways: Vec<Way>,
     wanted: Vec<bool>,
     /// The nodes that are summed step by step.
@@ -85,7 +85,7 @@ fn choose(
     totals: &[NodeId],
     (residuals, restored): (&[NodeId], &HashSet<NodeId>),
     elementwise: bool,
-) -> Chosen {
+) -> HarvestPlan {
     let mut ways: Vec<Way> = Vec::with_capacity(levels.len());
     for id in 0..levels.len() {
         let way = if levels[id] == BindingTime::Backward { way(graph, levels, &ways, id as NodeId) } else { Way::Sum };
@@ -123,7 +123,7 @@ fn choose(
     stacks.sort_unstable();
     // A node that is stacked for a product is not carried as well.
     summed.retain(|id| stacks.binary_search(id).is_err());
-    Chosen { ways, wanted, summed, stacks }
+    HarvestPlan { ways, wanted, summed, stacks }
 }
 
 fn way(graph: &Graph, levels: &[BindingTime], ways: &[Way], id: NodeId) -> Way {

@@ -41,7 +41,7 @@ pub struct SparsityArray {
     /// Of integers, which may be positions.
     pub(super) identity: Option<Identity>,
     /// The columns by positions that are not known, where they are known by those.
-    pub(super) chosen: Option<Rc<Chosen>>,
+    pub(super) chosen: Option<Rc<ChosenColumns>>,
 }
 
 /// A set of columns for every element, row-major; `None` where all are empty.
@@ -156,12 +156,12 @@ impl SparsityArray {
         self.identity.clone()
     }
 
-    pub(super) fn chosen(&self) -> Option<&Chosen> {
+    pub(super) fn chosen(&self) -> Option<&ChosenColumns> {
         self.chosen.as_deref()
     }
 
     /// The same, with its columns by positions.
-    pub(super) fn with_chosen(self, chosen: Chosen) -> SparsityArray {
+    pub(super) fn with_chosen(self, chosen: ChosenColumns) -> SparsityArray {
         SparsityArray { chosen: self.columns.is_some().then(|| Rc::new(chosen)), ..self }
     }
 
@@ -203,16 +203,16 @@ pub(super) type Identity = Rc<()>;
 
 /// The columns of an array, by the positions at which parts of it were read.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
+pub(super) struct ChosenColumns {
     /// The dependence of the elements whatever the positions are.
     pub(super) rest: Sets,
-    pub(super) terms: SmallVec<[Term; 1]>,
+    pub(super) terms: SmallVec<[IndexedRead; 1]>,
 }
 
 /// A read of an array at positions along one of its axes. Element `w` of row `i` has the columns of
 /// `sets[starts[i] + step · p + w]`, if `p` is the row's position, below `extent`.
 #[derive(Clone, Debug)]
-pub(super) struct Term {
+pub(super) struct IndexedRead {
     pub(super) index: Identity,
     pub(super) sets: Rc<Vec<Columns>>,
     /// None where a known position along another axis is outside.
@@ -221,8 +221,8 @@ pub(super) struct Term {
     pub(super) extent: usize,
 }
 
-impl Term {
-    pub(super) fn is(&self, other: &Term) -> bool {
+impl IndexedRead {
+    pub(super) fn is(&self, other: &IndexedRead) -> bool {
         Rc::ptr_eq(&self.index, &other.index)
             && Rc::ptr_eq(&self.sets, &other.sets)
             && Rc::ptr_eq(&self.starts, &other.starts)

@@ -42,7 +42,7 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
 }
 
 /// Elements that kernels multiply.
-pub(super) trait Element: Arithmetic {
+pub(super) trait GemmElement: Arithmetic {
     /// Some rows and columns of `result = left · right`, or of `result += left · right`; the left operand has `depth` columns.
     ///
     /// # Safety
@@ -73,7 +73,7 @@ trait Microkernel<T, const R: usize, const C: usize> {
 /// Without vectors of its own.
 struct Plain;
 
-impl<T: Element, const R: usize, const C: usize> Microkernel<T, R, C> for Plain {
+impl<T: GemmElement, const R: usize, const C: usize> Microkernel<T, R, C> for Plain {
     #[inline(always)]
     unsafe fn run(
         depth: usize,
@@ -112,7 +112,7 @@ struct Registers<V>(std::marker::PhantomData<V>);
 #[cfg(target_arch = "x86_64")]
 impl<V: Packed, const R: usize, const C: usize> Microkernel<V::Element, R, C> for Registers<V>
 where
-    V::Element: Element,
+    V::Element: GemmElement,
 {
     #[inline(always)]
     unsafe fn run(
@@ -147,7 +147,7 @@ where
 
 macro_rules! kernels {
     ($t:ident, $portable:literal, $narrow:ident: $columns:literal$(, $wide:ident: $wide_columns:literal)?) => {
-        impl Element for $t {
+        impl GemmElement for $t {
             unsafe fn multiply(
                 isa: Instructions,
                 part: [Range<usize>; 2],
@@ -230,7 +230,7 @@ fn cycles<const R: usize, const C: usize>([m, k, n]: [usize; 3], is_right_run: b
 
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]
-unsafe fn blocked<T: Element, K: Microkernel<T, R, C>, const R: usize, const C: usize>(
+unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const C: usize>(
     [rows, columns]: [Range<usize>; 2],
     k: usize,
     [a, b, c]: [MatrixPlaces<'_, T>; 3],
@@ -335,7 +335,7 @@ unsafe fn blocked<T: Element, K: Microkernel<T, R, C>, const R: usize, const C: 
 }
 
 #[inline(always)]
-unsafe fn put<T: Element>(place: *mut T, sum: T, add: bool) {
+unsafe fn put<T: GemmElement>(place: *mut T, sum: T, add: bool) {
     // SAFETY: the caller promises an element there.
     unsafe { store(place, if add { load(place).plus(sum) } else { sum }) };
 }
@@ -343,7 +343,7 @@ unsafe fn put<T: Element>(place: *mut T, sum: T, add: bool) {
 /// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines in turn. Missing lines are
 /// zeros.
 #[inline(always)]
-unsafe fn pack<T: Element, const W: usize>(
+unsafe fn pack<T: GemmElement, const W: usize>(
     (start, lines): (*mut T, Places<'_>),
     part: Range<usize>,
     depths: &[isize],

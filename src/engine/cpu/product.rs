@@ -1,6 +1,6 @@
 //! Matrix products on buffers.
 
-use super::gemm::{self, Element};
+use super::gemm::{self, GemmElement};
 use super::places::{MatrixPlaces, OwnPlaces};
 use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
@@ -117,7 +117,7 @@ impl CompiledProduct {
         }
     }
 
-    unsafe fn chunk<T: Element>(
+    unsafe fn chunk<T: GemmElement>(
         &self,
         isa: Instructions,
         bases: &[*mut u8],

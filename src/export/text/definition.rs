@@ -1,6 +1,6 @@
 //! Operations that have bodies.
 
-use super::expression::Term;
+use super::expression::ParsedTerm;
 use super::frame::{Captures, NamedParameter, OpenBody};
 use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::{Kind, TextProblem};
@@ -84,10 +84,10 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// A build inside of an expression, or to its end.
-    pub(super) fn build_on_one_line(&mut self) -> ParseResult<Term<'t>> {
+    pub(super) fn build_on_one_line(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let (extents, parameters, place) = self.build_head()?;
         let open = self.body(parameters, Captures::default(), false, |reader| Ok(vec![reader.operand()?]))?;
-        Ok(Term::Node(self.built(extents, open, place)?))
+        Ok(ParsedTerm::Node(self.built(extents, open, place)?))
     }
 
     /// A build that a let defines, to the end of its last line.

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// An expression before it becomes an operand: its context may still affect it.
-pub(super) enum Term<'t> {
+pub(super) enum ParsedTerm<'t> {
     /// A bare literal, which takes the shape and perhaps the element type of the operand beside it.
     Literal(Literal<'t>),
     /// A node of the body.
@@ -42,14 +42,14 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// The node of a term: a literal is of rank 0.
-    pub(super) fn node(&mut self, term: Term<'t>) -> ParseResult<NodeId> {
+    pub(super) fn node(&mut self, term: ParsedTerm<'t>) -> ParseResult<NodeId> {
         match term {
-            Term::Node(node) => Ok(node),
-            Term::Literal(literal) => {
+            ParsedTerm::Node(node) => Ok(node),
+            ParsedTerm::Literal(literal) => {
                 let value = literal.value(None)?;
                 self.constant(Array::full(&[], value), literal.place)
             }
-            Term::Views(mut node, maps) => {
+            ParsedTerm::Views(mut node, maps) => {
                 let place = self.place();
                 for map in view::joined(maps) {
                     node = self.add(Op::View(map), &[node], place)?;
@@ -69,15 +69,15 @@ impl<'t, X: Form> TextReader<'t, X> {
     fn elementwise(
         &mut self,
         op: Op<X>,
-        terms: Vec<Term<'t>>,
+        terms: Vec<ParsedTerm<'t>>,
         alike: Range<usize>,
         place: usize,
-    ) -> ParseResult<Term<'t>> {
+    ) -> ParseResult<ParsedTerm<'t>> {
         let mut nodes: SmallVec<[Option<NodeId>; 3]> = SmallVec::new();
         let mut literals: SmallVec<[Option<Literal<'t>>; 3]> = SmallVec::new();
         for term in terms {
             match term {
-                Term::Literal(literal) => {
+                ParsedTerm::Literal(literal) => {
                     nodes.push(None);
                     literals.push(Some(literal));
                 }
@@ -101,18 +101,18 @@ impl<'t, X: Form> TextReader<'t, X> {
                 (None, None) => unreachable!("a term is a literal or a node"),
             });
         }
-        Ok(Term::Node(self.add(op, &args, place)?))
+        Ok(ParsedTerm::Node(self.add(op, &args, place)?))
     }
 
     /// An expression of any kind.
-    pub(super) fn expression(&mut self) -> ParseResult<Term<'t>> {
+    pub(super) fn expression(&mut self) -> ParseResult<ParsedTerm<'t>> {
         match self.is_word("build") {
             true => self.build_on_one_line(),
             false => self.comparison(),
         }
     }
 
-    fn comparison(&mut self) -> ParseResult<Term<'t>> {
+    fn comparison(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let left = self.sum()?;
         let op = match self.peek() {
             "<" => Comparison::Less,
@@ -128,7 +128,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         self.elementwise(Op::Compare(op), vec![left, right], 0..2, place)
     }
 
-    fn sum(&mut self) -> ParseResult<Term<'t>> {
+    fn sum(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let mut left = self.product()?;
         loop {
             let op = match self.peek() {
@@ -142,7 +142,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         }
     }
 
-    fn product(&mut self) -> ParseResult<Term<'t>> {
+    fn product(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let mut left = self.negation()?;
         loop {
             let op = match self.peek() {
@@ -156,7 +156,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         }
     }
 
-    fn negation(&mut self) -> ParseResult<Term<'t>> {
+    fn negation(&mut self) -> ParseResult<ParsedTerm<'t>> {
         if !self.is_symbol("-") {
             return self.application();
         }
@@ -164,19 +164,19 @@ impl<'t, X: Form> TextReader<'t, X> {
         let place = self.next().place();
         if self.is_number() {
             self.go_to(mark);
-            return Ok(Term::Literal(self.number()?));
+            return Ok(ParsedTerm::Literal(self.number()?));
         }
         let term = self.application()?;
         self.apply(Op::Unary(Unary::Neg), term, place)
     }
 
-    fn apply(&mut self, op: Op<X>, term: Term<'t>, place: usize) -> ParseResult<Term<'t>> {
+    fn apply(&mut self, op: Op<X>, term: ParsedTerm<'t>, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let node = self.node(term)?;
-        Ok(Term::Node(self.add(op, &[node], place)?))
+        Ok(ParsedTerm::Node(self.add(op, &[node], place)?))
     }
 
     /// A word that is applied, and the atoms after it, or an atom.
-    fn application(&mut self) -> ParseResult<Term<'t>> {
+    fn application(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let token = self.token();
         if token.kind != Kind::Word || self.is_name() || self.is_number() || self.is_call() {
             return self.atom();
@@ -192,7 +192,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         let op = match word {
             "iota" => {
                 let op = Op::Iota(self.natural()?);
-                return Ok(Term::Node(self.add(op, &[], place)?));
+                return Ok(ParsedTerm::Node(self.add(op, &[], place)?));
             }
             "full" => return self.full(),
             "constant" => return self.large_constant(),
@@ -222,18 +222,18 @@ impl<'t, X: Form> TextReader<'t, X> {
         }
     }
 
-    fn full(&mut self) -> ParseResult<Term<'t>> {
+    fn full(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let place = self.place();
-        let Term::Literal(literal) = self.atom()? else {
+        let ParsedTerm::Literal(literal) = self.atom()? else {
             return Err(TextProblem::new("expected a number, which is what all elements are", place));
         };
         let shape = self.shape()?;
         let array = Array::full(&shape, literal.value(None)?);
-        Ok(Term::Node(self.constant(array, place)?))
+        Ok(ParsedTerm::Node(self.constant(array, place)?))
     }
 
     /// `constant f64[1000]#1`, whose elements stand below the program.
-    fn large_constant(&mut self) -> ParseResult<Term<'t>> {
+    fn large_constant(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let place = self.place();
         let ty = self.ty()?;
         self.symbol("#")?;
@@ -245,11 +245,11 @@ impl<'t, X: Form> TextReader<'t, X> {
         if array.ty() != ty {
             return Err(TextProblem::new(format!("constant #{number} is {}, not {ty}", array.ty()), place));
         }
-        Ok(Term::Node(self.constant(array, place)?))
+        Ok(ParsedTerm::Node(self.constant(array, place)?))
     }
 
     /// `gather a [i, j]`, `scatter [28] a [i]` and `scatter_set a b [i]`.
-    fn positions(&mut self, word: &str, place: usize) -> ParseResult<Term<'t>> {
+    fn positions(&mut self, word: &str, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let op = match word {
             "gather" => Op::Gather,
             "scatter" => Op::Scatter(self.shape()?),
@@ -262,10 +262,10 @@ impl<'t, X: Form> TextReader<'t, X> {
         }
         self.symbol("[")?;
         args.extend(self.list("]", TextReader::operand)?);
-        Ok(Term::Node(self.add(op, &args, place)?))
+        Ok(ParsedTerm::Node(self.add(op, &args, place)?))
     }
 
-    fn accumulate(&mut self, place: usize) -> ParseResult<Term<'t>> {
+    fn accumulate(&mut self, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let source = self.shape()?;
         let term = self.atom()?;
         let node = self.node(term)?;
@@ -273,11 +273,11 @@ impl<'t, X: Form> TextReader<'t, X> {
         let (rows, offsets) = self.map_rows(result.len())?;
         let map = self.limits.map(&source, &result, &rows, &offsets);
         let map = map.map_err(|problem| TextProblem::new(problem, place))?;
-        Ok(Term::Node(self.add(Op::Accumulate(map), &[node], place)?))
+        Ok(ParsedTerm::Node(self.add(Op::Accumulate(map), &[node], place)?))
     }
 
     /// A view, by its name or its map.
-    fn view(&mut self, word: &str, place: usize) -> ParseResult<Term<'t>> {
+    fn view(&mut self, word: &str, place: usize) -> ParseResult<ParsedTerm<'t>> {
         if word == "view" {
             let result = self.shape()?;
             let (node, mut maps) = self.atom_for_view()?;
@@ -285,13 +285,13 @@ impl<'t, X: Form> TextReader<'t, X> {
             let source = self.viewed(node, &maps);
             let map = self.limits.map(&source, &result, &rows, &offsets);
             maps.push(map.map_err(|problem| TextProblem::new(problem, place))?);
-            return Ok(Term::Views(node, maps));
+            return Ok(ParsedTerm::Views(node, maps));
         }
         let head = self.view_head(word)?;
         let (node, mut maps) = self.atom_for_view()?;
         let source = self.viewed(node, &maps);
         maps.push(self.map_of(&head, &source, place)?);
-        Ok(Term::Views(node, maps))
+        Ok(ParsedTerm::Views(node, maps))
     }
 
     fn atom_for_view(&mut self) -> ParseResult<(NodeId, Vec<AffineMap>)> {
@@ -300,9 +300,9 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// A term as views of a node, possibly without any views.
-    fn views_of(&mut self, term: Term<'t>) -> ParseResult<(NodeId, Vec<AffineMap>)> {
+    fn views_of(&mut self, term: ParsedTerm<'t>) -> ParseResult<(NodeId, Vec<AffineMap>)> {
         match term {
-            Term::Views(node, maps) => Ok((node, maps)),
+            ParsedTerm::Views(node, maps) => Ok((node, maps)),
             term => Ok((self.node(term)?, Vec::new())),
         }
     }
@@ -315,7 +315,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         }
     }
 
-    fn contract(&mut self, place: usize) -> ParseResult<Term<'t>> {
+    fn contract(&mut self, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let token = self.kind(Kind::Labels, "labels such as \"ij,jk->ik\"")?;
         let spec = match contraction(self.text_of(token).trim_matches('"')) {
             Some(spec) if spec.is_valid() => spec,
@@ -330,17 +330,17 @@ impl<'t, X: Form> TextReader<'t, X> {
             let term = self.atom()?;
             *arg = self.node(term)?;
         }
-        Ok(Term::Node(self.add(Op::Contract(spec), &args, place)?))
+        Ok(ParsedTerm::Node(self.add(Op::Contract(spec), &args, place)?))
     }
 
-    fn concatenate(&mut self, place: usize) -> ParseResult<Term<'t>> {
+    fn concatenate(&mut self, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let op = Op::Concatenate(self.axis()?);
         let mut args = Vec::new();
         while args.is_empty() || self.is_name() || self.is_number() || self.is_call() || self.opens() {
             let term = self.atom()?;
             args.push(self.node(term)?);
         }
-        Ok(Term::Node(self.add(op, &args, place)?))
+        Ok(ParsedTerm::Node(self.add(op, &args, place)?))
     }
 
     fn opens(&self) -> bool {
@@ -355,7 +355,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// A name, a number, a list, a call or parentheses, and positions in brackets after it.
-    pub(super) fn atom(&mut self) -> ParseResult<Term<'t>> {
+    pub(super) fn atom(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let mut term = self.atom_without_positions()?;
         while self.token().kind == Kind::At {
             term = self.indexed(term)?;
@@ -363,14 +363,14 @@ impl<'t, X: Form> TextReader<'t, X> {
         Ok(term)
     }
 
-    fn atom_without_positions(&mut self) -> ParseResult<Term<'t>> {
+    fn atom_without_positions(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let place = self.place();
         if self.is_number() {
-            return Ok(Term::Literal(self.number()?));
+            return Ok(ParsedTerm::Literal(self.number()?));
         }
         if self.is_name() {
             let (name, place) = self.name()?;
-            return Ok(Term::Node(self.look_up(name, place)?));
+            return Ok(ParsedTerm::Node(self.look_up(name, place)?));
         }
         if self.is_call() {
             let token = self.next();
@@ -388,7 +388,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         }
         if self.is_symbol("[") {
             let array = self.listed()?;
-            return Ok(Term::Node(self.constant(array, place)?));
+            return Ok(ParsedTerm::Node(self.constant(array, place)?));
         }
         if self.accept("(") {
             let term = self.expression()?;
@@ -399,7 +399,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// `a[:, 3]`, a view, or `a[i, j]`, a read at positions of which one at least is computed.
-    fn indexed(&mut self, term: Term<'t>) -> ParseResult<Term<'t>> {
+    fn indexed(&mut self, term: ParsedTerm<'t>) -> ParseResult<ParsedTerm<'t>> {
         let place = self.place();
         let (node, mut maps) = self.views_of(term)?;
         self.bracket()?;
@@ -407,24 +407,24 @@ impl<'t, X: Form> TextReader<'t, X> {
             true => Ok(None),
             false => Ok(Some(reader.expression()?)),
         })?;
-        let is_literal = |part: &Option<Term<'t>>| match part {
+        let is_literal = |part: &Option<ParsedTerm<'t>>| match part {
             None => true,
-            Some(Term::Literal(literal)) => literal.is_integer(),
+            Some(ParsedTerm::Literal(literal)) => literal.is_integer(),
             Some(_) => false,
         };
         if index.iter().all(is_literal) && !index.is_empty() {
             let mut positions: Vec<Option<i64>> = Vec::new();
             for part in index {
                 positions.push(match part {
-                    Some(Term::Literal(literal)) => literal.value(Some(DType::I64))?.to_integer(),
+                    Some(ParsedTerm::Literal(literal)) => literal.value(Some(DType::I64))?.to_integer(),
                     _ => None,
                 });
             }
             let source = self.viewed(node, &maps);
             maps.push(self.picked(&source, &positions, place)?);
-            return Ok(Term::Views(node, maps));
+            return Ok(ParsedTerm::Views(node, maps));
         }
-        let mut args = vec![self.node(Term::Views(node, maps))?];
+        let mut args = vec![self.node(ParsedTerm::Views(node, maps))?];
         for part in index {
             match part {
                 Some(term) => args.push(self.node(term)?),
@@ -435,7 +435,7 @@ impl<'t, X: Form> TextReader<'t, X> {
             let problem = format!("a position of type {}: arrays of positions are for `gather`", self.type_of(array));
             return Err(TextProblem::new(problem, place));
         }
-        Ok(Term::Node(self.add(Op::Gather, &args, place)?))
+        Ok(ParsedTerm::Node(self.add(Op::Gather, &args, place)?))
     }
 }
 

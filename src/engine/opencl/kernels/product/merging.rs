@@ -1,7 +1,7 @@
 //! The common part of epilogues and prologues: the steps that may be done elsewhere, and elementwise work on an element of an
 //! operand or of the result of a product.
 
-use super::places::Element;
+use super::places::ElementPlace;
 use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
 use crate::kernel::{Affine, BufferId, Nest, NestValue, Procedure, Step};
 use crate::source::text::Text;
@@ -41,7 +41,7 @@ impl KernelWriter {
         &mut self,
         (scope, operands, index): (&Scope<'_>, &KernelOperands, &str),
         (nest, at): (&Nest, &Affine),
-        element: &Element,
+        element: &ElementPlace,
         given: (BufferId, &'static str),
     ) -> Text {
         let depth = nest.extents.len();
