@@ -65,7 +65,7 @@ pub(super) fn as_view(source: &[usize], result: &[usize]) -> Option<AffineMap> {
 
 /// How a read moves into a reshape.
 #[allow(clippy::large_enum_variant, reason = "short-lived")]
-enum Way {
+enum ReshapeRead {
     /// As a view of the operand, reshaped: it reads all of the axes that are not kept.
     View(AffineMap),
     /// As the same gather of the operand, whose leading axes are the same, reshaped.
@@ -133,13 +133,13 @@ fn way_of_view(map: &AffineMap, source: &[usize], groups: &[Group]) -> Option<Af
 }
 
 impl Push<'_> {
-    fn way(&self, at: NodeId, read: &ReadRequest) -> Way {
+    fn way(&self, at: NodeId, read: &ReadRequest) -> ReshapeRead {
         let (result, source) = (self.shape(at), self.shape(self.node(at).args[0]));
         let groups = groups(result, source);
         match read {
             ReadRequest::View { map, .. } => match way_of_view(map, source, &groups) {
-                Some(map) => Way::View(map),
-                None => Way::Arithmetic,
+                Some(map) => ReshapeRead::View(map),
+                None => ReshapeRead::Arithmetic,
             },
             ReadRequest::Gather { indices, .. } => {
                 let count = indices.len();
@@ -148,7 +148,7 @@ impl Push<'_> {
                         && (result[axis] == 1
                             || groups.iter().any(|g| g.is_kept() && g.result[0] == axis && g.source[0] == axis))
                 };
-                if (0..count).all(same) { Way::Leading } else { Way::Arithmetic }
+                if (0..count).all(same) { ReshapeRead::Leading } else { ReshapeRead::Arithmetic }
             }
             ReadRequest::Whole => unreachable!("all of a node is not a read"),
         }
@@ -156,8 +156,8 @@ impl Push<'_> {
 
     pub(super) fn admits_reshape(&self, at: NodeId, read: &ReadRequest) -> bool {
         match self.way(at, read) {
-            Way::View(_) | Way::Leading => true,
-            Way::Arithmetic => {
+            ReshapeRead::View(_) | ReshapeRead::Leading => true,
+            ReshapeRead::Arithmetic => {
                 let elements = size(&self.result_shape(at, read));
                 elements.saturating_mul(2) <= self.node(at).ty().size() || self.arithmetic[at as usize]
             }
@@ -165,16 +165,16 @@ impl Push<'_> {
     }
 
     pub(super) fn reshape_keeps_zero(&self, at: NodeId, read: &ReadRequest) -> bool {
-        !matches!(self.way(at, read), Way::Arithmetic)
+        !matches!(self.way(at, read), ReshapeRead::Arithmetic)
     }
 
     pub(super) fn through_reshape(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let source = self.node(at).args[0];
         let outside = read.outside();
         let value = match (self.way(at, read), read) {
-            (Way::View(map), _) => self.demand(source, ReadRequest::View { map, outside }),
-            (Way::Leading, read) => self.demand(source, read.clone()),
-            (Way::Arithmetic, read) => return self.by_arithmetic(at, source, read, outside),
+            (ReshapeRead::View(map), _) => self.demand(source, ReadRequest::View { map, outside }),
+            (ReshapeRead::Leading, read) => self.demand(source, read.clone()),
+            (ReshapeRead::Arithmetic, read) => return self.by_arithmetic(at, source, read, outside),
         };
         let result = self.result_shape(at, read);
         self.values.make(Op::Reshape(result), &[value])
