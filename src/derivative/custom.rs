@@ -324,7 +324,7 @@ where
 }
 
 /// A function and its rules, at one call, in the form for the algebras.
-struct Typed<F: ArrayFn, R> {
+struct TypedFunction<F: ArrayFn, R> {
     function: F,
     rules: R,
     name: &'static str,
@@ -335,9 +335,9 @@ struct Typed<F: ArrayFn, R> {
     output: Arc<OnceLock<At<F::Out, Concrete>>>,
 }
 
-impl<F: ArrayFn + Clone, R: Clone> Clone for Typed<F, R> {
+impl<F: ArrayFn + Clone, R: Clone> Clone for TypedFunction<F, R> {
     fn clone(&self) -> Self {
-        Typed {
+        TypedFunction {
             function: self.function.clone(),
             rules: self.rules.clone(),
             name: self.name,
@@ -360,7 +360,7 @@ where
     F: ArrayFn + Clone + Send + Sync + 'static,
     R: RuleSet<F>,
 {
-    let typed = Typed {
+    let typed = TypedFunction {
         function: f.clone(),
         rules,
         name,
@@ -373,7 +373,7 @@ where
     F::Out::rebuild::<Concrete, A>(like, &mut outputs.into_iter())
 }
 
-impl<F, R> Typed<F, R>
+impl<F, R> TypedFunction<F, R>
 where
     F: ArrayFn + Clone + Send + Sync + 'static,
     R: RuleSet<F>,
@@ -390,7 +390,7 @@ where
     }
 }
 
-impl<F, R> CustomFunction for Typed<F, R>
+impl<F, R> CustomFunction for TypedFunction<F, R>
 where
     F: ArrayFn + Clone + Send + Sync + 'static,
     R: RuleSet<F>,

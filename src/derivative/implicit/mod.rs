@@ -191,7 +191,7 @@ where
         true => LinearSolver::Dense,
         false => LinearSolver::NormalEquations(options.convergence),
     });
-    let solver = Given { equation: equation.clone(), solver: solver.clone() };
+    let solver = GivenSolver { equation: equation.clone(), solver: solver.clone() };
     solution::<A, G, X, P, _>(equation, solver, (start, parameters), linear, options.orders)
 }
 
@@ -358,18 +358,18 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> Solver for Iterate<F> {
 }
 
 /// The user's solver.
-struct Given<G: ArrayFn, S> {
+struct GivenSolver<G: ArrayFn, S> {
     equation: Arc<Equation<G>>,
     solver: S,
 }
 
-impl<G: ArrayFn, S: Clone> Clone for Given<G, S> {
+impl<G: ArrayFn, S: Clone> Clone for GivenSolver<G, S> {
     fn clone(&self) -> Self {
-        Given { equation: self.equation.clone(), solver: self.solver.clone() }
+        GivenSolver { equation: self.equation.clone(), solver: self.solver.clone() }
     }
 }
 
-impl<G, S> Solver for Given<G, S>
+impl<G, S> Solver for GivenSolver<G, S>
 where
     G: ArrayFn + Clone + Send + Sync + 'static,
     S: ArrayFn<In = G::In, Out = G::Out> + Clone + Send + Sync + 'static,

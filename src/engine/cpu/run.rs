@@ -23,8 +23,8 @@ use std::sync::atomic::Ordering;
 pub(super) struct RunMemory {
     /// The memory of the machine, once there is some.
     own: Option<(Workspace, Worker)>,
-    arguments: Vec<Given>,
-    results: Vec<Given>,
+    arguments: Vec<HandedArray>,
+    results: Vec<HandedArray>,
     argument_places: Vec<*mut u8>,
     result_places: Vec<*mut u8>,
     /// Which updated arrays are written where they are read. This is found once a run: others may let go of storage at any
@@ -42,36 +42,36 @@ pub(super) struct RunMemory {
 
 /// An argument or a result that was handed over, for as long as the run lives.
 #[derive(Clone, Copy, Debug)]
-enum Given {
+enum HandedArray {
     Array(*mut Array),
     /// So many elements of a slice.
     Slice(*mut u8, DType, usize),
 }
 
-impl Given {
+impl HandedArray {
     /// The array, if it is one.
     fn array(&self) -> Option<&Array> {
         match *self {
             // SAFETY: it was handed over for as long as the run lives, and is not written before the machine runs.
-            Given::Array(array) => Some(unsafe { &*array.cast_const() }),
-            Given::Slice(..) => None,
+            HandedArray::Array(array) => Some(unsafe { &*array.cast_const() }),
+            HandedArray::Slice(..) => None,
         }
     }
 }
 
-impl Typed for Given {
+impl Typed for HandedArray {
     /// A slice has as many elements as arrays of the type, whatever their shape.
     fn is_of(&self, ty: &Type) -> bool {
         match *self {
-            Given::Slice(_, dtype, count) => dtype == ty.dtype && count == ty.size(),
-            Given::Array(_) => self.array().is_some_and(|array| array.is_of(ty)),
+            HandedArray::Slice(_, dtype, count) => dtype == ty.dtype && count == ty.size(),
+            HandedArray::Array(_) => self.array().is_some_and(|array| array.is_of(ty)),
         }
     }
 
     fn own_type(&self) -> Type {
         match *self {
-            Given::Slice(_, dtype, count) => Type::new(dtype, &[count]),
-            Given::Array(_) => self.array().map_or_else(|| Type::scalar(DType::Bool), Typed::own_type),
+            HandedArray::Slice(_, dtype, count) => Type::new(dtype, &[count]),
+            HandedArray::Array(_) => self.array().map_or_else(|| Type::scalar(DType::Bool), Typed::own_type),
         }
     }
 }
@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn argument(&mut self, array: &'a Array) {
-        self.state.arguments.push(Given::Array(std::ptr::from_ref(array).cast_mut()));
+        self.state.arguments.push(HandedArray::Array(std::ptr::from_ref(array).cast_mut()));
     }
 
     /// Hands over the elements of the next argument, row-major: as many as the next parameter has.
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn argument_slice<E: Scalar>(&mut self, elements: &'a [E]) {
-        self.state.arguments.push(Given::Slice(elements.as_ptr().cast_mut().cast(), E::DTYPE, elements.len()));
+        self.state.arguments.push(HandedArray::Slice(elements.as_ptr().cast_mut().cast(), E::DTYPE, elements.len()));
     }
 
     /// Hands over the next result, an array of its type: its elements are overwritten. Where its storage is shared with another
@@ -210,13 +210,13 @@ impl<'a> Run<'a> {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn result(&mut self, array: &'a mut Array) {
-        self.state.results.push(Given::Array(array));
+        self.state.results.push(HandedArray::Array(array));
     }
 
     /// Hands over where the elements of the next result are written, row-major: as many as it has. [`Run::argument_slice`] has
     /// an example.
     pub fn result_slice<E: Scalar>(&mut self, elements: &'a mut [E]) {
-        self.state.results.push(Given::Slice(elements.as_mut_ptr().cast(), E::DTYPE, elements.len()));
+        self.state.results.push(HandedArray::Slice(elements.as_mut_ptr().cast(), E::DTYPE, elements.len()));
     }
 
     /// Hands over an array that is the next argument as well as the next result; all such come before others.
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
     pub fn update(&mut self, array: &'a mut Array) {
         let RunMemory { arguments, results, .. } = &mut self.state;
         assert!(arguments.len() == self.updated && results.len() == self.updated, "updated arrays come first");
-        let array = Given::Array(array);
+        let array = HandedArray::Array(array);
         arguments.push(array);
         results.push(array);
         self.updated += 1;
@@ -400,7 +400,7 @@ impl<'a> Run<'a> {
             let place = match argument.array().map(|array| (array, array.uniform())) {
                 _ if self.state.in_place.get(position) == Some(&true) => self.state.result_places[position],
                 None => {
-                    let Given::Slice(place, ..) = argument else { unreachable!("what is no array is a slice") };
+                    let HandedArray::Slice(place, ..) = argument else { unreachable!("what is no array is a slice") };
                     place
                 }
                 Some((array, Some(value))) if !array.shape().is_empty() => {
@@ -435,13 +435,13 @@ impl<'a> Run<'a> {
         for position in 0..self.state.results.len() {
             let RunMemory { results, turns, in_place, elements, repeated, .. } = &mut self.state;
             let mut place = match results[position] {
-                Given::Slice(place, ..) => place,
-                Given::Array(_) if in_place.get(position) == Some(&false) => {
+                HandedArray::Slice(place, ..) => place,
+                HandedArray::Array(_) if in_place.get(position) == Some(&false) => {
                     let ty = &self.program.result_types[position];
                     own_elements(turns[position].get_or_insert_with(|| Array::zeros(ty)))?
                 }
                 // SAFETY: the array was handed over for as long as this run lives, and nothing else refers to it meanwhile.
-                Given::Array(array) => own_elements(unsafe { &mut *array })?,
+                HandedArray::Array(array) => own_elements(unsafe { &mut *array })?,
             };
             if self.program.uniform[position] {
                 repeated.push((position, place));
@@ -471,7 +471,7 @@ impl<'a> Run<'a> {
         for position in 0..self.updated {
             let RunMemory { results, turns, in_place, .. } = &mut self.state;
             if !in_place[position]
-                && let (Some(turn), Given::Array(array)) = (&mut turns[position], results[position])
+                && let (Some(turn), HandedArray::Array(array)) = (&mut turns[position], results[position])
             {
                 // SAFETY: as where results are placed.
                 std::mem::swap(turn, unsafe { &mut *array });
