@@ -45,7 +45,7 @@ impl<A: Algebra, E: Float, R: Rank> OneArray<A, E, R> for Tensor<A, E, R> {
 }
 
 /// The algebra in which second derivatives are taken: a reverse derivative inside of a forward one.
-type Twice<A> = <<A as Algebra>::Forward as Algebra>::Nested;
+type ReverseInForward<A> = <<A as Algebra>::Forward as Algebra>::Nested;
 
 /// For a position, row-major, the array of this shape that is 1 there, and 0 elsewhere.
 #[track_caller]
@@ -165,7 +165,7 @@ where
 #[track_caller]
 fn gradient_along<A, X, E>(
     (name, place): (&'static str, &'static Location<'static>),
-    f: &impl Fn(&ParameterOf<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    f: &impl Fn(&ParameterOf<A, ReverseInForward<A>, X>) -> Scalar<ReverseInForward<A>, E>,
     args: &X,
     along: &X::First,
 ) -> X::First
@@ -200,7 +200,7 @@ where
 /// instead.
 #[track_caller]
 pub fn hvp<A, X, E>(
-    f: impl Fn(&ParameterOf<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    f: impl Fn(&ParameterOf<A, ReverseInForward<A>, X>) -> Scalar<ReverseInForward<A>, E>,
     args: X,
     along: &X::First,
 ) -> X::First
@@ -230,7 +230,7 @@ where
 /// As [`jacfwd`].
 #[track_caller]
 pub fn hessian<A, X, E, R>(
-    f: impl Fn(&ParameterOf<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    f: impl Fn(&ParameterOf<A, ReverseInForward<A>, X>) -> Scalar<ReverseInForward<A>, E>,
     args: X,
 ) -> Tensor<A, E, R::Plus<R>>
 where
