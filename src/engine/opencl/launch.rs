@@ -2,7 +2,7 @@
 
 use super::code::{Action, DeviceCode, Grid, Inner, KernelArray, actions};
 use super::devices::{Device, DeviceLimits};
-use super::driver::{Argument, DeviceKernel};
+use super::driver::{DeviceKernel, KernelArgument};
 use super::failure::{DeviceProblem, DeviceResult};
 use super::memory::{DeviceShare, DeviceView};
 use super::running::{Launcher, RunningLoop, Views};
@@ -27,13 +27,13 @@ pub(super) struct Kernels {
 
 /// A kernel whose groups are larger than the device has registers for.
 #[derive(Debug)]
-pub(super) struct TooLarge {
+pub(super) struct GroupTooLarge {
     /// Work items of a group that there are registers for.
     most: usize,
     pub(super) problem: DeviceProblem,
 }
 
-impl TooLarge {
+impl GroupTooLarge {
     /// The limit for groups that a program is written for next, after another one: half of it, and so on until there are
     /// registers for it.
     pub(super) fn smaller(&self, limit: usize) -> Option<usize> {
@@ -51,8 +51,8 @@ impl Kernels {
     ///
     /// When a kernel needs more local memory than the device has, more work items than it can count, or more arrays than can be
     /// passed.
-    pub(super) fn check(&self, code: &DeviceCode, device: &Device) -> DeviceResult<Option<TooLarge>> {
-        let mut outcome: DeviceResult<Option<TooLarge>> = Ok(None);
+    pub(super) fn check(&self, code: &DeviceCode, device: &Device) -> DeviceResult<Option<GroupTooLarge>> {
+        let mut outcome: DeviceResult<Option<GroupTooLarge>> = Ok(None);
         actions(code, &mut |action| {
             if let (Ok(found), Action::Launch { kernel, grid, operands, numbers }) = (&mut outcome, action) {
                 match self.check_launch(kernel - self.first, *grid, (operands.len(), numbers.len()), device) {
@@ -73,7 +73,7 @@ impl Kernels {
         grid: Grid,
         (operands, numbers): (usize, usize),
         device: &Device,
-    ) -> DeviceResult<Option<TooLarge>> {
+    ) -> DeviceResult<Option<GroupTooLarge>> {
         let (Grid { items, group }, limits) = (grid, device.limits);
         let kernel = &self.lock()[at];
         let problem = |text: String| DeviceProblem::Unsupported(format!("kernel {} {text}", self.names[at]));
@@ -93,7 +93,7 @@ impl Kernels {
         }
         let most = kernel.largest_group(device.id)?.min(limits.kernel_group);
         let text = || format!("runs in groups of {group} work items, and there are registers for {most}");
-        Ok((most < group).then(|| TooLarge { most, problem: problem(text()) }))
+        Ok((most < group).then(|| GroupTooLarge { most, problem: problem(text()) }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<DeviceKernel>> {
@@ -114,9 +114,10 @@ impl<'a> Launcher<'a> {
         numbers: &[i64],
     ) -> DeviceResult<()> {
         let kernel = &mut self.kernels.borrow_mut()[kernel - self.first];
-        let operands = operands.flat_map(|place| [Argument::Memory(place.memory), Argument::Number(place.at as i64)]);
+        let operands =
+            operands.flat_map(|place| [KernelArgument::Memory(place.memory), KernelArgument::Number(place.at as i64)]);
         let mut told = 0;
-        for (at, argument) in operands.chain(numbers.iter().map(|&number| Argument::Number(number))).enumerate() {
+        for (at, argument) in operands.chain(numbers.iter().map(|&number| KernelArgument::Number(number))).enumerate() {
             told += u64::from(kernel.set(at, argument)?);
         }
         self.shared.counters.told.fetch_add(told, Ordering::Relaxed);
@@ -256,7 +257,7 @@ mod tests {
     #[test]
     fn groups_are_halved_until_there_are_registers_for_them() {
         let smaller =
-            |limit, most| TooLarge { most, problem: DeviceProblem::Unsupported(String::new()) }.smaller(limit);
+            |limit, most| GroupTooLarge { most, problem: DeviceProblem::Unsupported(String::new()) }.smaller(limit);
         for (limit, most, expected) in [
             (1024, 1023, Some(512)),
             (1024, 512, Some(512)),

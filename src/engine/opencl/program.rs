@@ -8,7 +8,7 @@ use super::devices::{Device, DeviceLimits};
 use super::driver::DeviceKernel;
 use super::failure::{DeviceProblem, DeviceResult};
 use super::kernels::KernelWriter;
-use super::launch::{Kernels, TooLarge};
+use super::launch::{GroupTooLarge, Kernels};
 use super::measured;
 use super::memory::{DevicePointer, DeviceShare, DeviceView, Queues, bytes};
 use super::report::{self, Reporter};
@@ -116,7 +116,11 @@ impl DeviceSource {
     }
 
     /// The programs, if the device has registers for their groups.
-    fn built(self, device: &Device, options: &OpenCl) -> DeviceResult<std::result::Result<Vec<Program>, TooLarge>> {
+    fn built(
+        self,
+        device: &Device,
+        options: &OpenCl,
+    ) -> DeviceResult<std::result::Result<Vec<Program>, GroupTooLarge>> {
         let DeviceSource { codes, source, names } = self;
         let shared = DeviceShare::of(device)?;
         let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };

@@ -48,7 +48,9 @@ macro_rules! objects {
 mod objects;
 mod queue;
 
-pub(super) use objects::{Argument, Built, Context, DeviceId, DeviceKernel, Memory, PlatformId, devices, platforms};
+pub(super) use objects::{
+    Built, Context, DeviceId, DeviceKernel, KernelArgument, Memory, PlatformId, devices, platforms,
+};
 pub(super) use queue::{Event, Queue};
 
 use super::failure::{DeviceProblem, DeviceResult};

@@ -215,14 +215,14 @@ impl Built {
 
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine::opencl) enum Argument<'a> {
+pub(in crate::engine::opencl) enum KernelArgument<'a> {
     Memory(&'a Memory),
     Number(i64),
 }
 
 /// The value that a kernel's argument was last set to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
+enum LastArgument {
     Nothing,
     Memory(u64),
     Number(i64),
@@ -232,7 +232,7 @@ enum Told {
 #[derive(Debug)]
 pub(in crate::engine::opencl) struct DeviceKernel {
     compiled: Compiled,
-    told: Vec<Told>,
+    told: Vec<LastArgument>,
 }
 
 impl DeviceKernel {
@@ -249,27 +249,27 @@ impl DeviceKernel {
     }
 
     /// Makes later launches take this, and returns whether it is a change: the driver is only told of changes.
-    pub(in crate::engine::opencl) fn set(&mut self, at: usize, argument: Argument<'_>) -> DeviceResult<bool> {
+    pub(in crate::engine::opencl) fn set(&mut self, at: usize, argument: KernelArgument<'_>) -> DeviceResult<bool> {
         if self.told.len() <= at {
-            self.told.resize(at + 1, Told::Nothing);
+            self.told.resize(at + 1, LastArgument::Nothing);
         }
         let told = match argument {
             // By its number: other memory may come to be where it was.
-            Argument::Memory(memory) => Told::Memory(memory.number),
-            Argument::Number(number) => Told::Number(number),
+            KernelArgument::Memory(memory) => LastArgument::Memory(memory.number),
+            KernelArgument::Number(number) => LastArgument::Number(number),
         };
         if self.told[at] == told {
             return Ok(false);
         }
-        self.told[at] = Told::Nothing;
+        self.told[at] = LastArgument::Nothing;
         let (index, kernel) = (at as u32, self.compiled.raw());
         done(match argument {
-            Argument::Memory(memory) => {
+            KernelArgument::Memory(memory) => {
                 let raw = memory.stored.raw();
                 // SAFETY: the address of memory is what is passed for an array.
                 unsafe { ocl::ffi::clSetKernelArg(kernel, index, size_of_val(&raw), (&raw const raw).cast()) }
             }
-            Argument::Number(number) => {
+            KernelArgument::Number(number) => {
                 // SAFETY: so many bytes are there.
                 unsafe { ocl::ffi::clSetKernelArg(kernel, index, size_of_val(&number), (&raw const number).cast()) }
             }

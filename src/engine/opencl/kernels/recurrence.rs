@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 /// An array that a loop reads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Argument {
+pub(super) struct LoopArgument {
     pub(super) id: BufferId,
     pub(super) dtype: DType,
     /// Elements of each step.
@@ -35,8 +35,8 @@ pub(super) struct Sequence {
     pub(super) first: Vec<BufferId>,
     /// Their element types.
     pub(super) carried: Vec<DType>,
-    pub(super) inputs: Vec<Argument>,
-    pub(super) captures: Vec<Argument>,
+    pub(super) inputs: Vec<LoopArgument>,
+    pub(super) captures: Vec<LoopArgument>,
     /// The last carries.
     pub(super) last: Vec<BufferId>,
     pub(super) outputs: Vec<BufferId>,
@@ -68,7 +68,7 @@ impl Sequence {
         let (arguments, inputs) = (&repeated.arguments, scan.carries + scan.inputs);
         let argument = |at: usize| {
             let ty = scan.body.parameter_type(at);
-            Argument { id: arguments[at], dtype: ty.dtype, slice: ty.size() }
+            LoopArgument { id: arguments[at], dtype: ty.dtype, slice: ty.size() }
         };
         Some(Sequence {
             places: size(&recurrence.shape),
@@ -205,7 +205,7 @@ impl KernelWriter {
     /// Names the captures at an item's place.
     pub(super) fn captures(&self, text: &mut Text, sequence: &Sequence, operands: &KernelOperands, needed: &Needed) {
         for &capture in &needed.captures {
-            let Argument { id, dtype, slice } = sequence.captures[capture];
+            let LoopArgument { id, dtype, slice } = sequence.captures[capture];
             let place = if slice == 1 { "0" } else { "item" };
             let element = format!("{}[{place}]", operands.names[&id]);
             text.line(self.language.declare(&format!("capture{capture}"), dtype, &element));
@@ -247,7 +247,7 @@ impl KernelWriter {
         };
         text.declare("at", format!("const long at = {position};"));
         for &input in &needed.inputs {
-            let Argument { id, dtype, slice } = sequence.inputs[input];
+            let LoopArgument { id, dtype, slice } = sequence.inputs[input];
             let element = match from {
                 Inputs::Arrays => format!("{}[{}]", operands.names[&id], sequence.place(slice)),
                 Inputs::Kept(position) => format!("kept{input}[{position}]"),

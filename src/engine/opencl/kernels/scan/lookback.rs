@@ -46,11 +46,11 @@ pub(super) struct Tiles {
     /// Tiles of a strip.
     number: usize,
     /// The messages between groups, if a strip has several tiles.
-    told: Option<Told>,
+    told: Option<GroupMessages>,
 }
 
 /// Memory of the step's own in which groups tell each other something.
-struct Told {
+struct GroupMessages {
     /// A counter, which gives groups their tiles, and a flag for each tile: 1 once the composition of its steps is known, 2
     /// once its outgoing carries are known too.
     flags: BufferId,
@@ -74,7 +74,7 @@ impl Tiles {
         let (strips, number) = (places.div_ceil(across), sequence.length.div_ceil(steps));
         let all = strips.checked_mul(number).filter(|&all| all < i32::MAX as usize - lanes)?;
         let mut memory = |dtype: DType, count: usize| scope.add(plan.memory(dtype, count), dtype, count);
-        let told = (number > 1).then(|| Told {
+        let told = (number > 1).then(|| GroupMessages {
             flags: memory(DType::I32, all + 1),
             composed: parts.values.iter().map(|&dtype| memory(dtype, number * places)).collect(),
             carried: parts.dtypes.iter().map(|&dtype| memory(dtype, number * places)).collect(),

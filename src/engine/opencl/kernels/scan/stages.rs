@@ -1,7 +1,7 @@
 //! Loops with several carries, some of which depend on others, as loops in sequence: the carries of an earlier one are an input
 //! of later ones.
 
-use crate::engine::opencl::kernels::recurrence::{Argument, Sequence};
+use crate::engine::opencl::kernels::recurrence::{LoopArgument, Sequence};
 use crate::kernel::BufferId;
 use crate::shape::DType;
 use crate::term::recurrence::{Recurrence, StepInstruction, StepOperand};
@@ -71,7 +71,7 @@ fn part(
     let mut moved: BTreeMap<usize, StepOperand> = BTreeMap::new();
     for (&carry, &id) in arrays {
         moved.insert(carry, StepOperand::Input(inputs.len()));
-        inputs.push(Argument { id, dtype: sequence.carried[carry], slice: sequence.places });
+        inputs.push(LoopArgument { id, dtype: sequence.carried[carry], slice: sequence.places });
     }
     moved.extend(own.iter().enumerate().map(|(at, &carry)| (carry, StepOperand::Carry(at))));
     let mut steps: Vec<StepInstruction> = Vec::new();
