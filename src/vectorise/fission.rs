@@ -9,7 +9,7 @@ use std::sync::Arc;
 const GROWTH: usize = 4;
 
 /// A loop without the results that depend on no carry, or are sums over the steps of values that depend on none.
-pub(super) struct Split {
+pub(super) struct LoopSplit {
     /// One step of those outputs and addends. It takes the loop's inputs and captures.
     pub(super) map: Body<Build>,
     /// The results of the loop's body, by position, that the map gives; those of carries are summed over the steps.
@@ -87,13 +87,13 @@ fn addend<X: Extension>(body: &Body<X>, uses: &[u32], carry: usize) -> Option<No
 /// An inner loop that ends by a condition, or that keeps little, runs for all steps at once only where the outer loop carries
 /// nothing: that is a function mapped over slices. In other loops it stays, since it would have to go on for all steps until
 /// the last of them ends.
-pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
+pub(super) fn split(scan: &Scan<Build>) -> Option<LoopSplit> {
     let body = &*scan.body;
     let (free, nodes) = free(scan)?;
     let inputs: Vec<NodeId> = (scan.carries as NodeId..body.parameters as NodeId).collect();
     let map = part(body, &inputs, &nodes);
     let rest = (free.len() < body.results.len()).then(|| rest(scan, &free, &nodes));
-    Some(Split { map, free, rest })
+    Some(LoopSplit { map, free, rest })
 }
 
 /// The results of a loop that depend on no carry, or sum such values, by position, and the nodes that give them; `None` in the

@@ -13,7 +13,7 @@ use crate::affine::AffineMap;
 use crate::operation::{Contraction, Label};
 use crate::shape::{Axes, Shape};
 use crate::term::{Body, Build, Graph, Node, NodeId, Op, Scan};
-use crate::vectorise::fission::Split;
+use crate::vectorise::fission::LoopSplit;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ struct LiftMemo {
     /// Steps and conditions of loops whose tape is the engine's.
     steps: HashMap<sweeps::LiftedStepKey, Closed>,
     /// Loops, which are kept, so that no other body gets the address of a part of one.
-    splits: HashMap<Scan<Build>, Option<Arc<Split>>>,
+    splits: HashMap<Scan<Build>, Option<Arc<LoopSplit>>>,
     /// Bodies that were made here, and are kept as long as others are known by their address.
     guarded: Vec<Arc<Body<Build>>>,
 }

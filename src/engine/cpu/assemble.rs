@@ -8,7 +8,7 @@ use super::code::{Axis, Base, Bound, Edge, LinearFunction, LoopLevel, NestCode, 
 use super::layout::{NestLayout, Wrapped};
 use super::order::layout;
 use super::slot::PointerSlot;
-use super::split::Split;
+use super::split::NestSplit;
 use super::stretch::limits;
 use super::vector::{self, Instructions, OperandForm, RowsKernel};
 use crate::kernel::stretch::{Limit, within};
@@ -86,7 +86,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         }
     };
     let nest = within.as_ref().unwrap_or(nest);
-    let split = if cut { Split::of(nest, &layout, types) } else { Split::whole() };
+    let split = if cut { NestSplit::of(nest, &layout, types) } else { NestSplit::whole() };
     let depth = layout.extents.len();
     let mut assembler = Assembler {
         isa,
@@ -484,7 +484,7 @@ impl Assembler<'_> {
             levels: self.code,
             constants: self.constants,
             registers: first + count * tile * 8,
-            split: Split::default(),
+            split: NestSplit::default(),
         }
     }
 }

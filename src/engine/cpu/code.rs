@@ -9,7 +9,7 @@ use super::elements::load;
 use super::pieces::{Broken, Pieces, Reduced};
 use super::scatter::{AlongKernel, copy_rows};
 use super::slot::PointerSlot;
-use super::split::Split;
+use super::split::NestSplit;
 use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
 use crate::engine::arrays::CacheLine;
 use smallvec::SmallVec;
@@ -265,7 +265,7 @@ pub(super) struct NestCode {
     /// Bytes of registers.
     pub(super) registers: usize,
     /// The way in which it is split among threads.
-    pub(super) split: Split,
+    pub(super) split: NestSplit,
 }
 
 /// Registers and pointers of one thread.

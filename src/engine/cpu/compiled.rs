@@ -7,7 +7,7 @@ use super::product::CompiledProduct;
 use super::records::{RecordLayout, Records};
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
-use super::split::Partial;
+use super::split::PartialBuffer;
 use super::table::{Fill, PointerTable};
 use super::threads::Worker;
 use super::vector::Instructions;
@@ -172,7 +172,7 @@ pub(super) struct CompiledBlocks {
     /// Runs of blocks that go to different threads, which depend on the blocks alone.
     pub(super) chunks: usize,
     /// Results that every chunk has for itself at first, by their position.
-    pub(super) partials: Vec<(usize, Partial)>,
+    pub(super) partials: Vec<(usize, PartialBuffer)>,
     /// Bytes of these.
     pub(super) memory: usize,
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 const PART: f64 = 400.0;
 
 /// The positions along an axis that a part covers.
-type Stretch = Range<usize>;
+type PartRange = Range<usize>;
 
 /// Parts that do the nest's work in any order, where they are estimated to cost less than the nest; `None` for a nest that
 /// stays whole. `cut` is as in [`layout`](super::order::layout).
@@ -24,7 +24,7 @@ pub(super) fn parts(nest: &Nest, cut: bool) -> Option<Vec<Nest>> {
     }
     let inner = inner(nest);
     // The rest of the nest, axis by axis.
-    let mut rest: SmallVec<[Stretch; 4]> = nest.extents.iter().map(|&extent| 0..extent).collect();
+    let mut rest: SmallVec<[PartRange; 4]> = nest.extents.iter().map(|&extent| 0..extent).collect();
     let mut parts = Vec::new();
     for (axis, stretch) in inner.into_iter().enumerate() {
         for edge in [rest[axis].start..stretch.start, stretch.end..rest[axis].end] {
@@ -56,7 +56,7 @@ fn guards(nest: &Nest) -> impl Iterator<Item = &Guard> {
 }
 
 /// For each axis the longest stretch in which no guard that depends only on that axis changes.
-fn inner(nest: &Nest) -> SmallVec<[Stretch; 4]> {
+fn inner(nest: &Nest) -> SmallVec<[PartRange; 4]> {
     let mut ends: SmallVec<[Vec<usize>; 4]> = nest.extents.iter().map(|&extent| vec![0, extent]).collect();
     for guard in guards(nest) {
         let Affine { offset, coefficients } = &guard.position;
@@ -80,7 +80,7 @@ fn inner(nest: &Nest) -> SmallVec<[Stretch; 4]> {
 }
 
 /// The part of a nest on stretches of its axes, without guards that always hold there and reads that never take place.
-fn restricted(nest: &Nest, stretches: &[Stretch]) -> Nest {
+fn restricted(nest: &Nest, stretches: &[PartRange]) -> Nest {
     let mut part = nest.clone();
     part.extents = stretches.iter().map(|stretch| stretch.len()).collect();
     for at in part.functions_mut() {

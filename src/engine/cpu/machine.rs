@@ -5,7 +5,7 @@ use super::compiled::{Compiled, Machine, Space, Workspace};
 use super::edges;
 use super::memory::{BufferLocation, copy_apart, plan};
 use super::scalars::Scalars;
-use super::split::Partial;
+use super::split::PartialBuffer;
 use super::threads::{SharedPointers, Worker};
 use super::transpose::transposed;
 use super::vector::Instructions;
@@ -377,8 +377,9 @@ unsafe fn run_chunks(isa: Instructions, code: &NestCode, bases: &[*mut u8], part
     let (split, extent) = (&code.split, code.outer_extent());
     let (shared, parts) = (SharedPointers(bases), [partials]);
     let parts = SharedPointers(&parts);
-    let part =
-        |partial: &Partial, chunk: usize| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
+    let part = |partial: &PartialBuffer, chunk: usize| {
+        parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride)
+    };
     let of_first = |at: u32| part(&split.partials[at as usize], 0);
     let chunks = match split.chunks {
         // It leaves out steps by itself.
@@ -389,7 +390,7 @@ unsafe fn run_chunks(isa: Instructions, code: &NestCode, bases: &[*mut u8], part
     let first = chunks.start;
     worker.each(chunks.len(), |chunk, _, worker| {
         let chunk = first + chunk;
-        let part = |partial: &Partial| part(partial, chunk);
+        let part = |partial: &PartialBuffer| part(partial, chunk);
         for partial in &split.partials {
             // SAFETY: the part has room for the buffer's elements.
             unsafe { fill(part(partial), partial.count, neutral_value(partial.op, partial.dtype)) };

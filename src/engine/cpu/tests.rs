@@ -7,7 +7,7 @@ mod stretch;
 use super::assemble::assemble;
 use super::code::Base;
 use super::order::layout;
-use super::split::Split;
+use super::split::NestSplit;
 use super::transpose::transposed;
 use super::vector::Instructions;
 use super::{Cpu, Program};
@@ -372,7 +372,7 @@ fn rows_that_chunks_share_are_added_to_as_by_one_thread() {
     let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
     let [Step::Nest(nest)] = &procedure.steps[..] else { panic!("one nest") };
     let layout = layout(nest, true);
-    let split = Split::of(nest, &layout, &types);
+    let split = NestSplit::of(nest, &layout, &types);
     assert!(layout.wrapped.is_some() && split.chunks > 1 && split.partials.len() == 1, "{layout:?}");
     // Of whole numbers, so that their order does not matter.
     assert!(contents(&program.run(&arguments).expect("there is memory")) == contents(&expected));

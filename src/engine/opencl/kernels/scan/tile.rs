@@ -21,7 +21,7 @@ const STEPS: usize = 8;
 
 /// The steps of a group.
 #[derive(Clone, Copy, Debug)]
-struct Tile {
+struct ScanTile {
     /// Its items.
     lanes: usize,
     /// Steps of each item.
@@ -31,14 +31,14 @@ struct Tile {
     stride: usize,
 }
 
-impl Tile {
+impl ScanTile {
     /// So many steps of each item at most.
-    fn new(parts: &ComposedSteps, length: usize, steps: usize, limits: &DeviceLimits) -> Tile {
+    fn new(parts: &ComposedSteps, length: usize, steps: usize, limits: &DeviceLimits) -> ScanTile {
         let (local, bytes) = (limits.local, parts.values.iter().map(|dtype| dtype.bytes()).sum::<usize>());
         let mut lanes = power_of_two_below(LANES.min(limits.group));
         let mut steps = steps.min(length.div_ceil(lanes)).max(1);
         loop {
-            let tile = Tile { lanes, steps, stride: steps | 1 };
+            let tile = ScanTile { lanes, steps, stride: steps | 1 };
             // The items of a group could use more local memory than that, but several groups should run side by side.
             if bytes * lanes * (tile.stride + 3) <= local * 3 / 4 || (lanes, steps) == (1, 1) {
                 return tile;
@@ -89,7 +89,7 @@ impl KernelWriter {
     ) -> Vec<Action> {
         let (length, places) = (sequence.length, sequence.places);
         let (limits, steps) = (self.limits, STEPS.min(self.limits.least_steps));
-        let tile = Tile::new(parts, length, steps, &limits);
+        let tile = ScanTile::new(parts, length, steps, &limits);
         let tiles = length.div_ceil(tile.size());
         let mut actions = Vec::new();
         let mut starts = sequence.first.clone();
@@ -117,7 +117,7 @@ impl KernelWriter {
             actions.push(self.group_kernel("tiles", &operands, tile.grid(places * count), text));
 
             // The carries into each tile.
-            let tile = Tile::new(parts, count, steps, &limits);
+            let tile = ScanTile::new(parts, count, steps, &limits);
             let operands = scope.operands(&[&sequence.first[..], &composed].concat(), &starts);
             let mut text = self.head(parts, tile);
             text.line("const long item = get_group_id(0);");
@@ -188,7 +188,7 @@ impl KernelWriter {
         sequence: &Sequence,
         parts: &ComposedSteps,
     ) -> Option<Vec<Action>> {
-        let tile = Tile::new(parts, sequence.length, self.kept_steps(sequence, parts), &self.limits);
+        let tile = ScanTile::new(parts, sequence.length, self.kept_steps(sequence, parts), &self.limits);
         let tiles = Tiles::new(scope, plan, parts, sequence, [tile.lanes, 1, tile.size()])?;
         let elements = sequence.needed(&parts.operands());
         let all = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
@@ -217,7 +217,7 @@ impl KernelWriter {
         text: &mut Text,
         parts: &ComposedSteps,
         sequence: &Sequence,
-        tile: Tile,
+        tile: ScanTile,
         operands: &KernelOperands,
         (start, inputs): (&dyn Fn(usize) -> String, Inputs<'_>),
     ) {
@@ -261,7 +261,7 @@ impl KernelWriter {
     }
 
     /// The beginning of kernels of tiles.
-    fn head(&self, parts: &ComposedSteps, tile: Tile) -> Text {
+    fn head(&self, parts: &ComposedSteps, tile: ScanTile) -> Text {
         let mut text = self.sums(parts, tile.lanes);
         for (value, &dtype) in parts.values.iter().enumerate() {
             text.line(format!("__local {} scan{value}[{}];", self.element(dtype), tile.lanes * tile.stride));
@@ -285,7 +285,7 @@ impl KernelWriter {
         &mut self,
         text: &mut Text,
         parts: &ComposedSteps,
-        tile: Tile,
+        tile: ScanTile,
         count: usize,
         element: &mut dyn FnMut(&mut KernelWriter, &mut Text),
     ) {
@@ -300,7 +300,7 @@ impl KernelWriter {
 
     /// Composes: then `scan` has each item's steps up to each of them, and `sums` from `side` on, as `own`, all steps up to
     /// each item's last one.
-    fn scan_tile(&mut self, text: &mut Text, parts: &ComposedSteps, Tile { lanes, steps, stride }: Tile) {
+    fn scan_tile(&mut self, text: &mut Text, parts: &ComposedSteps, ScanTile { lanes, steps, stride }: ScanTile) {
         let own = |value: usize| format!("own{value}");
         let number = parts.values.len();
         text.line(format!("const uint own = lane * {stride};"));
@@ -340,7 +340,7 @@ impl KernelWriter {
     }
 
     /// All steps of the tile up to one of them, composed, under the names `prefix`.
-    fn up_to(&mut self, text: &mut Text, parts: &ComposedSteps, tile: Tile, within: &str) {
+    fn up_to(&mut self, text: &mut Text, parts: &ComposedSteps, tile: ScanTile, within: &str) {
         text.line(format!("const uint slot = {};", tile.slot(within)));
         text.line(format!("const uint earlier = side + max({within} / {}, 1u) - 1;", tile.steps));
         let both =
