@@ -104,17 +104,17 @@ fn room(checkpoints: Checkpoints, starts: &[Vec<Handle>]) -> usize {
 }
 
 /// The carries of a sweep before every so many steps.
-struct Snapshots {
+struct WrittenSnapshots {
     /// The distance in steps, as a rank-0 `i64`.
     distance: Handle,
     /// The carries, stacked.
     states: Vec<Handle>,
 }
 
-impl Snapshots {
-    fn new(mut values: Vec<Handle>) -> Snapshots {
+impl WrittenSnapshots {
+    fn new(mut values: Vec<Handle>) -> WrittenSnapshots {
         let states = values.split_off(1);
-        Snapshots { distance: values.remove(0), states }
+        WrittenSnapshots { distance: values.remove(0), states }
     }
 
     fn values(&self) -> Vec<Handle> {
@@ -158,7 +158,7 @@ impl OpenLoop<'_> {
                 _ => self.whole(writer, sweep, &count, &snapshots)?,
             };
             let rest = outputs.split_off(carries);
-            snapshots.push(if rest.is_empty() { None } else { Some(Snapshots::new(rest)) });
+            snapshots.push(if rest.is_empty() { None } else { Some(WrittenSnapshots::new(rest)) });
             results.extend(outputs);
         }
         Ok(results)
@@ -174,9 +174,9 @@ impl OpenLoop<'_> {
     }
 
     /// Room for snapshots of a sweep.
-    fn none(&self, writer: &mut ModuleWriter, sweep: usize) -> Snapshots {
+    fn none(&self, writer: &mut ModuleWriter, sweep: usize) -> WrittenSnapshots {
         let types: Vec<Type> = self.starts[sweep].iter().map(|value| stacked(&value.ty, self.room)).collect();
-        Snapshots { distance: writer.position(1), states: types.iter().map(|ty| writer.zeros(ty)).collect() }
+        WrittenSnapshots { distance: writer.position(1), states: types.iter().map(|ty| writer.zeros(ty)).collect() }
     }
 
     /// The snapshots, with the state before this step added if it is due.
@@ -232,7 +232,7 @@ impl OpenLoop<'_> {
         writer: &mut ModuleWriter,
         sweep: usize,
         count: &Handle,
-        snapshots: &[Option<Snapshots>],
+        snapshots: &[Option<WrittenSnapshots>],
     ) -> Result<Vec<Handle>> {
         let mut state = self.starts[sweep].clone();
         let carries = state.len();
@@ -256,7 +256,7 @@ impl OpenLoop<'_> {
         number: &Handle,
         count: &Handle,
         state: &[Handle],
-        snapshots: &[Option<Snapshots>],
+        snapshots: &[Option<WrittenSnapshots>],
     ) -> Result<Vec<Handle>> {
         let step = OpenLoop::in_order(writer, sweep, number, count);
         let tapes = self.kept(writer, sweep, &step, count, snapshots)?;
@@ -272,7 +272,7 @@ impl OpenLoop<'_> {
         sweep: usize,
         step: &Handle,
         count: &Handle,
-        snapshots: &[Option<Snapshots>],
+        snapshots: &[Option<WrittenSnapshots>],
     ) -> Result<Vec<Vec<Handle>>> {
         let mut needed = vec![false; sweep + 1];
         needed[sweep] = true;

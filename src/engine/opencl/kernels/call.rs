@@ -1,6 +1,6 @@
 //! Operations that lowering left alone: sorts, and extremes of nothing.
 
-use super::sort::Sorted;
+use super::sort::SortedPositions;
 use super::{KernelWriter, Scope};
 use crate::engine::opencl::code::{Action, Inner};
 use crate::engine::opencl::failure::{DeviceProblem, DeviceResult};
@@ -46,7 +46,7 @@ impl KernelWriter {
             () if sort.rows() * sort.extent == 0 => {}
             () if self.is_sorted_by_items(&scope, &sort) => actions.push(self.rows(&scope, &sort)),
             () => {
-                let to = Sorted { positions: sort.result, keys: None };
+                let to = SortedPositions { positions: sort.result, keys: None };
                 self.sorted(&mut scope, plan, &sort, to, &mut actions);
             }
         }

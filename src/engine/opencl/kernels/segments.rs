@@ -7,7 +7,7 @@
 //! elements of a place are distinct, such as those of rows, are not sorted: the items at each of their positions do the same.
 
 use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values, pruned};
-use super::sort::{Sorted, position_type};
+use super::sort::{SortedPositions, position_type};
 use super::{KernelOperands, KernelWriter, Scope};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::Action;
@@ -107,7 +107,7 @@ impl KernelWriter {
             self.part(scope, plan, &part, &|id| !is_own(id, buffers) && goes_on(id), actions);
         }
         let sort = Sort { order: Order::Ascending, array: keys, result: positions, outer: 1, extent: count, inner: 1 };
-        self.sorted(scope, plan, &sort, Sorted { positions, keys: Some(sorted) }, actions);
+        self.sorted(scope, plan, &sort, SortedPositions { positions, keys: Some(sorted) }, actions);
         let mut level = SegmentLevel { count, keys: sorted, values, positions: Some(positions) };
         while level.count > LAST {
             let count = 2 * level.count.div_ceil(CHUNK);

@@ -35,21 +35,21 @@ const MERGING: usize = 2;
 
 /// Where the sorted positions go.
 #[derive(Clone, Copy)]
-pub(super) struct Sorted {
+pub(super) struct SortedPositions {
     /// The positions within their rows.
     pub(super) positions: BufferId,
     /// The keys, if they are wanted too.
     pub(super) keys: Option<BufferId>,
 }
 
-impl Sorted {
+impl SortedPositions {
     fn buffers(&self) -> Vec<BufferId> {
         std::iter::once(self.positions).chain(self.keys).collect()
     }
 }
 
 /// Rows that are made of runs.
-struct Runs {
+struct SortedRuns {
     /// Elements of a run.
     length: usize,
     /// Runs of a row.
@@ -99,12 +99,12 @@ impl KernelWriter {
         scope: &mut Scope<'_>,
         plan: &mut BufferPlan<'_>,
         sort: &Sort,
-        to: Sorted,
+        to: SortedPositions,
         actions: &mut Vec<Action>,
     ) {
         let (dtype, count) = (scope.dtype(sort.array), sort.rows() * sort.extent);
         let length = self.run_length(sort, dtype).expect("rows that are shared are made of runs");
-        let runs = Runs { length, number: sort.extent.div_ceil(length) };
+        let runs = SortedRuns { length, number: sort.extent.div_ceil(length) };
         if runs.number == 1 {
             let operands = scope.operands(&[sort.array], &to.buffers());
             actions.push(self.runs(scope, sort, &runs, &operands, to));
@@ -112,7 +112,7 @@ impl KernelWriter {
         }
         let mut memory = || {
             let mut slot = |dtype| scope.add(plan.memory(dtype, count), dtype, count);
-            Sorted { keys: Some(slot(dtype)), positions: slot(position_type(sort.extent)) }
+            SortedPositions { keys: Some(slot(dtype)), positions: slot(position_type(sort.extent)) }
         };
         let merges = runs.number.next_power_of_two().ilog2();
         let [mut from, mut other] = [memory(), if merges > 1 { memory() } else { to }];
@@ -149,10 +149,17 @@ impl KernelWriter {
     }
 
     /// Runs that are sorted in local memory. Where a row is one run, that is all; else they are written one row after the other.
-    fn runs(&mut self, scope: &Scope<'_>, sort: &Sort, runs: &Runs, operands: &KernelOperands, to: Sorted) -> Action {
+    fn runs(
+        &mut self,
+        scope: &Scope<'_>,
+        sort: &Sort,
+        runs: &SortedRuns,
+        operands: &KernelOperands,
+        to: SortedPositions,
+    ) -> Action {
         let &Sort { array, order, extent, inner, .. } = sort;
         let (rows, dtype, is_all) = (sort.rows(), scope.dtype(array), runs.number == 1);
-        let &Runs { length, number } = runs;
+        let &SortedRuns { length, number } = runs;
         // A group has several short runs.
         let tile = self.tile(dtype).min((rows * number).next_power_of_two().saturating_mul(length));
         let lanes = self.sorting_lanes().min(tile / 2);
@@ -216,9 +223,9 @@ impl KernelWriter {
         &mut self,
         scope: &Scope<'_>,
         sort: &Sort,
-        &Runs { length, number }: &Runs,
+        &SortedRuns { length, number }: &SortedRuns,
         (unsorted, order): (BufferId, BufferId),
-        to: Sorted,
+        to: SortedPositions,
     ) -> Action {
         let &Sort { array, extent, inner, .. } = sort;
         let operands = scope.operands(&[array], &[&[unsorted, order][..], &to.buffers()].concat());
@@ -249,8 +256,8 @@ impl KernelWriter {
         scope: &Scope<'_>,
         sort: &Sort,
         operands: &KernelOperands,
-        from: Sorted,
-        to: Sorted,
+        from: SortedPositions,
+        to: SortedPositions,
         is_last: bool,
     ) -> Action {
         let &Sort { array, order, extent, inner, .. } = sort;
