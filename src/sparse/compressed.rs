@@ -37,7 +37,7 @@ pub enum Compression {
 }
 
 /// A request for a compressed matrix.
-pub(super) struct Request<'a> {
+pub(super) struct CompressionRequest<'a> {
     pub(super) body: &'a Body,
     /// The number of leading parameters that derivatives are taken by.
     pub(super) active: usize,
@@ -110,7 +110,7 @@ impl Compressed {
             let problem = "a star colouring compresses Hessians, which are symmetric";
             return Err(Error::operands("sparse_jacobian", problem, place));
         }
-        Request { body, active, parameters, given: None, compression, place }
+        CompressionRequest { body, active, parameters, given: None, compression, place }
             .checked::<E>("sparse_jacobian")?
             .jacobian::<E>()
     }
@@ -128,7 +128,7 @@ impl Compressed {
     #[track_caller]
     pub fn hessian<E: Float>(gradient: &Body, active: usize, parameters: Vec<SparsityArray>) -> Result<Compressed> {
         let place = Location::caller();
-        let request = Request { body: gradient, active, parameters, given: None, compression: None, place };
+        let request = CompressionRequest { body: gradient, active, parameters, given: None, compression: None, place };
         request.checked::<E>("sparse_hessian")?.hessian::<E>()
     }
 
@@ -286,7 +286,7 @@ fn pattern_of(results: &[SparsityArray], columns: usize) -> Result<Pattern> {
     Pattern::from_rows(columns, rows_of(results).map(|row| row.iter().map(|&column| column as usize)))
 }
 
-impl Request<'_> {
+impl CompressionRequest<'_> {
     /// The same, if its parts fit together.
     fn checked<E: Float>(self, operation: &str) -> Result<Self> {
         let expected = parameter_types(self.body, self.body.arity());

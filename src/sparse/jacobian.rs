@@ -2,7 +2,7 @@
 
 use super::array::{SparsityArray, same_elements};
 use super::compress::FloatLayout;
-use super::compressed::{Compressed, Compression, Request, check_floats};
+use super::compressed::{Compressed, Compression, CompressionRequest, check_floats};
 use super::csr::Csr;
 use super::pattern::Pattern;
 use crate::array::Array;
@@ -140,7 +140,7 @@ impl Derivative {
             true => SparsityArray::known(array.clone()),
             false => SparsityArray::unknown(array.ty()),
         };
-        let request = Request {
+        let request = CompressionRequest {
             body: &self.body,
             active: self.active,
             parameters: arguments.iter().enumerate().map(parameter).collect(),

@@ -8,7 +8,7 @@
 mod chain;
 
 use self::chain::{Chain, chain};
-use super::scalars::{Builder, Register as Number, Scalars};
+use super::scalars::{Builder, RegisterIndex as Number, Scalars};
 use super::vector::{self, Instructions, Kernel, OperandForm as Form};
 use crate::kernel::Loop;
 use crate::operation::Binary;
@@ -89,12 +89,12 @@ pub(super) struct CompiledRecurrence {
     after: Vec<RecurrenceStep>,
     /// The next carries, then the outputs, with the bytes of their elements.
     next: Vec<(OperandSource, usize)>,
-    registers: Vec<Register>,
+    registers: Vec<RegisterStorage>,
 }
 
 /// Where the elements of a register are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Register {
+enum RegisterStorage {
     /// In memory of the recurrence.
     Memory,
     /// In an output, whose elements have this size: values are computed there and not copied.
@@ -138,10 +138,10 @@ impl CompiledRecurrence {
         }
         let next: Vec<(OperandSource, usize)> =
             recurrence.results.iter().map(|&operand| compiler.place(operand)).collect();
-        let mut registers = vec![Register::Unread; scan.carries + recurrence.steps.len()];
+        let mut registers = vec![RegisterStorage::Unread; scan.carries + recurrence.steps.len()];
         for (output, &(place, width)) in next[scan.carries..].iter().enumerate() {
             if let OperandSource::Register(number) = place {
-                registers[number] = Register::Output(output, width);
+                registers[number] = RegisterStorage::Output(output, width);
             }
         }
         let chain = compiler.chain(&depends, &leads);
@@ -150,9 +150,9 @@ impl CompiledRecurrence {
         let read = before.iter().chain(&after).flat_map(|step| &step.operands);
         for (place, _) in carried.iter().chain(read) {
             if let OperandSource::Register(number) = *place
-                && registers[number] == Register::Unread
+                && registers[number] == RegisterStorage::Unread
             {
-                registers[number] = Register::Memory;
+                registers[number] = RegisterStorage::Memory;
             }
         }
         let sequential = match chain {
@@ -229,8 +229,8 @@ impl CompiledRecurrence {
                     bases[self.results[self.carries + output] as usize].wrapping_add(first * width)
                 };
                 let register = |number: usize| match self.registers[number] {
-                    Register::Output(position, width) => output(position, width),
-                    Register::Memory | Register::Unread => memory.wrapping_add(number * BLOCK * 8),
+                    RegisterStorage::Output(position, width) => output(position, width),
+                    RegisterStorage::Memory | RegisterStorage::Unread => memory.wrapping_add(number * BLOCK * 8),
                 };
                 let at = |place: OperandSource, width: usize| match place {
                     OperandSource::Register(number) => register(number),
@@ -252,8 +252,9 @@ impl CompiledRecurrence {
                         let other = |place: OperandSource| {
                             (at(place, width).cast_const(), usize::from(place.form() == Form::Run))
                         };
-                        let results = [0, results[0], results[1]]
-                            .map(|number| (register(number), usize::from(self.registers[number] != Register::Unread)));
+                        let results = [0, results[0], results[1]].map(|number| {
+                            (register(number), usize::from(self.registers[number] != RegisterStorage::Unread))
+                        });
                         run(state(0), others.map(other), results, [steps, places], self.reverse);
                     }
                     Sequential::Scalars(scalars, begins) => {
@@ -354,7 +355,7 @@ impl Compiler<'_> {
     }
 
     /// The sequential part as instructions, which write the values that others read.
-    fn scalars(&mut self, depends: &[bool], leads: &[bool], read: &[Register]) -> Option<Sequential> {
+    fn scalars(&mut self, depends: &[bool], leads: &[bool], read: &[RegisterStorage]) -> Option<Sequential> {
         let (carries, recurrence) = (self.scan.scan.carries, self.recurrence);
         let mut builder = Builder::new(self.isa);
         let mut begins: Vec<(Number, Begin)> = Vec::new();
@@ -402,7 +403,7 @@ impl Compiler<'_> {
         }
         let mut stores = Vec::new();
         for number in (0..carries).chain(sequential().map(|at| carries + at)) {
-            if read[number] != Register::Unread {
+            if read[number] != RegisterStorage::Unread {
                 let dtype =
                     if number < carries { self.types[number] } else { recurrence.steps[number - carries].dtype };
                 let place = Begin::Element(OperandSource::Register(number), dtype.bytes());

@@ -80,7 +80,7 @@ pub(super) fn is_view(word: &str) -> bool {
 }
 
 /// The attributes of a view before its source is known.
-pub(super) enum Head {
+pub(super) enum ViewHead {
     Transpose(SmallVec<[usize; 4]>),
     Reverse(SmallVec<[usize; 4]>),
     /// Axis, first position, step and number of positions.
@@ -153,14 +153,14 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// A view's word and the attributes in brackets after it.
-    pub(super) fn view_head(&mut self, word: &str) -> ParseResult<Head> {
+    pub(super) fn view_head(&mut self, word: &str) -> ParseResult<ViewHead> {
         Ok(match word {
-            "transpose" => Head::Transpose(self.axes()?),
-            "reverse" => Head::Reverse(self.axes()?),
-            "diagonal" => Head::Diagonal,
+            "transpose" => ViewHead::Transpose(self.axes()?),
+            "reverse" => ViewHead::Reverse(self.axes()?),
+            "diagonal" => ViewHead::Diagonal,
             "slice" => {
                 self.bracket()?;
-                Head::Slice(self.list("]", TextReader::slice)?)
+                ViewHead::Slice(self.list("]", TextReader::slice)?)
             }
             "pad" => {
                 self.bracket()?;
@@ -172,14 +172,14 @@ impl<'t, X: Form> TextReader<'t, X> {
                     self.symbol(",")?;
                     pads.push((axis, before, self.natural()?));
                     if self.accept("]") {
-                        break Head::Pad(pads);
+                        break ViewHead::Pad(pads);
                     }
                     self.symbol(";")?;
                 }
             }
             "stretch" => {
                 self.bracket()?;
-                Head::Stretch(self.extents()?)
+                ViewHead::Stretch(self.extents()?)
             }
             _ => {
                 debug_assert_eq!(word, "replicate");
@@ -191,8 +191,8 @@ impl<'t, X: Form> TextReader<'t, X> {
                 };
                 self.go_to(mark);
                 match is_new {
-                    true => Head::New(self.extents()?),
-                    false => Head::Outer(self.list("]", TextReader::natural)?.into()),
+                    true => ViewHead::New(self.extents()?),
+                    false => ViewHead::Outer(self.list("]", TextReader::natural)?.into()),
                 }
             }
         })
@@ -217,7 +217,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// The map of a view of a source.
-    pub(super) fn map_of(&mut self, head: &Head, source: &[usize], place: usize) -> ParseResult<AffineMap> {
+    pub(super) fn map_of(&mut self, head: &ViewHead, source: &[usize], place: usize) -> ParseResult<AffineMap> {
         let failed = |problem: String| Err(TextProblem::new(problem, place));
         let axis_of = |axis: usize| match axis < source.len() {
             true => Ok(axis),
@@ -227,7 +227,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         let mut result = Shape::from_slice(source);
         let mut rows: Vec<ViewRow> = (0..source.len()).map(|axis| (Some(axis), 1, 0)).collect();
         match head {
-            Head::Transpose(axes) => {
+            ViewHead::Transpose(axes) => {
                 let mut seen = vec![false; source.len()];
                 for &axis in axes {
                     seen[axis_of(axis)?] = true;
@@ -240,7 +240,7 @@ impl<'t, X: Form> TextReader<'t, X> {
                     rows[axis].0 = Some(column);
                 }
             }
-            Head::Reverse(axes) => {
+            ViewHead::Reverse(axes) => {
                 for &axis in axes {
                     let Ok(last) = i64::try_from(source[axis_of(axis)?]).map(|extent| extent - 1) else {
                         return failed(format!("axis {axis} of shape {source:?} is too long"));
@@ -248,7 +248,7 @@ impl<'t, X: Form> TextReader<'t, X> {
                     rows[axis] = (Some(axis), -1, last);
                 }
             }
-            Head::Slice(slices) => {
+            ViewHead::Slice(slices) => {
                 for &(axis, start, step, count) in slices {
                     let end = match count {
                         0 => start as i128,
@@ -261,7 +261,7 @@ impl<'t, X: Form> TextReader<'t, X> {
                     rows[axis] = (Some(axis), step, start);
                 }
             }
-            Head::Pad(pads) => {
+            ViewHead::Pad(pads) => {
                 for &(axis, before, after) in pads {
                     let extent = source[axis_of(axis)?].checked_add(before).and_then(|sum| sum.checked_add(after));
                     let (Some(extent), Ok(before)) = (extent, i64::try_from(before)) else {
@@ -271,12 +271,12 @@ impl<'t, X: Form> TextReader<'t, X> {
                     rows[axis] = (Some(axis), 1, -before);
                 }
             }
-            Head::Outer(extents) => {
+            ViewHead::Outer(extents) => {
                 result = extents.clone();
                 result.extend_from_slice(source);
                 rows.iter_mut().enumerate().for_each(|(axis, row)| row.0 = Some(extents.len() + axis));
             }
-            Head::New(extents) => {
+            ViewHead::New(extents) => {
                 let rank = source.len() + extents.len();
                 let mut new: Vec<Option<usize>> = vec![None; rank];
                 for &(axis, extent) in extents {
@@ -292,7 +292,7 @@ impl<'t, X: Form> TextReader<'t, X> {
                 }
                 result = new.into_iter().flatten().collect();
             }
-            Head::Stretch(extents) => {
+            ViewHead::Stretch(extents) => {
                 for &(axis, extent) in extents {
                     if source[axis_of(axis)?] != 1 {
                         return failed(format!("axis {axis} of shape {source:?} is not of extent 1"));
@@ -301,7 +301,7 @@ impl<'t, X: Form> TextReader<'t, X> {
                     rows[axis] = (None, 0, 0);
                 }
             }
-            Head::Diagonal => {
+            ViewHead::Diagonal => {
                 if source.len() < 2 || source[0] != source[1] {
                     return failed(format!("shape {source:?} has no diagonal of its first two axes"));
                 }

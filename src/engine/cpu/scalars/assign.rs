@@ -1,7 +1,7 @@
 //! Simultaneous assignment of registers to registers.
 
 use super::instruction::{Op, ScalarInstruction};
-use super::register::Register;
+use super::register::RegisterIndex;
 use crate::term::hash::TermMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,14 +14,14 @@ struct InstructionBlock {
     /// Where those that run last begin.
     end: usize,
     /// Which of the others writes a register.
-    writers: TermMap<Register, usize>,
+    writers: TermMap<RegisterIndex, usize>,
     /// Which read a register, in order; some of them may be gone.
-    readers: TermMap<Register, Vec<usize>>,
+    readers: TermMap<RegisterIndex, Vec<usize>>,
 }
 
 impl InstructionBlock {
     fn of(instructions: Vec<ScalarInstruction>) -> InstructionBlock {
-        let (mut writers, mut readers) = (TermMap::default(), TermMap::<Register, Vec<usize>>::default());
+        let (mut writers, mut readers) = (TermMap::default(), TermMap::<RegisterIndex, Vec<usize>>::default());
         for (at, instruction) in instructions.iter().enumerate() {
             instruction.reads().iter().for_each(|&register| readers.entry(register).or_default().push(at));
             if instruction.has_result() {
@@ -33,19 +33,19 @@ impl InstructionBlock {
     }
 
     /// The instruction that computes the value of a register.
-    fn made(&self, register: Register) -> Option<usize> {
+    fn made(&self, register: RegisterIndex) -> Option<usize> {
         self.writers.get(&register).copied().filter(|&at| self.instructions[at].op != Op::Count)
     }
 
     /// Whether an instruction after this one reads a register.
-    fn is_read_behind(&mut self, at: usize, register: Register) -> bool {
+    fn is_read_behind(&mut self, at: usize, register: RegisterIndex) -> bool {
         let Some(readers) = self.readers.get_mut(&register) else { return false };
         while readers.pop_if(|reader| self.gone[*reader]).is_some() {}
         readers.last().is_some_and(|&last| last > at)
     }
 
     /// Has an instruction write another register, which all read who read its result.
-    fn rename(&mut self, at: usize, to: Register) {
+    fn rename(&mut self, at: usize, to: RegisterIndex) {
         let from = std::mem::replace(&mut self.instructions[at].result, to);
         self.writers.remove(&from);
         self.writers.insert(to, at);
@@ -63,13 +63,13 @@ impl InstructionBlock {
     /// change the element that it reads.
     fn may_be_last(&self, at: usize) -> bool {
         let ScalarInstruction { op, .. } = self.instructions[at];
-        let changes = |read: &Register| self.writers.get(read).is_some_and(|&writer| writer > at);
+        let changes = |read: &RegisterIndex| self.writers.get(read).is_some_and(|&writer| writer > at);
         let is_load = matches!(op, Op::Load1 | Op::Load4 | Op::Load8 | Op::LoadAt);
         !is_load && !self.instructions[at].reads().iter().any(changes)
     }
 
     /// Has an instruction run last, and write another register.
-    fn put_last(&mut self, at: usize, to: Register) {
+    fn put_last(&mut self, at: usize, to: RegisterIndex) {
         self.gone[at] = true;
         let instruction = ScalarInstruction { result: to, ..self.instructions[at] };
         self.writers.remove(&self.instructions[at].result);
@@ -80,7 +80,7 @@ impl InstructionBlock {
     }
 }
 
-fn copy(to: Register, from: Register) -> ScalarInstruction {
+fn copy(to: RegisterIndex, from: RegisterIndex) -> ScalarInstruction {
     ScalarInstruction { op: Op::Move, result: to, operands: [from, 0, 0], number: 0 }
 }
 
@@ -89,13 +89,13 @@ fn copy(to: Register, from: Register) -> ScalarInstruction {
 /// is computed last.
 pub(super) fn assigned(
     block: Vec<ScalarInstruction>,
-    pairs: &[(Register, Register)],
-    register: impl FnMut() -> Option<Register>,
+    pairs: &[(RegisterIndex, RegisterIndex)],
+    register: impl FnMut() -> Option<RegisterIndex>,
 ) -> Option<Vec<ScalarInstruction>> {
     let pairs = || pairs.iter().copied().filter(|(to, from)| to != from);
     let mut block = InstructionBlock::of(block);
     // How many pairs are left that have a register as their second.
-    let mut sources: TermMap<Register, usize> = TermMap::default();
+    let mut sources: TermMap<RegisterIndex, usize> = TermMap::default();
     pairs().for_each(|(_, from)| *sources.entry(from).or_default() += 1);
     let mut copies = Vec::new();
     for (to, from) in pairs() {
@@ -126,13 +126,13 @@ pub(super) fn assigned(
 fn in_order(
     mut rest: Vec<ScalarInstruction>,
     instructions: &mut Vec<ScalarInstruction>,
-    mut register: impl FnMut() -> Option<Register>,
+    mut register: impl FnMut() -> Option<RegisterIndex>,
 ) -> Option<()> {
     // The reads of each register that are to come, and who writes it.
-    let mut reads: TermMap<Register, usize> = TermMap::default();
+    let mut reads: TermMap<RegisterIndex, usize> = TermMap::default();
     rest.iter().flat_map(ScalarInstruction::reads).for_each(|&read| *reads.entry(read).or_default() += 1);
-    let writers: TermMap<Register, usize> = rest.iter().enumerate().map(|(at, own)| (own.result, at)).collect();
-    let is_free = |own: &ScalarInstruction, reads: &TermMap<Register, usize>| {
+    let writers: TermMap<RegisterIndex, usize> = rest.iter().enumerate().map(|(at, own)| (own.result, at)).collect();
+    let is_free = |own: &ScalarInstruction, reads: &TermMap<RegisterIndex, usize>| {
         let by_itself = own.reads().iter().filter(|&&read| read == own.result).count();
         reads.get(&own.result).is_none_or(|&all| all == by_itself)
     };

@@ -1,6 +1,6 @@
 //! Nests among instructions: a row of an array that a step reads or writes is left to kernels.
 
-use super::register::Register;
+use super::register::RegisterIndex;
 use crate::engine::arrays::fill;
 use crate::engine::cpu::code::{Base, NestCode, Scratch};
 use crate::kernel::BufferId;
@@ -14,7 +14,7 @@ pub(super) type Passed = usize;
 pub(super) struct EmbeddedNest {
     pub(super) parts: Vec<EmbeddedCode>,
     /// The first register of the pointers that are passed.
-    pub(super) passed: Register,
+    pub(super) passed: RegisterIndex,
     /// Buffers that are filled before, with how many elements.
     pub(super) fills: Vec<(Passed, usize, Value)>,
 }
@@ -24,14 +24,14 @@ pub(super) struct EmbeddedNest {
 pub(super) struct EmbeddedCode {
     pub(super) code: NestCode,
     /// The first register of the table.
-    table: Register,
+    table: RegisterIndex,
     /// The slots of pointers into buffers, with the pointer to the buffer, and the bytes from there.
     moving: Vec<(usize, Passed, isize)>,
 }
 
 impl EmbeddedCode {
     /// A part of a nest whose buffers are passed in this order.
-    pub(super) fn new(code: NestCode, buffers: &[BufferId], table: Register) -> EmbeddedCode {
+    pub(super) fn new(code: NestCode, buffers: &[BufferId], table: RegisterIndex) -> EmbeddedCode {
         let moving = code.slots.iter().enumerate().filter_map(|(slot, base)| match *base {
             Base::Buffer(id, offset) => {
                 let position = buffers.iter().position(|&buffer| buffer == id).expect("all buffers are passed");

@@ -8,7 +8,7 @@ mod nests;
 
 use super::Scalars;
 use super::builder::Builder;
-use super::register::Register;
+use super::register::RegisterIndex;
 use crate::engine::cpu::vector::Instructions;
 use crate::kernel::{BufferId, BufferSource, Conditional, Nest, Procedure, Step};
 use crate::shape::{DType, Type, size};
@@ -31,16 +31,16 @@ const STEP: f64 = 15.0;
 #[derive(Clone, Debug)]
 struct ElementStorage {
     dtype: DType,
-    elements: Option<Vec<Option<Register>>>,
-    pointer: Option<Register>,
+    elements: Option<Vec<Option<RegisterIndex>>>,
+    pointer: Option<RegisterIndex>,
 }
 
 impl ElementStorage {
-    fn in_registers(dtype: DType, elements: impl IntoIterator<Item = Register>) -> ElementStorage {
+    fn in_registers(dtype: DType, elements: impl IntoIterator<Item = RegisterIndex>) -> ElementStorage {
         ElementStorage { dtype, elements: Some(elements.into_iter().map(Some).collect()), pointer: None }
     }
 
-    fn in_memory(dtype: DType, pointer: Register) -> ElementStorage {
+    fn in_memory(dtype: DType, pointer: RegisterIndex) -> ElementStorage {
         ElementStorage { dtype, elements: None, pointer: Some(pointer) }
     }
 }
@@ -50,11 +50,11 @@ struct ProcedureFrame<'a> {
     procedure: &'a Procedure,
     places: TermMap<BufferId, ElementStorage>,
     /// Where buffers go that are results.
-    results: TermMap<BufferId, Register>,
+    results: TermMap<BufferId, RegisterIndex>,
 }
 
 impl<'a> ProcedureFrame<'a> {
-    fn new(procedure: &'a Procedure, results: TermMap<BufferId, Register>) -> ProcedureFrame<'a> {
+    fn new(procedure: &'a Procedure, results: TermMap<BufferId, RegisterIndex>) -> ProcedureFrame<'a> {
         ProcedureFrame { procedure, places: TermMap::default(), results }
     }
 
@@ -71,9 +71,9 @@ impl<'a> ProcedureFrame<'a> {
 struct Flattener {
     builder: Builder,
     /// Pointers to buffers of the procedure around.
-    outside: Vec<(Register, BufferId)>,
+    outside: Vec<(RegisterIndex, BufferId)>,
     /// Pointers into memory of the instructions' own, and its bytes.
-    inside: Vec<(Register, usize)>,
+    inside: Vec<(RegisterIndex, usize)>,
     memory: usize,
     nests: Vec<Embedded>,
     /// Values that may still be written.
@@ -184,7 +184,7 @@ impl Flattener {
     fn constant(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<()> {
         let BufferSource::Constant(array) = &frame.procedure.buffers[id as usize].source else { return None };
         let ty = frame.ty(id);
-        let elements: Vec<Register> = match array.uniform() {
+        let elements: Vec<RegisterIndex> = match array.uniform() {
             Some(value) if ty.size() <= ELEMENTS => {
                 let register = self.builder.constant(value)?;
                 vec![register; ty.size()]
@@ -208,7 +208,7 @@ impl Flattener {
     }
 
     /// An element of a buffer.
-    fn element(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, at: usize) -> Option<Register> {
+    fn element(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, at: usize) -> Option<RegisterIndex> {
         let ElementStorage { dtype, elements, pointer } = self.place(frame, id)?;
         if let Some(elements) = elements {
             return *elements.get(at)?;
@@ -218,14 +218,14 @@ impl Flattener {
     }
 
     /// All elements of a small buffer.
-    fn elements(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<Vec<Register>> {
+    fn elements(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<Vec<RegisterIndex>> {
         let count = frame.ty(id).size();
         (count <= ELEMENTS).then_some(())?;
         (0..count).map(|at| self.element(frame, id, at)).collect()
     }
 
     /// Memory of its own for so many bytes.
-    fn room(&mut self, bytes: usize) -> Option<Register> {
+    fn room(&mut self, bytes: usize) -> Option<RegisterIndex> {
         (bytes <= MEMORY).then_some(())?;
         let pointer = self.builder.register()?;
         self.inside.push((pointer, self.memory));
@@ -234,7 +234,7 @@ impl Flattener {
     }
 
     /// Has the elements of a buffer be where a pointer points.
-    fn store_all(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, to: Register) -> Option<()> {
+    fn store_all(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, to: RegisterIndex) -> Option<()> {
         let ty = frame.ty(id);
         match self.place(frame, id)? {
             ElementStorage { pointer, .. } if *pointer == Some(to) => {}
@@ -252,7 +252,7 @@ impl Flattener {
     }
 
     /// A pointer to the elements of a buffer, which are put into memory if they are not there.
-    fn pointer(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<Register> {
+    fn pointer(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<RegisterIndex> {
         if let Some(pointer) = self.place(frame, id)?.pointer {
             return Some(pointer);
         }
@@ -264,7 +264,7 @@ impl Flattener {
     }
 
     /// Gives a buffer without elements some, if it has one value at all places.
-    fn begin(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, value: Option<Register>) -> Option<()> {
+    fn begin(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, value: Option<RegisterIndex>) -> Option<()> {
         let ty = frame.ty(id);
         let id = frame.procedure.origin(id);
         (ty.size() <= ELEMENTS).then_some(())?;
@@ -278,7 +278,7 @@ impl Flattener {
         &mut self,
         procedure: &'a Procedure,
         places: Vec<ElementStorage>,
-        results: TermMap<BufferId, Register>,
+        results: TermMap<BufferId, RegisterIndex>,
     ) -> Option<ProcedureFrame<'a>> {
         let mut frame = ProcedureFrame::new(procedure, results);
         frame.places.extend((0..).zip(places));
@@ -316,7 +316,7 @@ impl Flattener {
         for (place, &id) in results.iter_mut().zip(&branch.results).filter(|(place, _)| place.is_none()) {
             let ty = frame.ty(id);
             (ty.size() <= ELEMENTS).then_some(())?;
-            let own = (0..ty.size()).map(|_| self.builder.register()).collect::<Option<Vec<Register>>>()?;
+            let own = (0..ty.size()).map(|_| self.builder.register()).collect::<Option<Vec<RegisterIndex>>>()?;
             *place = Some(ElementStorage::in_registers(ty.dtype, own));
         }
         let results: Vec<ElementStorage> = results.into_iter().flatten().collect();

@@ -5,7 +5,7 @@
 //! are one instruction, so that this result need not go through memory.
 
 use super::embedded::EmbeddedNest;
-use super::register::Register;
+use super::register::RegisterIndex;
 use crate::array::{Arithmetic, Scalar};
 use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::vector::{Instructions, Kernel};
@@ -16,8 +16,8 @@ use crate::shape::DType;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ScalarInstruction {
     pub(super) op: Op,
-    pub(super) result: Register,
-    pub(super) operands: [Register; 3],
+    pub(super) result: RegisterIndex,
+    pub(super) operands: [RegisterIndex; 3],
     /// An offset in bytes, a label or the instruction that one stands for, a position in a table, or a count.
     pub(super) number: i32,
 }
@@ -40,7 +40,7 @@ pub(in crate::engine::cpu) struct ScalarCode {
     pub(super) indexed: Vec<Indexed>,
     pub(super) nests: Vec<EmbeddedNest>,
     /// The pointers that move with the steps of loops, and by how many bytes.
-    pub(super) moves: Vec<(Register, isize)>,
+    pub(super) moves: Vec<(RegisterIndex, isize)>,
 }
 
 macro_rules! operations {
@@ -221,7 +221,7 @@ macro_rules! operations {
                             }
                             Op::Kernel => {
                                 let run = self.kernels.get_unchecked(number as usize);
-                                let at = |register: Register| registers.add(usize::from(register)).cast::<u8>();
+                                let at = |register: RegisterIndex| registers.add(usize::from(register)).cast::<u8>();
                                 run(at(result), at(a), at(b), at(c), 1);
                             }
                             Op::Move => write!(result, u64, read!(a, u64)),
@@ -379,7 +379,7 @@ operations! {
 
 impl ScalarInstruction {
     /// The registers that are read.
-    pub(super) fn reads(&self) -> &[Register] {
+    pub(super) fn reads(&self) -> &[RegisterIndex] {
         &self.operands[..self.op.form().0]
     }
 

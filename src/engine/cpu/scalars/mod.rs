@@ -23,7 +23,7 @@ use crate::engine::arrays::{CacheLine, lines};
 use crate::kernel::{BufferId, Procedure, Step};
 pub(super) use builder::Builder;
 use instruction::ScalarCode;
-pub(super) use register::Register;
+pub(super) use register::RegisterIndex;
 
 /// Steps as instructions.
 #[derive(Debug)]
@@ -32,14 +32,14 @@ pub(super) struct Scalars {
     code: ScalarCode,
     registers: usize,
     /// Registers that hold known bytes.
-    constants: Vec<(Register, u64)>,
+    constants: Vec<(RegisterIndex, u64)>,
     /// Registers that hold pointers to buffers of the procedure around.
-    outside: Vec<(Register, BufferId)>,
+    outside: Vec<(RegisterIndex, BufferId)>,
     /// Registers that hold pointers into memory of the instructions' own, with offsets, and the bytes of that.
-    inside: Vec<(Register, usize)>,
+    inside: Vec<(RegisterIndex, usize)>,
     memory: usize,
     /// The register that holds where the scratch was with which tables of nests were set.
-    begun: Option<Register>,
+    begun: Option<RegisterIndex>,
 }
 
 impl Scalars {
@@ -129,7 +129,11 @@ impl Scalars {
     /// # Safety
     ///
     /// The pointers are to what the instructions read and write there; the registers are this one's.
-    pub(super) unsafe fn run_with(&self, pointers: impl Iterator<Item = (Register, *mut u8)>, registers: *mut u64) {
+    pub(super) unsafe fn run_with(
+        &self,
+        pointers: impl Iterator<Item = (RegisterIndex, *mut u8)>,
+        registers: *mut u64,
+    ) {
         // SAFETY: as the caller's.
         unsafe {
             for (register, pointer) in pointers {

@@ -1,7 +1,7 @@
 //! Instructions give the results of kernels, and loops those of the interpreter, in few instructions.
 
 use super::instruction::{OWN, Op};
-use super::{Builder, Register, Scalars};
+use super::{Builder, RegisterIndex, Scalars};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::concrete::{self};
@@ -34,7 +34,7 @@ fn run(
     of: DType,
     to: DType,
     operands: [u64; 3],
-    write: impl Fn(&mut Builder, [Register; 3]) -> Option<Register>,
+    write: impl Fn(&mut Builder, [RegisterIndex; 3]) -> Option<RegisterIndex>,
 ) -> (u64, usize) {
     let mut builder = Builder::new(isa);
     let pointers = [(); 4].map(|()| builder.register().unwrap());
@@ -122,7 +122,7 @@ fn two_operations_in_one_are_those_two() {
                 let kernel = |op| vector::binary(isa, op, dtype, OperandForm::Run, OperandForm::Run);
                 let between = by_kernel(kernel(first), operands);
                 for on_the_left in [true, false] {
-                    let write = |builder: &mut Builder, [a, b, c]: [Register; 3]| {
+                    let write = |builder: &mut Builder, [a, b, c]: [RegisterIndex; 3]| {
                         let between = builder.binary(first, dtype, a, b)?;
                         let (x, y) = if on_the_left { (between, c) } else { (c, between) };
                         builder.binary(second, dtype, x, y)

@@ -1,7 +1,7 @@
 //! Fewer instructions for the same.
 
 use super::instruction::{Op, ScalarInstruction};
-use super::register::Register;
+use super::register::RegisterIndex;
 use crate::term::hash::TermMap;
 
 /// How far instructions that become one are from each other at most.
@@ -42,7 +42,7 @@ pub(super) fn join_pairs(instructions: &mut Vec<ScalarInstruction>, registers: u
     let (reads, writes) = counts(instructions, registers);
     let mut remains = vec![true; instructions.len()];
     // Registers that are written once are tracked since the last jump target.
-    let mut made: TermMap<Register, usize> = TermMap::default();
+    let mut made: TermMap<RegisterIndex, usize> = TermMap::default();
     for at in 0..instructions.len() {
         let second = instructions[at];
         if matches!(second.op, Op::Label | Op::Jump | Op::Unless | Op::Next) {

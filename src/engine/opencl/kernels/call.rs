@@ -1,7 +1,7 @@
 //! Operations that lowering left alone: sorts, and extremes of nothing.
 
 use super::sort::SortedPositions;
-use super::{KernelWriter, Scope};
+use super::{KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Inner};
 use crate::engine::opencl::failure::{DeviceProblem, DeviceResult};
 use crate::kernel::{Call, Called, Procedure, Sort, lower_unblocked};
@@ -23,7 +23,7 @@ impl KernelWriter {
         plan: &mut BufferPlan<'_>,
         call: &Call,
     ) -> DeviceResult<Inner> {
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let sort = match call.called() {
             Called::Sort(sort) => sort,
             Called::Nothing => {
@@ -54,14 +54,14 @@ impl KernelWriter {
     }
 
     /// Whether one item sorts each row.
-    fn is_sorted_by_items(&self, scope: &Scope<'_>, sort: &Sort) -> bool {
+    fn is_sorted_by_items(&self, scope: &KernelScope<'_>, sort: &Sort) -> bool {
         let is_short = sort.extent <= SHORT * self.limits.least_steps;
         let are_many = sort.rows() >= self.busy() && is_short;
         self.run_length(sort, scope.dtype(sort.array)).is_none() || !self.limits.is_serial && are_many
     }
 
     /// Rows that are each sorted by one item.
-    fn rows(&mut self, scope: &Scope<'_>, sort: &Sort) -> Action {
+    fn rows(&mut self, scope: &KernelScope<'_>, sort: &Sort) -> Action {
         let &Sort { array, result, extent, inner, .. } = sort;
         let operands = scope.operands(&[array], &[result]);
         let mut text = Text::default();

@@ -286,13 +286,13 @@ fn commented(name: &str) -> String {
 }
 
 /// The buffers of a procedure, followed by memory of a step's own.
-struct Scope<'a> {
+struct KernelScope<'a> {
     procedure: &'a Procedure,
     /// Slot, element type, and number of elements.
     scratch: Vec<(usize, DType, usize)>,
 }
 
-impl Scope<'_> {
+impl KernelScope<'_> {
     fn scratch(&self, id: BufferId) -> Option<&(usize, DType, usize)> {
         (id as usize).checked_sub(self.procedure.buffers.len()).map(|at| &self.scratch[at])
     }

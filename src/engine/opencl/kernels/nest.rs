@@ -7,7 +7,7 @@
 //! places they exchange the element atomically, or, if atomics are not allowed, one of them does all steps that could reach it.
 
 use super::parts::{KernelPart, Manner, first, parts, second, written_first};
-use super::{KernelWriter, Scope};
+use super::{KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::DeviceLimits;
 use crate::kernel::{BufferId, Mode, Nest, Procedure};
@@ -73,7 +73,7 @@ impl KernelWriter {
     ) -> Vec<Action> {
         let mut nest = tidied(nest, &plan.unread);
         let mut actions = Vec::new();
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let bound = self.most_operands();
         while let Some(value) = first(&nest, bound) {
             let (dtype, count) = (nest.values[value as usize].1, steps(nest.extents.iter().copied()));
@@ -125,7 +125,7 @@ impl KernelWriter {
 
     pub(super) fn part(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,

@@ -3,7 +3,7 @@
 //! Carries are variables of the item's own; every input is read once, and every output written once, neighbouring items at
 //! neighbouring places.
 
-use super::{KernelOperands, KernelWriter, Scope};
+use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Inner};
 use crate::kernel::{BufferId, Loop, Procedure};
 use crate::shape::{DType, size};
@@ -172,7 +172,7 @@ impl KernelWriter {
         if repeated.arguments.len() + repeated.results.len() + 4 * sequence.carries() > self.limits.most_arrays() {
             return None;
         }
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let actions = match self.shared_scan(&mut scope, plan, &sequence) {
             Some(actions) => actions,
             None => vec![self.one_by_one(&scope, &sequence)],
@@ -181,7 +181,7 @@ impl KernelWriter {
     }
 
     /// A recurrence with an item for each place.
-    fn one_by_one(&mut self, scope: &Scope<'_>, sequence: &Sequence) -> Action {
+    fn one_by_one(&mut self, scope: &KernelScope<'_>, sequence: &Sequence) -> Action {
         let all = sequence.needed(&sequence.recurrence.results);
         let read = [&sequence.first[..], &sequence.read(&all)].concat();
         let operands = scope.operands(&read, &sequence.written());

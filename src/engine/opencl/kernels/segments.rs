@@ -8,7 +8,7 @@
 
 use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values, pruned};
 use super::sort::{SortedPositions, position_type};
-use super::{KernelOperands, KernelWriter, Scope};
+use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::Action;
 use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, NestValue, Sort, Store, ValueId};
@@ -71,7 +71,7 @@ impl KernelWriter {
     /// A part that is one reduction, sorted by places.
     pub(super) fn by_place(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
@@ -97,7 +97,7 @@ impl KernelWriter {
         let key = if scope.count(store.buffer) < i32::MAX as usize { DType::I32 } else { DType::I64 };
         let target = Target { store, op, dtype, key, columns };
         let (count, width) = (steps(rows.iter().map(|&(_, extent)| extent)), target.width());
-        let mut memory = |scope: &mut Scope<'_>, dtype, count| scope.add(plan.memory(dtype, count), dtype, count);
+        let mut memory = |scope: &mut KernelScope<'_>, dtype, count| scope.add(plan.memory(dtype, count), dtype, count);
         let [keys, sorted] = [0, 1].map(|_| memory(scope, key, count));
         let values = memory(scope, dtype, count * width);
         let positions = memory(scope, position_type(count), count);
@@ -157,7 +157,13 @@ impl KernelWriter {
     }
 
     /// Combines the values of each chunk. The values of its first and last place go on to the next level.
-    fn chunks(&mut self, scope: &Scope<'_>, target: &Target<'_>, level: SegmentLevel, next: SegmentLevel) -> Action {
+    fn chunks(
+        &mut self,
+        scope: &KernelScope<'_>,
+        target: &Target<'_>,
+        level: SegmentLevel,
+        next: SegmentLevel,
+    ) -> Action {
         let read: Vec<BufferId> = [level.keys, level.values].into_iter().chain(level.positions).collect();
         let operands = scope.operands(&read, &[target.store.buffer, next.keys, next.values]);
         let (keys, next_keys) = (&operands.names[&level.keys], &operands.names[&next.keys]);
@@ -195,7 +201,7 @@ impl KernelWriter {
     }
 
     /// Combines the values of each segment, which the item at its first position does.
-    fn segments(&mut self, scope: &Scope<'_>, target: &Target<'_>, level: SegmentLevel) -> Action {
+    fn segments(&mut self, scope: &KernelScope<'_>, target: &Target<'_>, level: SegmentLevel) -> Action {
         let read: Vec<BufferId> = [level.keys, level.values].into_iter().chain(level.positions).collect();
         let operands = scope.operands(&read, &[target.store.buffer]);
         let keys = &operands.names[&level.keys];

@@ -1,7 +1,7 @@
 //! Loops and conditionals with little to do in each step, as kernels of a single work item: the host launches nothing for each
 //! step, and waits for no condition.
 
-use super::{KernelWriter, Scope};
+use super::{KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferSource, Procedure, ProcedureBuffer, Step};
 use crate::shape::steps;
@@ -97,7 +97,7 @@ impl KernelWriter {
                 function.name
             }
         };
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let memory = function.scratch().map(|(dtype, count)| scope.add(plan.memory(dtype, count), dtype, count));
         let memory: Vec<_> = memory.collect();
         let filled: Vec<_> = written.iter().chain(&memory).copied().collect();

@@ -6,7 +6,7 @@
 //! compared where keys are equal; in merges, since those of the left run, which are before those of the right one, go first.
 
 use super::nest::power_of_two_below;
-use super::{KernelOperands, KernelWriter, Scope};
+use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Sort};
 use crate::operation::Order;
@@ -96,7 +96,7 @@ impl KernelWriter {
     /// Sorts rows that have a run length. There must be at least one row, and it must have an element.
     pub(super) fn sorted(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         sort: &Sort,
         to: SortedPositions,
@@ -151,7 +151,7 @@ impl KernelWriter {
     /// Runs that are sorted in local memory. Where a row is one run, that is all; else they are written one row after the other.
     fn runs(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         sort: &Sort,
         runs: &SortedRuns,
         operands: &KernelOperands,
@@ -221,7 +221,7 @@ impl KernelWriter {
     /// Runs that are sorted by an item each, which has memory for their keys and their order.
     fn runs_in_turn(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         sort: &Sort,
         &SortedRuns { length, number }: &SortedRuns,
         (unsorted, order): (BufferId, BufferId),
@@ -253,7 +253,7 @@ impl KernelWriter {
     /// Merges two runs of `width` elements at a time; the last merge writes to the final place.
     fn merge(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         sort: &Sort,
         operands: &KernelOperands,
         from: SortedPositions,

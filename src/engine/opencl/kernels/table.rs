@@ -3,7 +3,7 @@
 
 use super::nest::power_of_two_below;
 use super::parts::{KernelPart, Manner};
-use super::{KernelWriter, Scope};
+use super::{KernelScope, KernelWriter};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Mode};
@@ -27,7 +27,7 @@ const POSITIONS: usize = 4;
 
 impl KernelWriter {
     /// Whether a part is written in this way.
-    pub(super) fn has_table(&self, scope: &Scope<'_>, part: &KernelPart) -> bool {
+    pub(super) fn has_table(&self, scope: &KernelScope<'_>, part: &KernelPart) -> bool {
         let nest = &part.nest;
         let buffers = nest.stores.iter().map(|store| store.buffer);
         let counts = || buffers.clone().map(|id| (scope.count(id), scope.dtype(id).bytes()));
@@ -44,7 +44,7 @@ impl KernelWriter {
     /// The part as a kernel.
     pub(super) fn table(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,

@@ -1,7 +1,7 @@
 //! Which parts of nests have items that load and store several neighbours at once, and how many.
 
 use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values};
-use super::{KernelOperands, KernelWriter, Scope};
+use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::kernel::{BufferId, Mode, NestValue};
 use crate::shape::steps;
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ impl KernelWriter {
     /// order: 1, unless everything that moves along that loop is neighbours there, and there are items enough.
     pub(super) fn width_of_items(
         &self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         part: &KernelPart,
         order: &[usize],
         operands: &KernelOperands,
@@ -31,7 +31,7 @@ impl KernelWriter {
     /// steps each.
     pub(super) fn width_of_steps(
         &self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         part: &KernelPart,
         operands: &KernelOperands,
         steps: usize,
@@ -45,7 +45,13 @@ impl KernelWriter {
     }
 
     /// How many neighbours along an axis vectors of all that moves along it have; 1 where there is something that is none.
-    fn fitting_width(&self, scope: &Scope<'_>, part: &KernelPart, axis: usize, operands: &KernelOperands) -> usize {
+    fn fitting_width(
+        &self,
+        scope: &KernelScope<'_>,
+        part: &KernelPart,
+        axis: usize,
+        operands: &KernelOperands,
+    ) -> usize {
         let nest = &part.nest;
         let moving = axes_of_values(nest);
         let mut loaded: HashSet<BufferId> = HashSet::new();

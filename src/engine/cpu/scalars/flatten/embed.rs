@@ -5,7 +5,7 @@ use crate::array::neutral_value;
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
 use crate::engine::cpu::scalars::embedded::{EmbeddedCode, EmbeddedNest, Passed};
-use crate::engine::cpu::scalars::register::Register;
+use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::engine::cpu::vector::Instructions;
 use crate::kernel::{BufferId, Mode, Nest};
 use crate::shape::Value;
@@ -19,7 +19,7 @@ const EMBEDDED: f64 = 8.0;
 pub(super) struct Embedded {
     nest: Nest,
     buffers: Vec<BufferId>,
-    passed: Register,
+    passed: RegisterIndex,
     fills: Vec<(Passed, usize, Value)>,
 }
 
@@ -70,7 +70,7 @@ impl Flattener {
             }
         }
         let buffers = touched(nest);
-        let pointers: Vec<Register> = buffers.iter().map(|&id| self.pointer(frame, id)).collect::<Option<_>>()?;
+        let pointers: Vec<RegisterIndex> = buffers.iter().map(|&id| self.pointer(frame, id)).collect::<Option<_>>()?;
         for store in &nest.stores {
             self.place(frame, store.buffer)?.elements = None;
         }

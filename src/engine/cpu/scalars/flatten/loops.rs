@@ -2,7 +2,7 @@
 
 use super::{ELEMENTS, ElementStorage, Flattener, ProcedureFrame, STEP};
 use crate::engine::cpu::scalars::builder::COPIED;
-use crate::engine::cpu::scalars::register::Register;
+use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::kernel::{BufferId, BufferSource, Loop, Procedure, Step, SweepLoop};
 use crate::shape::{DType, Type};
 use crate::term::Steps;
@@ -14,9 +14,9 @@ const STEPS: f64 = 16.0;
 /// A carry of a loop: in registers of its own, which get the next value at the end of a step, in memory that steps change, or in
 /// memory that the next value is copied to.
 enum Carry {
-    Registers(DType, Vec<Register>),
-    Changed(DType, Register),
-    Copied(DType, Register),
+    Registers(DType, Vec<RegisterIndex>),
+    Changed(DType, RegisterIndex),
+    Copied(DType, RegisterIndex),
 }
 
 impl Carry {
@@ -56,7 +56,7 @@ impl Flattener {
     }
 
     /// The memory of a loop's result, initialised with a buffer's contents.
-    fn begun(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, result: BufferId) -> Option<Register> {
+    fn begun(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, result: BufferId) -> Option<RegisterIndex> {
         let from = self.pointer(frame, id)?;
         let (origin, bytes) = (frame.procedure.origin(result), frame.ty(id).bytes()?);
         let to = match frame.results.get(&origin) {
@@ -90,9 +90,9 @@ impl Flattener {
         let length = scan.length;
         (length > 0).then_some(())?;
         let first = if scan.reverse { length - 1 } else { 0 };
-        let mut moves: Vec<(Register, isize)> = Vec::new();
+        let mut moves: Vec<(RegisterIndex, isize)> = Vec::new();
         // A pointer to the first slice of an array, which moves with the steps.
-        let mut slices = |this: &mut Flattener, pointer: Register, ty: &Type| {
+        let mut slices = |this: &mut Flattener, pointer: RegisterIndex, ty: &Type| {
             let bytes = ty.bytes()? / length;
             let pointer = this.builder.pointer(pointer, first.checked_mul(bytes)?)?;
             let bytes = isize::try_from(bytes).ok()?;
@@ -148,7 +148,7 @@ impl Flattener {
         frame: &mut ProcedureFrame<'_>,
         results: &[BufferId],
         carries: &[Carry],
-    ) -> Option<Vec<(Register, Register)>> {
+    ) -> Option<Vec<(RegisterIndex, RegisterIndex)>> {
         let mut pairs = Vec::new();
         for (&id, carry) in results.iter().zip(carries) {
             match carry {

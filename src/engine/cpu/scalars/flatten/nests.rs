@@ -4,7 +4,7 @@ use super::{ElementStorage, Flattener, ProcedureFrame};
 use crate::array::neutral_value;
 use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
 use crate::engine::cpu::scalars::instruction::{Indexed, Op};
-use crate::engine::cpu::scalars::register::Register;
+use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::kernel::roots::own_cost;
 use crate::kernel::{Affine, Guard, Mode, Nest, NestValue, Store, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
@@ -43,12 +43,12 @@ impl Flattener {
         }
         let fused = products(nest);
         let mut position = vec![0; nest.extents.len()];
-        let mut registers: Vec<Register> = Vec::with_capacity(nest.values.len());
+        let mut registers: Vec<RegisterIndex> = Vec::with_capacity(nest.values.len());
         loop {
             registers.clear();
             for ((value, dtype), &is_fused) in nest.values.iter().zip(&fused) {
                 let register = match is_fused {
-                    true => Register::MAX,
+                    true => RegisterIndex::MAX,
                     false => self.value(frame, nest, (value, *dtype), &registers, &position)?,
                 };
                 registers.push(register);
@@ -79,9 +79,9 @@ impl Flattener {
         frame: &mut ProcedureFrame<'_>,
         nest: &Nest,
         (value, dtype): (&NestValue, DType),
-        registers: &[Register],
+        registers: &[RegisterIndex],
         position: &[usize],
-    ) -> Option<Register> {
+    ) -> Option<RegisterIndex> {
         let of = |id: ValueId| (registers[id as usize], nest.values[id as usize].1);
         let zero = crate::shape::Value::from_i64(dtype, 0);
         match value {
@@ -113,7 +113,7 @@ impl Flattener {
         nest: &Nest,
         store: &Store,
         fused: &[bool],
-        registers: &[Register],
+        registers: &[RegisterIndex],
         position: &[usize],
     ) -> Option<()> {
         let (dtype, at) = (frame.ty(store.buffer).dtype, place_at(&store.at, position));

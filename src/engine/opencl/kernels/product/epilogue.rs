@@ -4,7 +4,7 @@ use super::merging::{is_everywhere, origins, touched};
 use super::places;
 use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
-use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::kernel::{
     BATCH, BufferId, BufferSource, COLUMN, Epilogue, MatrixProduct, Mode, Nest, NestValue, Procedure, ROW, Step, Store,
 };
@@ -130,7 +130,7 @@ impl KernelWriter {
     /// The work on an element of a product, whose position and sum have names.
     pub(super) fn epilogue(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         operands: &KernelOperands,
         (product, index): (&MatrixProduct, &str),
         nest: &Nest,

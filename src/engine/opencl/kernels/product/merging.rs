@@ -2,7 +2,7 @@
 //! operand or of the result of a product.
 
 use super::places::ElementPlace;
-use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::kernel::{Affine, BufferId, Nest, NestValue, Procedure, Step};
 use crate::source::text::Text;
 use crate::source::writer::{Buffers, NestWriter};
@@ -39,7 +39,7 @@ impl KernelWriter {
     /// it; `at` is its place at the nest's positions.
     pub(super) fn elementwise(
         &mut self,
-        (scope, operands, index): (&Scope<'_>, &KernelOperands, &str),
+        (scope, operands, index): (&KernelScope<'_>, &KernelOperands, &str),
         (nest, at): (&Nest, &Affine),
         element: &ElementPlace,
         given: (BufferId, &'static str),

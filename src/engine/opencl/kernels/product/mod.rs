@@ -9,7 +9,7 @@ mod places;
 mod prologue;
 mod worth;
 
-use super::{KernelWriter, Scope};
+use super::{KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::tuning::{ProductChoice, ProductKernel, Sizes, Tile};
@@ -99,7 +99,7 @@ impl KernelWriter {
             Some(Epilogue { nest, keeps_result }) => (Some(nest), *keeps_result),
             None => (None, true),
         };
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let partial = (parts > 1).then(|| scope.add(plan.memory(dtype, parts * count), dtype, parts * count));
         // The arrays that the last kernel reads in addition, and those that it writes.
         let others = nest.iter().flat_map(|nest| nest.read()).filter(|&id| id != product.result.buffer);

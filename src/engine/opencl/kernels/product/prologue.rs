@@ -5,7 +5,7 @@ use super::worth::Exchange;
 use super::{Loaded, places};
 use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
-use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::engine::opencl::tuning::Tile;
 use crate::kernel::{BufferId, BufferSource, MatrixProduct, Mode, Nest, Procedure, Step, Store};
 use crate::source::plan::BufferPlan;
@@ -117,7 +117,7 @@ impl KernelWriter {
     /// How a tile loads elements of the operand on a side.
     pub(super) fn loaded(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         operands: &KernelOperands,
         (product, index): (&MatrixProduct, &str),
         side: usize,

@@ -4,7 +4,7 @@ use super::lookback::Tiles;
 use super::{ComposedSteps, LANES};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
-use crate::engine::opencl::kernels::{KernelWriter, Scope};
+use crate::engine::opencl::kernels::{KernelScope, KernelWriter};
 use crate::source::language::Language;
 use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
@@ -30,7 +30,7 @@ impl KernelWriter {
     /// A scan whose chunks have an item for each place.
     pub(super) fn columns(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
         parts: &ComposedSteps,
@@ -109,7 +109,7 @@ impl KernelWriter {
     }
 
     /// The items of a group, its neighbouring places, and the steps of each item, where every input is read once.
-    fn strip(&self, scope: &Scope<'_>, sequence: &Sequence, parts: &ComposedSteps) -> [usize; 3] {
+    fn strip(&self, scope: &KernelScope<'_>, sequence: &Sequence, parts: &ComposedSteps) -> [usize; 3] {
         let inputs = sequence.inputs.iter().map(|input| input.dtype);
         let written = sequence.written().into_iter().map(|id| scope.dtype(id));
         let widest = inputs.chain(written).map(|dtype| dtype.bytes()).max().unwrap_or(1);
@@ -126,7 +126,7 @@ impl KernelWriter {
     /// The same scan in one kernel, which reads every input once: see [`super::lookback`].
     pub(super) fn columns_at_once(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
         parts: &ComposedSteps,

@@ -19,7 +19,7 @@
 use super::{ComposedSteps, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::kernels::recurrence::{Needed, Sequence};
-use crate::engine::opencl::kernels::{KernelOperands, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope};
 use crate::kernel::BufferId;
 use crate::shape::{DType, Value};
 use crate::source::helpers::opencl;
@@ -63,7 +63,7 @@ struct GroupMessages {
 impl Tiles {
     /// So many steps at each place in tiles of so many steps; `None` where there are more tiles than flags can count.
     pub(super) fn new(
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         parts: &ComposedSteps,
         sequence: &Sequence,
@@ -88,7 +88,7 @@ impl Tiles {
     }
 
     /// The arrays that the kernel takes, whose steps need these inputs.
-    pub(super) fn operands(&self, scope: &Scope<'_>, sequence: &Sequence, needed: &Needed) -> KernelOperands {
+    pub(super) fn operands(&self, scope: &KernelScope<'_>, sequence: &Sequence, needed: &Needed) -> KernelOperands {
         let told = self.told.iter().flat_map(|told| {
             std::iter::once(told.flags).chain(told.composed.iter().copied()).chain(told.carried.iter().copied())
         });
@@ -133,7 +133,7 @@ impl KernelWriter {
     /// The kernel of all tiles, and the actions before its launch.
     pub(super) fn at_once(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         tiles: &Tiles,
         operands: &KernelOperands,
         text: Text,

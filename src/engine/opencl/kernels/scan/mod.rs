@@ -17,7 +17,7 @@ mod tile;
 
 use super::nest::power_of_two_below;
 use super::recurrence::{Inputs, Needed, Sequence};
-use super::{KernelOperands, KernelWriter, Scope};
+use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::engine::opencl::code::Action;
 use crate::kernel::BufferId;
 use crate::operation::{Binary, HelperFunction};
@@ -90,7 +90,7 @@ impl KernelWriter {
     /// A recurrence whose steps are shared, if they can be and that is worth it.
     pub(super) fn shared_scan(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
     ) -> Option<Vec<Action>> {
@@ -130,7 +130,7 @@ impl KernelWriter {
     /// Memory of the step's own for each value of the parts, and for each carry, of so many chunks of all places.
     fn memory(
         &self,
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         places: usize,
         parts: &ComposedSteps,

@@ -10,7 +10,7 @@ use super::{ComposedSteps, LANES, power_of_two_below};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::DeviceLimits;
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
-use crate::engine::opencl::kernels::{KernelOperands, KernelWriter, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::shape::DType;
 use crate::source::language::Language;
 use crate::source::plan::BufferPlan;
@@ -82,7 +82,7 @@ impl KernelWriter {
     /// A scan whose chunks have a group each.
     pub(super) fn tiles(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
         parts: &ComposedSteps,
@@ -183,7 +183,7 @@ impl KernelWriter {
     /// The same scan in one kernel, which reads every input once: see [`super::lookback`].
     pub(super) fn tiles_at_once(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut KernelScope<'_>,
         plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
         parts: &ComposedSteps,
