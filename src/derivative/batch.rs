@@ -68,10 +68,10 @@ pub fn vmap_axes<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(
     out_axes: impl AxisList,
 ) -> Y::Stack {
     let place = Location::caller();
-    let inner = |arrays: Vec<A::Array>| moved::<A>(arrays, in_axes.axes(), Direction::Inwards, place);
+    let inner = |arrays: Vec<A::Array>| moved::<A>(arrays, in_axes.axes(), AxisMove::Inwards, place);
     let turned = X::Family::rebuild::<A, A>(xs, &mut inner(xs.leaves()).into_iter());
     let stack = mapped(("vmap_axes", place), f, &turned);
-    let outer = moved::<A>(stack.leaves(), out_axes.axes(), Direction::Outwards, place);
+    let outer = moved::<A>(stack.leaves(), out_axes.axes(), AxisMove::Outwards, place);
     <Y::Stack as Tree<A>>::Family::rebuild::<A, A>(&stack, &mut outer.into_iter())
 }
 
@@ -88,7 +88,7 @@ fn slices<A: Algebra, X: Tree<A>>(name: &str, xs: &X, place: &Location<'_>) -> u
 }
 
 #[derive(Clone, Copy)]
-enum Direction {
+enum AxisMove {
     /// The axis becomes the outermost one.
     Inwards,
     /// The outermost axis goes to this place.
@@ -99,7 +99,7 @@ enum Direction {
 fn moved<A: Algebra>(
     arrays: Vec<A::Array>,
     axes: &[usize],
-    direction: Direction,
+    direction: AxisMove,
     place: &'static Location<'static>,
 ) -> Vec<A::Array> {
     let _place = ReportedAt::place(place);
@@ -114,8 +114,8 @@ fn moved<A: Algebra>(
             return report(format!("there is no axis {axis} in shape {:?}", &shape[..]), A::type_of(&array));
         }
         match direction {
-            Direction::Inwards => move_axis::<A>(array, axis, 0),
-            Direction::Outwards => move_axis::<A>(array, 0, axis),
+            AxisMove::Inwards => move_axis::<A>(array, axis, 0),
+            AxisMove::Outwards => move_axis::<A>(array, 0, axis),
         }
     };
     arrays.into_iter().enumerate().map(one).collect()

@@ -17,7 +17,7 @@ pub struct PrintedDelta<A: Algebra> {
 
 /// Prints the Delta of a result as a function of the tangents of named inputs.
 pub fn print_delta<A: Algebra>(delta: &Delta<A>, inputs: &[(Delta<A>, &str)]) -> PrintedDelta<A> {
-    let mut printer = Printer { names: HashMap::new(), places: HashMap::new(), arrays: Vec::new() };
+    let mut printer = DeltaPrinter { names: HashMap::new(), places: HashMap::new(), arrays: Vec::new() };
     for (input, name) in inputs {
         printer.names.extend(input.share_id().map(|id| (id, format!("(Input {name})"))));
     }
@@ -43,14 +43,14 @@ pub fn print_delta<A: Algebra>(delta: &Delta<A>, inputs: &[(Delta<A>, &str)]) ->
     PrintedDelta { text, arrays: printer.arrays }
 }
 
-struct Printer<A: Algebra> {
+struct DeltaPrinter<A: Algebra> {
     names: HashMap<ShareId, String>,
     /// Places among `arrays`, by what tells these apart.
     places: HashMap<(usize, u64), usize>,
     arrays: Vec<A::Array>,
 }
 
-impl<A: Algebra> Printer<A> {
+impl<A: Algebra> DeltaPrinter<A> {
     fn array(&mut self, array: &A::Array) -> String {
         let next = self.arrays.len();
         let place = A::identity(array).map_or(next, |identity| *self.places.entry(identity).or_insert(next));
