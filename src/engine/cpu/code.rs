@@ -6,7 +6,7 @@
 //! with, for a tile or, where it does not move with the vector axis, as a single element.
 
 use super::elements::load;
-use super::pieces::{Broken, Pieces, Reduced};
+use super::pieces::{Broken, ReducedRows, RowPieces};
 use super::scatter::{AlongKernel, copy_rows};
 use super::slot::PointerSlot;
 use super::split::NestSplit;
@@ -166,11 +166,11 @@ pub(super) enum NestInstruction {
         value: (PointerSlot, isize),
     },
     /// Pieces of rows at computed positions.
-    Pieces(Box<Pieces>),
+    Pieces(Box<RowPieces>),
     /// Copies of rows that do not begin where the ones before them end.
     Broken(Box<Broken>),
     /// Reductions of consecutive rows; a tile has whole rows.
-    Reduced(Box<Reduced>),
+    Reduced(Box<ReducedRows>),
     /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`].
     Rowwise {
         result: (PointerSlot, isize),

@@ -284,7 +284,7 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
                         let mut across = [MaybeUninit::uninit(); C];
                         let across = c.columns.fill(column + j, &mut across[..C.min(width - j)]);
                         let is_whole = across.len() == C && are_next(across);
-                        let pieces = Pieces::<C>::new(if is_whole { &[] } else { across });
+                        let pieces = LinePieces::<C>::new(if is_whole { &[] } else { across });
                         let first = c.start.wrapping_offset(if is_whole { across[0] } else { 0 });
                         let right = match right_distance {
                             Some(distance) if j < direct => {
@@ -374,7 +374,7 @@ unsafe fn pack<T: GemmElement, const W: usize>(
                     });
                 }
                 None => {
-                    let pieces = Pieces::<W>::new(places);
+                    let pieces = LinePieces::<W>::new(places);
                     let is_whole = places.len() == W;
                     counted!(p in 0..depths.len() => {
                         let (from, to) = (start.wrapping_offset(depths[p]), panel.wrapping_add(p.wrapping_mul(W)));
@@ -402,18 +402,18 @@ const PIECE: usize = 4;
 
 /// Where the elements of up to `W` lines are in memory, and which lines they are: of some next to each other, and of the
 /// rest.
-struct Pieces<const W: usize> {
+struct LinePieces<const W: usize> {
     together: [MaybeUninit<(isize, usize)>; W],
     alone: [MaybeUninit<(isize, usize)>; W],
     /// How many there are of either.
     counts: [usize; 2],
 }
 
-impl<const W: usize> Pieces<W> {
+impl<const W: usize> LinePieces<W> {
     #[inline(always)]
-    fn new(places: &[isize]) -> Pieces<W> {
+    fn new(places: &[isize]) -> LinePieces<W> {
         let [together, alone] = [[const { MaybeUninit::uninit() }; W]; 2];
-        let mut pieces = Pieces { together, alone, counts: [0; 2] };
+        let mut pieces = LinePieces { together, alone, counts: [0; 2] };
         let mut at = 0;
         while at < places.len() {
             if places.len() - at >= PIECE && are_next(&places[at..at + PIECE]) {

@@ -9,7 +9,7 @@ use crate::shape::DType;
 
 /// Reads pieces of rows at computed positions, zeros where these are outside, or combines elements with such pieces.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pieces {
+pub(super) struct RowPieces {
     /// The kernel that combines the elements, unless they are only read.
     pub(super) combine: Option<Kernel>,
     /// The adjacent elements of a tile.
@@ -49,7 +49,7 @@ pub(super) type BrokenKernel = unsafe fn(*mut u8, *mut u8, [isize; 2], usize, us
 /// Combines the elements of a tile that goes through consecutive rows: the elements of each row into one element, or all rows
 /// into one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reduced {
+pub(super) struct ReducedRows {
     pub(super) run: RowsKernel,
     pub(super) tile: PointerSlot,
     /// The place of the first row's result, and the distance between results in bytes; 0 if it is the same row.
@@ -144,7 +144,7 @@ unsafe fn write<T: Copy>(tile: *mut u8, rows: *mut u8, strides: [isize; 2], row:
     }
 }
 
-impl Pieces {
+impl RowPieces {
     /// Goes through `count` elements of the vector axis, from this one on.
     ///
     /// # Safety

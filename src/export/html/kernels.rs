@@ -7,7 +7,7 @@ use crate::array::Array;
 use crate::engine::report;
 use crate::kernel::{BufferId, LoweredProgram, Procedure, Step, lower_traced};
 use crate::shape::Type;
-use crate::term::print::{Piece, Printer};
+use crate::term::print::{Printer, TextPiece};
 use crate::term::{Body, NodeId, Steps};
 use crate::vectorise::push_gathers;
 use std::collections::HashMap;
@@ -28,14 +28,14 @@ pub(super) fn stage(
     let mut parameter_lines: Vec<usize> = Vec::new();
     for (at, buffer) in procedure.buffers[..procedure.parameters].iter().enumerate() {
         let name = parameters.get(at).cloned().unwrap_or_default();
-        let (bytes, pieces) = (bytes(&buffer.ty), vec![Piece::Text(format!("parameter {name}"))]);
+        let (bytes, pieces) = (bytes(&buffer.ty), vec![TextPiece::Text(format!("parameter {name}"))]);
         let line = StageLine { bytes: Some(bytes), ..StageLine::plain(Kind::Buffer, 0, pieces) };
         parameter_lines.push(writer.lines.len());
         writer.lines.push(StageLine { name: format!("b{at}"), types: buffer.ty.to_string(), ..line });
     }
     let steps = writer.procedure(&procedure, 0, 1.0);
     let results = format!("({})", list(&procedure.results));
-    writer.lines.push(StageLine::plain(Kind::Result, 0, vec![Piece::Text(results)]));
+    writer.lines.push(StageLine::plain(Kind::Result, 0, vec![TextPiece::Text(results)]));
     let filled = Filled { procedure: &procedure, steps: &steps, parameters: &parameter_lines };
     let kernels_of = filled.lines(&lowered, |id| buffers.get(id));
     // The program that was lowered has nodes of the stage before, and others; it is not shown.
@@ -119,7 +119,7 @@ struct KernelListing {
 
 impl KernelListing {
     fn heading(&mut self, depth: usize, text: String) {
-        self.lines.push(StageLine::plain(Kind::Heading, depth, vec![Piece::Text(text)]));
+        self.lines.push(StageLine::plain(Kind::Heading, depth, vec![TextPiece::Text(text)]));
     }
 
     /// The steps of a procedure that runs so many times. Gives their lines. The recursion is as deep as bodies are nested.
@@ -140,7 +140,7 @@ impl KernelListing {
                 operations: Some(operations * times),
                 bytes: Some(bytes * times),
                 detail: detail(step),
-                ..StageLine::plain(kind, depth, vec![Piece::Text(name)])
+                ..StageLine::plain(kind, depth, vec![TextPiece::Text(name)])
             });
             if let Step::Blocks(blocks) = step {
                 let blocks_of = blocks.extent as f64 / blocks.rows as f64;
@@ -160,7 +160,7 @@ impl KernelListing {
                 unreachable!("a kernel")
             }
         };
-        self.lines.push(StageLine { name, types, ..StageLine::plain(kind, depth, vec![Piece::Text(head)]) });
+        self.lines.push(StageLine { name, types, ..StageLine::plain(kind, depth, vec![TextPiece::Text(head)]) });
         match step {
             Step::Loop(repeated) => {
                 self.procedure(&repeated.step, depth + 1, times * repeated.scan.length as f64);

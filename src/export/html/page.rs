@@ -1,7 +1,7 @@
 //! The page itself.
 
 use super::stage::{Kind, Stage, StageLine};
-use crate::term::print::Piece;
+use crate::term::print::TextPiece;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
@@ -200,8 +200,8 @@ fn item(text: &mut String, stage: usize, at: usize, line: &StageLine, source: Op
     }
     for piece in &line.pieces {
         let _ = match piece {
-            Piece::Text(part) => write!(text, "{}", unbroken(&escaped(part))),
-            Piece::Name(name, to) => write!(text, "<a href=\"#{letter}{to}\">{}</a>", escaped(name)),
+            TextPiece::Text(part) => write!(text, "{}", unbroken(&escaped(part))),
+            TextPiece::Name(name, to) => write!(text, "<a href=\"#{letter}{to}\">{}</a>", escaped(name)),
         };
     }
     if !line.detail.is_empty() {

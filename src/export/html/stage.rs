@@ -3,7 +3,7 @@
 use super::seen::Seen;
 use crate::array::Array;
 use crate::export::Program;
-use crate::term::print::{Piece, Printer};
+use crate::term::print::{Printer, TextPiece};
 use crate::term::{Body, Build, Op};
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ pub(super) struct StageLine {
     pub(super) name: String,
     /// The types of its results.
     pub(super) types: String,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<TextPiece>,
     /// The lines of operands that are constants.
     pub(super) constants: Vec<usize>,
     /// Operations on floats.
@@ -54,7 +54,7 @@ pub(super) struct StageLine {
 
 impl StageLine {
     /// A line that costs nothing.
-    pub(super) fn plain(kind: Kind, depth: usize, pieces: Vec<Piece>) -> StageLine {
+    pub(super) fn plain(kind: Kind, depth: usize, pieces: Vec<TextPiece>) -> StageLine {
         StageLine {
             kind,
             depth,
@@ -134,7 +134,7 @@ pub(super) fn program(
 /// `a1`, ..
 pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: usize, parameters: &[String]) {
     let heading = "The Delta of the first result:".to_string();
-    stage.lines.push(StageLine::plain(Kind::Heading, 0, vec![Piece::Text(heading)]));
+    stage.lines.push(StageLine::plain(Kind::Heading, 0, vec![TextPiece::Text(heading)]));
     let first = stage.lines.len();
     // Lines of nodes outside of bodies are in the order of the nodes.
     let nodes: Vec<usize> = (0..first).filter(|&at| stage.lines[at].kind == Kind::Node).collect();
@@ -142,7 +142,7 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
     let mut names: HashMap<&str, usize> = HashMap::new();
     for line in text.lines() {
         let (name, term) = line.split_once(" = ").unwrap_or(("", line));
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<TextPiece> = Vec::new();
         let mut before = String::new();
         for word in words(term) {
             let target = if before == "Input" {
@@ -153,10 +153,10 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
                 delta.or_else(|| numbered('a').and_then(array))
             };
             match target {
-                Some(target) => pieces.push(Piece::Name(word.to_string(), target)),
+                Some(target) => pieces.push(TextPiece::Name(word.to_string(), target)),
                 None => match pieces.last_mut() {
-                    Some(Piece::Text(text)) => text.push_str(word),
-                    _ => pieces.push(Piece::Text(word.to_string())),
+                    Some(TextPiece::Text(text)) => text.push_str(word),
+                    _ => pieces.push(TextPiece::Text(word.to_string())),
                 },
             }
             if !word.trim().is_empty() {

@@ -47,7 +47,7 @@ pub(super) fn mirrored(writer: &mut ModuleWriter, number: &Handle, count: &Handl
 }
 
 /// One pass over a known number of steps.
-pub(super) struct Pass<'a> {
+pub(super) struct StepsPass<'a> {
     /// How many.
     pub(super) count: usize,
     /// Whether the first is the last slice.
@@ -58,7 +58,7 @@ pub(super) struct Pass<'a> {
     pub(super) written: &'a [Type],
 }
 
-impl Pass<'_> {
+impl StepsPass<'_> {
     /// The last carries, and all slices that were written. The body takes the carries and a slice of each array.
     pub(super) fn run(
         &self,
@@ -105,7 +105,7 @@ pub(super) fn scan(
     let (carries, rest) = operands.split_at(scan.carries);
     let (inputs, captures) = rest.split_at(scan.inputs);
     let written: Vec<Type> = scan.body.result_types().skip(scan.carries).cloned().collect();
-    let pass = Pass { count: scan.length, reverse: scan.reverse, slices: &cloned(inputs), written: &written };
+    let pass = StepsPass { count: scan.length, reverse: scan.reverse, slices: &cloned(inputs), written: &written };
     pass.run(writer, cloned(carries), |writer, mut arguments| {
         arguments.extend(cloned(captures));
         body(writer, &scan.body, &arguments)

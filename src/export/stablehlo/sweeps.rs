@@ -5,7 +5,7 @@
 //! their carries before an earlier step. The number of snapshots is limited; when the limit is reached, every second one is
 //! dropped, and from there on half as many are taken.
 
-use super::loops::{Pass, WriteBody, cloned, mirrored, stacked, steps};
+use super::loops::{StepsPass, WriteBody, cloned, mirrored, stacked, steps};
 use super::writer::{Handle, ModuleWriter};
 use crate::error::Result;
 use crate::operation::{Comparison, StableHlo};
@@ -65,7 +65,7 @@ impl Counted<'_> {
             // Tapes are as long as the loop and read by the number of a step, so they may be written like its slices.
             let reverse = self.sweeps.reverse != (at % 2 == 1);
             let slices = [&inputs[at][..], &reads].concat();
-            let pass = Pass { count: self.count, reverse, slices: &slices, written: &written };
+            let pass = StepsPass { count: self.count, reverse, slices: &slices, written: &written };
             let mut outputs = pass.run(writer, start, |writer, mut arguments| {
                 arguments.extend(self.captures.iter().cloned());
                 let values = (self.body)(writer, &sweep.body, &arguments)?;

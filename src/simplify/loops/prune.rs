@@ -27,7 +27,7 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
     }
     let body = &*ordered(body);
     let (live, used) = needed(body);
-    let mut pass = Pass { graph: Graph::like(body), changed: false };
+    let mut pass = PrunePass { graph: Graph::like(body), changed: false };
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
     let mut outputs: HashMap<NodeId, Outputs> = HashMap::new();
     let continued = Continued::of(body, &live);
@@ -169,7 +169,7 @@ impl DistinctOperands {
     }
 }
 
-struct Pass {
+struct PrunePass {
     graph: Graph,
     changed: bool,
 }
@@ -177,7 +177,7 @@ struct Pass {
 /// The outputs in the new program, for those that are used.
 type Outputs = Vec<Option<NodeId>>;
 
-impl Pass {
+impl PrunePass {
     /// An output in the new program, of a node that may have been replaced.
     fn output(
         &mut self,

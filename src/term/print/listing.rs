@@ -12,7 +12,7 @@ use crate::term::{Body, NodeId, Steps, Sweeps};
 
 /// A part of a line's text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Piece {
+pub(crate) enum TextPiece {
     /// Text of the language.
     Text(String),
     /// A name, and the line that gives it.
@@ -30,7 +30,7 @@ pub(crate) struct ListingLine<'a> {
     /// The node's name.
     pub(crate) name: String,
     /// The node's text, after its name and type; empty for a parameter.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<TextPiece>,
     /// The lines of operands that are constants: in the text they may be literals instead of names.
     pub(crate) constants: Vec<usize>,
 }
@@ -73,12 +73,12 @@ impl Binding {
 }
 
 /// The pieces of a text.
-fn pieces(text: &str) -> Vec<Piece> {
+fn pieces(text: &str) -> Vec<TextPiece> {
     let mut pieces = Vec::new();
     let mut parts = text.split(OPEN);
-    let plain = |text: &str, pieces: &mut Vec<Piece>| {
+    let plain = |text: &str, pieces: &mut Vec<TextPiece>| {
         if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_string()));
+            pieces.push(TextPiece::Text(text.to_string()));
         }
     };
     plain(parts.next().unwrap_or_default(), &mut pieces);
@@ -87,7 +87,7 @@ fn pieces(text: &str) -> Vec<Piece> {
         if let Some((line, name)) = name.split_once(BETWEEN)
             && let Ok(line) = line.parse()
         {
-            pieces.push(Piece::Name(name.to_string(), line));
+            pieces.push(TextPiece::Name(name.to_string(), line));
         }
         plain(rest, &mut pieces);
     }
@@ -320,14 +320,14 @@ impl<'a> Lister<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Piece;
+    use super::TextPiece;
     use crate::prelude::*;
     use crate::term::print::Printer;
 
-    fn text(pieces: &[Piece]) -> String {
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Name(name, line) => format!("{name}@{line}"),
+    fn text(pieces: &[TextPiece]) -> String {
+        let text = |piece: &TextPiece| match piece {
+            TextPiece::Text(text) => text.clone(),
+            TextPiece::Name(name, line) => format!("{name}@{line}"),
         };
         pieces.iter().map(text).collect()
     }

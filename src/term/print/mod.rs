@@ -14,7 +14,7 @@ mod view_names;
 mod writer;
 
 pub(crate) use expression::{contraction_labels, head, name, view_name};
-pub(crate) use listing::{ListingLine, Piece};
+pub(crate) use listing::{ListingLine, TextPiece};
 pub(crate) use names::{DTYPES, is_keyword};
 pub(crate) use view_names::parts;
 

@@ -3,7 +3,7 @@
 use super::{Assembler, TILE_REGISTER};
 use crate::engine::cpu::code::{Base, NestInstruction};
 use crate::engine::cpu::layout::Wrapped;
-use crate::engine::cpu::pieces::{Broken, Pieces, broken};
+use crate::engine::cpu::pieces::{Broken, RowPieces, broken};
 use crate::engine::cpu::scatter::gather_along;
 use crate::engine::cpu::slot::PointerSlot;
 use crate::engine::cpu::vector::{self, Kernel, OperandForm};
@@ -158,7 +158,7 @@ impl Assembler<'_> {
         let rows = self.buffer(buffer, &self.layout.before_vector(at), dtype);
         let width = dtype.bytes();
         let rows = (rows, stride as isize * width as isize);
-        let pieces = Pieces { combine, elements, rows, index, extent, row, width };
+        let pieces = RowPieces { combine, elements, rows, index, extent, row, width };
         self.emit(level, true, NestInstruction::Pieces(Box::new(pieces)));
     }
 }

@@ -5,7 +5,7 @@ use super::{Assembler, OfRows, TILE_REGISTER};
 use crate::array::neutral_value;
 use crate::engine::cpu::code::{Base, Bound, NestInstruction};
 use crate::engine::cpu::layout::Wrapped;
-use crate::engine::cpu::pieces::Reduced;
+use crate::engine::cpu::pieces::ReducedRows;
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::slot::PointerSlot;
 use crate::engine::cpu::vector::{self, Kernel, OperandForm};
@@ -168,7 +168,7 @@ impl Assembler<'_> {
         self.emit(
             depth,
             true,
-            NestInstruction::Reduced(Box::new(Reduced { run, tile, result, row, bytes: row * width })),
+            NestInstruction::Reduced(Box::new(ReducedRows { run, tile, result, row, bytes: row * width })),
         );
     }
 

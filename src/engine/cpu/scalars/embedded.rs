@@ -7,7 +7,7 @@ use crate::kernel::BufferId;
 use crate::shape::Value;
 
 /// Positions among the pointers that a nest is passed.
-pub(super) type Passed = usize;
+pub(super) type PassedPointer = usize;
 
 /// A nest that instructions run, in parts.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct EmbeddedNest {
     /// The first register of the pointers that are passed.
     pub(super) passed: RegisterIndex,
     /// Buffers that are filled before, with how many elements.
-    pub(super) fills: Vec<(Passed, usize, Value)>,
+    pub(super) fills: Vec<(PassedPointer, usize, Value)>,
 }
 
 /// A nest whose table of pointers is in registers.
@@ -26,7 +26,7 @@ pub(super) struct EmbeddedCode {
     /// The first register of the table.
     table: RegisterIndex,
     /// The slots of pointers into buffers, with the pointer to the buffer, and the bytes from there.
-    moving: Vec<(usize, Passed, isize)>,
+    moving: Vec<(usize, PassedPointer, isize)>,
 }
 
 impl EmbeddedCode {
@@ -71,7 +71,8 @@ impl EmbeddedNest {
     pub(super) unsafe fn run(&self, registers: *mut u64, scratch: &mut Scratch) {
         // SAFETY: as the caller's.
         unsafe {
-            let passed = |at: Passed| registers.wrapping_add(usize::from(self.passed) + at).cast::<*mut u8>().read();
+            let passed =
+                |at: PassedPointer| registers.wrapping_add(usize::from(self.passed) + at).cast::<*mut u8>().read();
             for &(buffer, count, value) in &self.fills {
                 fill(passed(buffer), count, value);
             }

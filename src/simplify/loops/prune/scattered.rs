@@ -4,7 +4,7 @@
 //! zero in the other side. The conditional returns the elements instead, and zeros for the other side, and they are scattered
 //! after it: so a loop around it adds a few elements in each step, and not the array.
 
-use super::{Outputs, Pass};
+use super::{Outputs, PrunePass};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Binary, Unary};
@@ -139,7 +139,7 @@ impl<'a> UpdateSides<'a> {
     }
 }
 
-impl Pass {
+impl PrunePass {
     /// The outputs of a conditional that results in updates instead; `None` where there are none.
     pub(super) fn updates_of_branch(&mut self, branch: &Branch, args: &[NodeId], used: &[bool]) -> Option<Outputs> {
         let mut sides = UpdateSides::new(branch);

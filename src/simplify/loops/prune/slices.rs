@@ -3,7 +3,7 @@
 //! An input that repeats smaller arrays, such as rows of one of them under masks, is as large as all steps together. A step
 //! computes its slice from their slices instead: so nothing larger than those arrays is kept.
 
-use super::Pass;
+use super::PrunePass;
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Binary, Unary};
@@ -68,7 +68,7 @@ fn is_cheap(op: &Op) -> bool {
     }
 }
 
-impl Pass {
+impl PrunePass {
     /// A slice of an input as a function of smaller arrays and slices; `None` for inputs to be kept.
     pub(super) fn computed_slice(&self, input: NodeId) -> Option<(Body, Vec<SliceSource>)> {
         let of_type = |id: NodeId| self.graph.ty(id);

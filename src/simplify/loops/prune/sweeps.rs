@@ -1,7 +1,7 @@
 //! Drops everything without a user from loops with several sweeps: last sweeps, carries, inputs, outputs, kept values,
 //! captures.
 
-use super::{Binding, DistinctOperands, Outputs, Pass, live_in_steps, rebuild};
+use super::{Binding, DistinctOperands, Outputs, PrunePass, live_in_steps, rebuild};
 use crate::array::Array;
 use crate::shape::Value;
 use crate::term::{NodeId, Op, Steps, Sweep, Sweeps};
@@ -94,7 +94,7 @@ pub(super) fn operands(sweeps: &Sweeps, used: &[bool]) -> Vec<bool> {
     operands
 }
 
-impl Pass {
+impl PrunePass {
     /// A smaller loop for the used outputs; `None` if there is none.
     pub(super) fn sweeps(&mut self, sweeps: &Sweeps, args: &[NodeId], used: &[bool]) -> Option<Outputs> {
         let mut outputs: Outputs = vec![None; used.len()];

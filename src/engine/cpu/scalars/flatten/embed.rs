@@ -4,7 +4,7 @@ use super::{ELEMENTS, ElementStorage, Flattener, ProcedureFrame};
 use crate::array::neutral_value;
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
-use crate::engine::cpu::scalars::embedded::{EmbeddedCode, EmbeddedNest, Passed};
+use crate::engine::cpu::scalars::embedded::{EmbeddedCode, EmbeddedNest, PassedPointer};
 use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::engine::cpu::vector::Instructions;
 use crate::kernel::{BufferId, Mode, Nest};
@@ -20,7 +20,7 @@ pub(super) struct Embedded {
     nest: Nest,
     buffers: Vec<BufferId>,
     passed: RegisterIndex,
-    fills: Vec<(Passed, usize, Value)>,
+    fills: Vec<(PassedPointer, usize, Value)>,
 }
 
 /// The buffers that a nest reads or writes, each once.
