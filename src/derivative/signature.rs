@@ -1,7 +1,7 @@
 //! The names that a staged function is printed under.
 
 use crate::tensor::Outline;
-use crate::tensor::attribute::Names;
+use crate::tensor::attribute::ItemNames;
 use crate::term::{Body, Extension, Program};
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ fn parameter_names(arguments: &Outline, parameters: &[&str]) -> Vec<String> {
 
 impl Signature {
     /// The signature of a function as it was written, with the names that it reported when it was entered.
-    pub(super) fn of<F>(arguments: &Outline, results: &Outline, heard: Option<Names>) -> Self {
+    pub(super) fn of<F>(arguments: &Outline, results: &Outline, heard: Option<ItemNames>) -> Self {
         let path = function_path(std::any::type_name::<F>());
         let name = function_name(&path).to_string();
         let parameters = match heard {

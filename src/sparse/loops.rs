@@ -47,7 +47,7 @@ fn outer_slice(array: &SparsityArray, position: usize) -> SparsityArray {
 }
 
 /// The slices that a loop writes of one output.
-struct Output {
+struct LoopOutput {
     /// The stacked output.
     ty: Type,
     /// The dependence of the slices, from the first that depends on anything.
@@ -56,11 +56,11 @@ struct Output {
     known: Option<Vec<Option<Array>>>,
 }
 
-impl Output {
-    fn new(slice: &Type, length: usize) -> Output {
+impl LoopOutput {
+    fn new(slice: &Type, length: usize) -> LoopOutput {
         let mut shape = slice.shape.clone();
         shape.insert(0, length);
-        Output { ty: Type { dtype: slice.dtype, shape }, sets: None, known: Some(vec![None; length]) }
+        LoopOutput { ty: Type { dtype: slice.dtype, shape }, sets: None, known: Some(vec![None; length]) }
     }
 
     fn write(&mut self, position: usize, slice: &SparsityArray) -> Result<(), OutOfMemory> {
@@ -104,8 +104,8 @@ pub(super) fn scan(
     captures: Vec<SparsityArray>,
 ) -> Result<Vec<SparsityArray>, Failure> {
     let failure = |problem| Failure { operation: "scan".into(), problem };
-    let mut outputs: Vec<Output> =
-        scan.body.result_types().skip(scan.carries).map(|slice| Output::new(slice, scan.length)).collect();
+    let mut outputs: Vec<LoopOutput> =
+        scan.body.result_types().skip(scan.carries).map(|slice| LoopOutput::new(slice, scan.length)).collect();
     for step in 0..scan.length {
         let position = if scan.reverse { scan.length - 1 - step } else { step };
         let mut arguments = std::mem::take(&mut carries);
@@ -161,8 +161,8 @@ impl SparsitySweeps<'_> {
         for (at, sweep) in self.sweeps.sweeps.iter().enumerate() {
             let inputs = &self.operands[self.sweeps.operands(at).1];
             let mut state = self.starts(at);
-            let mut outputs: Vec<Output> = match self.sweeps.steps {
-                Steps::Count(count) => slices(sweep).map(|slice| Output::new(slice, count)).collect(),
+            let mut outputs: Vec<LoopOutput> = match self.sweeps.steps {
+                Steps::Count(count) => slices(sweep).map(|slice| LoopOutput::new(slice, count)).collect(),
                 Steps::While(_) => Vec::new(),
             };
             // A backward sweep reaches the last steps first.

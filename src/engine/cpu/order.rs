@@ -62,7 +62,7 @@ fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
 }
 
 /// The loops of a nest with its vector axis among them.
-struct Order {
+struct LoopOrder {
     outer: Vec<NestLoop>,
     vector: NestLoop,
     inner: Vec<NestLoop>,
@@ -71,7 +71,7 @@ struct Order {
     wrapped: Option<Wrapped>,
 }
 
-impl Order {
+impl LoopOrder {
     /// Whether the rows of an access do not begin where the ones before them end.
     fn is_broken(&self, at: &Affine) -> bool {
         self.wrapped.is_some_and(|Wrapped { row, axis, .. }| {
@@ -140,11 +140,11 @@ impl LoopChoice<'_> {
 
     /// The order in which instructions run along this axis, and along the axes that continue it; the others run outside, or
     /// inside of tiles.
-    fn order(&self, vector: usize, is_inside: bool) -> Order {
+    fn order(&self, vector: usize, is_inside: bool) -> LoopOrder {
         let mut rest = self.long.clone();
         let along = self.taken(vector, &mut rest, |_| true);
         if !is_inside || self.inner.contains(&vector) {
-            return Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1, wrapped: None };
+            return LoopOrder { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1, wrapped: None };
         }
         // Axes that the stores do not move along run innermost, so that a tile's sum is stored once. But where nothing is read
         // twice, and the end of a tile's sum is cheap relative to the tile, memory is traversed in order.
@@ -158,12 +158,12 @@ impl LoopChoice<'_> {
             let stored = |axis: usize| self.nest.stores.iter().filter(|store| store.at.coefficients[axis] != 0).count();
             rest.sort_by_key(|&axis| std::cmp::Reverse(stored(axis)));
         }
-        Order { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
+        LoopOrder { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
     }
 
     /// The best order in which instructions run along this axis, and its cost. Threads that share the work share loops outside
     /// of the tiles, or several tiles; if tiles are summed, each thread has sums of its own.
-    fn best_along(&self, vector: usize, cut: bool) -> (Order, f64) {
+    fn best_along(&self, vector: usize, cut: bool) -> (LoopOrder, f64) {
         let inside = self.order(vector, true);
         let cost = self.cost(&inside);
         let is_summed = |store: &Store| store.mode != Mode::Write && store.at.coefficients[vector] == 0;
@@ -191,7 +191,7 @@ impl LoopChoice<'_> {
     }
 
     /// Whether a smallest tile's elements of all accesses, with the memory between them, stay in the first-level cache.
-    fn stays_near(&self, order: &Order) -> bool {
+    fn stays_near(&self, order: &LoopOrder) -> bool {
         let span = |at: &&Affine| match at.coefficients[order.vector.0].unsigned_abs() {
             0 | 1 => 0,
             stride => 8 * LEAST_TILE * stride.min(LINE),
@@ -200,7 +200,7 @@ impl LoopChoice<'_> {
     }
 
     /// The cost of an access for each element of a run, given whether all of them stay near.
-    fn access(&self, at: &Affine, order: &Order, stays_near: bool) -> f64 {
+    fn access(&self, at: &Affine, order: &LoopOrder, stays_near: bool) -> f64 {
         match at.coefficients[order.vector.0].unsigned_abs() {
             0 | 1 => NEXT,
             stride if stride < LINE => APART,
@@ -216,7 +216,7 @@ impl LoopChoice<'_> {
     /// Whether the nest only reduces runs of elements, each run or all of them column by column, or only sums their products or
     /// squared differences. Then one instruction covers all steps of the loop around the vector axis. Gives the cost of an
     /// element, or pair, in that case, and of the end of a run.
-    fn reduces_rows(&self, order: &Order) -> Option<(f64, f64)> {
+    fn reduces_rows(&self, order: &LoopOrder) -> Option<(f64, f64)> {
         let [store] = &self.nest.stores[..] else { return None };
         let Mode::Reduce(op) = store.mode else { return None };
         if store.index.is_some() || !store.guards.is_empty() || self.nest.values.len() > 4 {
@@ -264,7 +264,7 @@ impl LoopChoice<'_> {
     }
 
     /// The cost of a nest in an order, in simple operations on an element.
-    fn cost(&self, order: &Order) -> f64 {
+    fn cost(&self, order: &LoopOrder) -> f64 {
         // Rows of a tile that goes through several are counted where that order is made.
         if order.wrapped.is_none()
             && let Some((each, end)) = self.reduces_rows(order)
@@ -348,7 +348,7 @@ fn is_function(op: Unary) -> bool {
 }
 
 /// The best order of a nest of more than one position, and its cost.
-fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
+fn best(nest: &Nest, cut: bool) -> Option<(LoopOrder, f64)> {
     // Work that is too little for two chunks is done by one thread.
     let cut = cut && chunks_worth(nest) > 1;
     let (memory, numbers) = functions(nest);
@@ -385,7 +385,7 @@ pub(super) fn least_cost(nest: &Nest, cut: bool) -> f64 {
 ///
 /// `cut` says whether threads may share the work.
 pub(super) fn layout(nest: &Nest, cut: bool) -> NestLayout {
-    let Some((Order { outer, vector, inner, row, wrapped }, _)) = best(nest, cut) else {
+    let Some((LoopOrder { outer, vector, inner, row, wrapped }, _)) = best(nest, cut) else {
         return NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None };
     };
     let position = outer.len();

@@ -1,6 +1,6 @@
 //! Orders of nests that read rows at computed positions, or add to them, and of those whose accesses go through rows differently.
 
-use super::{APART, FAR, LINE, LoopChoice, NEXT, NestLoop, Order, TILE, Wrapped};
+use super::{APART, FAR, LINE, LoopChoice, LoopOrder, NEXT, NestLoop, TILE, Wrapped};
 use crate::engine::cpu::stretch::has_limits;
 use crate::kernel::{Affine, Mode, NestValue, Store, ValueId};
 
@@ -22,7 +22,7 @@ impl LoopChoice<'_> {
 
     /// The order of a nest that does nothing but copy rows from computed positions: instructions run along the positions, and
     /// copy a row for each.
-    pub(super) fn rows_order(&self) -> Option<Order> {
+    pub(super) fn rows_order(&self) -> Option<LoopOrder> {
         let [store] = &self.nest.stores[..] else { return None };
         let NestValue::Gather { at, index, .. } = &self.nest.values[store.value as usize].0 else { return None };
         let is_plain = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
@@ -30,7 +30,7 @@ impl LoopChoice<'_> {
         let is_next = |axis: usize| at.coefficients[axis] == 1 && store.at.coefficients[axis] == 1;
         let inner = self.long.iter().copied().find(|&axis| is_next(axis) && !is_moved(axis)).filter(|_| is_plain)?;
         let (row, along, rest) = self.rows_along(inner, is_moved, is_moved)?;
-        (row.1 > 1).then(|| Order {
+        (row.1 > 1).then(|| LoopOrder {
             outer: self.joined(&rest),
             vector: along,
             inner: Vec::new(),
@@ -85,7 +85,7 @@ impl LoopChoice<'_> {
     /// The order in which instructions run along rows and continue with the next row where one ends, and its cost. Rows at
     /// computed positions, and rows that do not begin where the ones before end, are copied one by one. Rows that are reduced,
     /// each to an element or all to one row, are computed tile by tile first.
-    pub(super) fn wrapped_order(&self) -> Option<(Order, f64)> {
+    pub(super) fn wrapped_order(&self) -> Option<(LoopOrder, f64)> {
         let computed = self.computed();
         let is_position = self.positions(&computed)?;
         let is_moved = |axis: usize| computed.iter().any(|&(id, _)| self.moved[id as usize] >> (axis % 64) & 1 == 1);
@@ -143,7 +143,7 @@ impl LoopChoice<'_> {
         }
         let vector = (inner, row.1.checked_mul(along.1)?);
         let wrapped = Some(Wrapped { row: row.1, axis, is_whole });
-        let order = Order { outer: self.joined(&rest), vector, inner: Vec::new(), row: 1, wrapped };
+        let order = LoopOrder { outer: self.joined(&rest), vector, inner: Vec::new(), row: 1, wrapped };
         let copies: f64 = broken.iter().map(|at| self.broken_copies(at, (inner, row.1), axis)).sum();
         let rows = self.elements() / row.1 as f64;
         let cost = self.cost(&order) + computed.len() as f64 * self.copies(row.1) + copies + rows * reductions;

@@ -63,7 +63,7 @@ fn updates(side: &Body, result: NodeId) -> Option<Vec<Update>> {
 }
 
 /// An output of a conditional in terms of another one.
-enum Output {
+enum BranchOutput {
     /// The other one's at this position.
     Same(usize),
     /// A sum of updates: of each the position of its elements among the other one's outputs, and where it is scattered to.
@@ -106,13 +106,13 @@ impl<'a> UpdateSides<'a> {
     }
 
     /// The output at a position.
-    fn output(&mut self, at: usize) -> Output {
+    fn output(&mut self, at: usize) -> BranchOutput {
         let [then, otherwise] = self.before.map(|side| updates(side, side.results[at]));
         let (Some(then), Some(otherwise)) = (then, otherwise) else {
             for (results, side) in self.results.iter_mut().zip(self.before) {
                 results.push(side.results[at]);
             }
-            return Output::Same(self.results[0].len() - 1);
+            return BranchOutput::Same(self.results[0].len() - 1);
         };
         let sided = then.into_iter().map(|update| (0, update)).chain(otherwise.into_iter().map(|update| (1, update)));
         let terms = sided.map(|(side, update)| {
@@ -127,7 +127,7 @@ impl<'a> UpdateSides<'a> {
             let positions = positions.iter().map(position).collect();
             (elements, positions, update)
         });
-        Output::Sum(terms.collect())
+        BranchOutput::Sum(terms.collect())
     }
 
     fn finish(self) -> Branch {
@@ -144,8 +144,8 @@ impl PrunePass {
     pub(super) fn updates_of_branch(&mut self, branch: &Branch, args: &[NodeId], used: &[bool]) -> Option<Outputs> {
         let mut sides = UpdateSides::new(branch);
         let outputs = used.iter().enumerate().map(|(at, &used)| used.then(|| sides.output(at)));
-        let outputs: Vec<Option<Output>> = outputs.collect();
-        if !outputs.iter().flatten().any(|output| matches!(output, Output::Sum(_))) {
+        let outputs: Vec<Option<BranchOutput>> = outputs.collect();
+        if !outputs.iter().flatten().any(|output| matches!(output, BranchOutput::Sum(_))) {
             return None;
         }
         let changed = sides.finish();
@@ -157,8 +157,8 @@ impl PrunePass {
         let results: Vec<NodeId> = results.into_iter().map(|result| result.expect("all are used")).collect();
         let outputs = outputs.into_iter().enumerate().map(|(at, output)| {
             Some(match output? {
-                Output::Same(position) => results[position],
-                Output::Sum(terms) => {
+                BranchOutput::Same(position) => results[position],
+                BranchOutput::Sum(terms) => {
                     let ty = branch.then.node(branch.then.results[at]).ty();
                     let zeros = Array::full(&ty.shape, Value::from_i64(ty.dtype, 0));
                     let mut sum = None;
