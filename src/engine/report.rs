@@ -1,7 +1,7 @@
 //! The parts of a compiled program, and where its time goes.
 
 use crate::kernel::roots::own_cost;
-use crate::kernel::{BATCH, Mode, Nest, NestValue, Procedure, Step};
+use crate::kernel::{BATCH, Nest, NestValue, Procedure, Step, StoreMode};
 use crate::operation::Reduction;
 use crate::shape::size;
 use crate::term::{Op, Steps, print};
@@ -194,7 +194,7 @@ fn nest_work(nest: &Nest) -> String {
         }
     }
     for store in &nest.stores {
-        let Mode::Reduce(op) = store.mode else { continue };
+        let StoreMode::Reduce(op) = store.mode else { continue };
         let name = match op {
             Reduction::Sum => "sum",
             Reduction::Max => "max",

@@ -6,7 +6,7 @@ use crate::kernel::blocks::blocked;
 use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, heights, needed};
-use crate::kernel::nest::{Mode, NestValue};
+use crate::kernel::nest::{NestValue, StoreMode};
 use crate::kernel::procedure::{Procedure, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::resumed::Resumed;
@@ -29,7 +29,7 @@ use inside::lower_inside;
 
 /// Lowers a program: decides which values to store, and writes the others into the nests that need them.
 pub(crate) fn lower(body: &Body) -> Procedure {
-    let manner = Manner { finish: blocked, in_place: false, resumes: false };
+    let manner = LoweringManner { finish: blocked, in_place: false, resumes: false };
     lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
@@ -52,19 +52,19 @@ pub(crate) fn lower_in_place_unblocked(body: &Body) -> Procedure {
 fn in_place(body: &Body, finish: fn(Procedure) -> Procedure, resumes: bool) -> Procedure {
     let mut known = WriteFacts::default();
     let body = reads_first(body, &mut known);
-    lowered(&body, Manner { finish, in_place: true, resumes }, Vec::new(), &mut known)
+    lowered(&body, LoweringManner { finish, in_place: true, resumes }, Vec::new(), &mut known)
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.
 #[cfg(feature = "opencl")]
 pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
-    let manner = Manner { finish: |procedure| procedure, in_place: false, resumes: false };
+    let manner = LoweringManner { finish: |procedure| procedure, in_place: false, resumes: false };
     lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
 /// How programs and the bodies inside are lowered.
 #[derive(Clone, Copy)]
-struct Manner {
+struct LoweringManner {
     /// The last pass over a procedure.
     finish: fn(Procedure) -> Procedure,
     /// Whether arrays are changed in place.
@@ -88,20 +88,20 @@ pub(crate) fn lower_traced(body: &Body) -> LoweredProgram {
     let body = &*desugared(body, false);
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
-    let manner = Manner { finish: blocked, in_place: false, resumes: false };
+    let manner = LoweringManner { finish: blocked, in_place: false, resumes: false };
     let (procedure, buffers) = written(&body, manner, Vec::new(), &mut WriteFacts::default());
     LoweredProgram { procedure, body: body.into_owned(), buffers }
 }
 
 /// Lowers a program, or a body inside of one, whose parameters may become results in place.
-fn lowered(body: &Body, manner: Manner, becomes: Becomes, known: &mut WriteFacts) -> Procedure {
+fn lowered(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut WriteFacts) -> Procedure {
     let body = &*desugared(body, manner.in_place);
     let body = &*recomputed(body, LEFT);
     written(&arranged(body), manner, becomes, known).0
 }
 
 /// The steps of a program, and the buffers of its stored nodes.
-fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut WriteFacts) -> (Procedure, Buffers) {
+fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut WriteFacts) -> (Procedure, Buffers) {
     let writes = match manner.in_place {
         true => Writes::of(body, becomes, known),
         false => Writes::default(),
@@ -140,7 +140,7 @@ pub(super) struct Lowering<'a> {
     pub(super) body: &'a Body,
     calls: &'a HashSet<NodeId>,
     /// How bodies inside are lowered.
-    manner: Manner,
+    manner: LoweringManner,
     stored: Vec<bool>,
     /// Which writes go where the array is that they change.
     writes: &'a Writes,
@@ -171,7 +171,7 @@ impl<'a> Lowering<'a> {
     fn new(
         body: &'a Body,
         calls: &'a HashSet<NodeId>,
-        manner: Manner,
+        manner: LoweringManner,
         (writes, resumed): (&'a Writes, &'a Resumed),
     ) -> Lowering<'a> {
         let mut stored = roots::stored(body);
@@ -354,7 +354,7 @@ impl<'a> Lowering<'a> {
             Ok((value, at, Guards::new(), None))
         };
         let buffer = self.local(id);
-        self.nest(shape, buffer, Mode::Write, store)
+        self.nest(shape, buffer, StoreMode::Write, store)
     }
 
     fn parts(&mut self, id: NodeId) -> Result<(), Obstacle> {
@@ -375,7 +375,7 @@ impl<'a> Lowering<'a> {
                 let value = emitter.emit(source, Access::identity(shape.len()), NodeId::MAX)?;
                 Ok((value, at, Guards::new(), None))
             };
-            self.nest(shape, buffer, Mode::Write, store)?;
+            self.nest(shape, buffer, StoreMode::Write, store)?;
             start += extent;
         }
         Ok(())
@@ -402,12 +402,12 @@ impl<'a> Lowering<'a> {
         let plain = |at: Access| -> Result<(Affine, Guards), Obstacle> {
             Ok((at.linear(result, &domain).ok_or(Obstacle::Read(id))?, needed(&at.guards, &domain)))
         };
-        let sum = Mode::Reduce(Reduction::Sum);
+        let sum = StoreMode::Reduce(Reduction::Sum);
         if size(&domain) == 0 {
             return self.nothing(
                 &domain,
                 buffer,
-                if let Op::Reduce(op, _) = &node.op { Mode::Reduce(*op) } else { sum },
+                if let Op::Reduce(op, _) = &node.op { StoreMode::Reduce(*op) } else { sum },
             );
         }
         match &node.op {
@@ -415,7 +415,7 @@ impl<'a> Lowering<'a> {
                 let kept = (0..axes).filter(|axis| !reduced.contains(axis)).map(|axis| Affine::axis(axis, axes));
                 let (at, guards) = plain(Access { rows: kept.collect(), guards: Guards::new() })?;
                 let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at.clone(), guards.clone(), None));
-                self.nest(&domain, buffer, Mode::Reduce(*op), store)
+                self.nest(&domain, buffer, StoreMode::Reduce(*op), store)
             }
             Op::Accumulate(map) => {
                 let (access, _) = Access::identity(axes).through_view(map, &domain).ok_or(Obstacle::Read(id))?;

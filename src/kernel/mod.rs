@@ -41,7 +41,7 @@ pub(crate) use call::{Call, Called, Sort};
 #[cfg(feature = "opencl")]
 pub(crate) use lower::lower_unblocked;
 pub(crate) use lower::{LoweredProgram, lower, lower_in_place, lower_in_place_unblocked, lower_resuming, lower_traced};
-pub(crate) use nest::{Mode, Nest, NestValue, Store, ValueId};
+pub(crate) use nest::{Nest, NestValue, Store, StoreMode, ValueId};
 #[cfg(feature = "opencl")]
 pub(crate) use procedure::Epilogue;
 pub(crate) use procedure::{

@@ -79,7 +79,7 @@ impl NestValue {
 
 /// The effect of a store on the element that it finds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Mode {
+pub(crate) enum StoreMode {
     /// Overwrites it.
     Write,
     /// Combines with it. The buffer is filled with the reduction's neutral element first.
@@ -97,7 +97,7 @@ pub(crate) struct Store {
     pub(crate) guards: Guards,
     /// For writes at computed positions: index, the stride of its axis, and its extent, outside of which nothing is stored.
     pub(crate) index: Option<(ValueId, i64, i64)>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: StoreMode,
 }
 
 /// Loops around a graph of scalar operations. All may run in any order, up to the rounding of reductions.
@@ -240,7 +240,7 @@ impl NestBuilder {
 
     /// Adds a store.
     pub(crate) fn store(&mut self, store: Store) {
-        if store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty() {
+        if store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty() {
             // The latest store counts.
             self.written.insert((store.buffer, store.at.clone()), store.value);
         }

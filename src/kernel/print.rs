@@ -1,7 +1,7 @@
 //! Procedures as text, for people.
 
 use crate::kernel::access::{Affine, Guards};
-use crate::kernel::nest::{Mode, Nest, NestValue};
+use crate::kernel::nest::{Nest, NestValue, StoreMode};
 use crate::kernel::procedure::{First, Procedure, Step};
 use crate::term::Steps;
 use std::fmt::{self, Display, Write};
@@ -59,8 +59,8 @@ impl Display for Nest {
         }
         for store in &self.stores {
             let mode = match store.mode {
-                Mode::Write => "=".to_string(),
-                Mode::Reduce(op) => format!("{op:?}="),
+                StoreMode::Write => "=".to_string(),
+                StoreMode::Reduce(op) => format!("{op:?}="),
             };
             let index = store.index.map(|(index, stride, _)| format!(" + {stride}*v{index}")).unwrap_or_default();
             let guards = guarded(&store.guards);

@@ -3,7 +3,7 @@
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::call::Call;
-use crate::kernel::nest::{Mode, Nest, NestValue, Store};
+use crate::kernel::nest::{Nest, NestValue, Store, StoreMode};
 use crate::operation::{Binary, Reduction};
 use crate::shape::{DType, steps};
 use crate::term::{self, Scan};
@@ -85,7 +85,7 @@ impl MatrixProduct {
         }
         nest.values.push((NestValue::Binary(Binary::Mul, 0, 1), dtype));
         let (buffer, at) = (self.result.buffer, place(&self.result));
-        let mode = Mode::Reduce(Reduction::Sum);
+        let mode = StoreMode::Reduce(Reduction::Sum);
         nest.stores.push(Store { value: 2, buffer, at, guards: Guards::new(), index: None, mode });
         nest
     }

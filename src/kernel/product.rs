@@ -4,7 +4,7 @@ use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::emit::Obstacle;
 use crate::kernel::lower::Lowering;
-use crate::kernel::nest::Mode;
+use crate::kernel::nest::StoreMode;
 use crate::kernel::procedure::{BATCH, ByRole, COLUMN, MatrixProduct, ROW, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
 use crate::shape::{Shape, Type, steps, strides};
@@ -67,7 +67,7 @@ impl Lowering<'_> {
         let access = Access { rows, guards: Guards::new() };
         let packed = row_major(buffer, to, &shape);
         let place = packed.at.clone();
-        self.nest(&shape, buffer, Mode::Write, |emitter| {
+        self.nest(&shape, buffer, StoreMode::Write, |emitter| {
             Ok((emitter.emit(arg, access.clone(), NodeId::MAX)?, place.clone(), Guards::new(), None))
         })?;
         Ok(packed)
@@ -127,7 +127,7 @@ impl Lowering<'_> {
         let read = Affine { offset: 0, coefficients: spec.result.iter().map(|&label| from.stride(label)).collect() };
         let dtype = node.ty().dtype;
         let place = row_major(to, spec.result.clone(), &shape).at;
-        self.nest(&shape, to, Mode::Write, |emitter| {
+        self.nest(&shape, to, StoreMode::Write, |emitter| {
             let value = emitter.load(id, from.buffer, read.clone(), Guards::new(), dtype)?;
             Ok((value, place.clone(), Guards::new(), None))
         })

@@ -2,7 +2,7 @@
 
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::buffer::BufferId;
-use crate::kernel::nest::{Mode, Nest, NestValue, Store};
+use crate::kernel::nest::{Nest, NestValue, Store, StoreMode};
 use crate::kernel::procedure::{MatrixProduct, SUMMED, Step, Strided};
 use crate::operation::Reduction;
 
@@ -105,8 +105,8 @@ fn of_nest<'a>(step: &'a Step, nest: &'a Nest, axis: usize, extent: usize) -> Op
             return None;
         }
         let combined = match store.mode {
-            Mode::Write => None,
-            Mode::Reduce(op) => Some(op),
+            StoreMode::Write => None,
+            StoreMode::Reduce(op) => Some(op),
         };
         writes.push((rows(store.buffer, &store.at)?, combined));
     }

@@ -6,7 +6,7 @@
 use crate::array::neutral_value;
 use crate::kernel::access::Affine;
 use crate::kernel::buffer::BufferId;
-use crate::kernel::nest::{Mode, Nest, NestValue, Store, ValueId};
+use crate::kernel::nest::{Nest, NestValue, Store, StoreMode, ValueId};
 use crate::kernel::roots::own_cost;
 use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{self, DType};
@@ -200,7 +200,7 @@ impl Finder<'_> {
     /// The limits outside of which a store changes nothing.
     fn of_store(&self, store: &Store) -> Vec<Limit> {
         let (mut found, mut masks) = (Vec::new(), HashSet::new());
-        if let Mode::Reduce(op) = store.mode {
+        if let StoreMode::Reduce(op) = store.mode {
             let dtype = self.nest.values[store.value as usize].1;
             let (neutral, is_sum) = (neutral_value(op, dtype).bits(), op == Reduction::Sum && dtype != DType::Bool);
             let is_neutral =
@@ -296,7 +296,7 @@ const NESTS: usize = 8;
 
 /// The nest, or several instead of it where its stores change something on different stretches: each goes over its own.
 pub(crate) fn apart(nest: Nest) -> Vec<Nest> {
-    let may_have_limits = |store: &Store| matches!(store.mode, Mode::Reduce(_)) || store.index.is_some();
+    let may_have_limits = |store: &Store| matches!(store.mode, StoreMode::Reduce(_)) || store.index.is_some();
     if nest.stores.len() < 2 || !nest.stores.iter().any(may_have_limits) {
         return vec![nest];
     }

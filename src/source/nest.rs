@@ -14,7 +14,7 @@ use super::tidy::is_one_to_one;
 use super::writer::{Buffers, NestWriter, RowNames};
 use crate::array::neutral_value;
 use crate::kernel::stretch::Limit;
-use crate::kernel::{Affine, Guards, Mode, Nest, NestValue, Store, ValueId};
+use crate::kernel::{Affine, Guards, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Reduction, Spelling};
 use crate::shape::{self, DType};
 use crate::term::hash::TermMap;
@@ -83,7 +83,7 @@ impl<'a> NestWriter<'a> {
         let mut fills: Vec<(u32, shape::Value)> = Vec::new();
         let mut filled: HashSet<u32> = HashSet::new();
         for (store, &assigned) in self.nest.stores.iter().zip(&self.assigned) {
-            if let Mode::Reduce(op) = store.mode
+            if let StoreMode::Reduce(op) = store.mode
                 && !assigned
                 && !(buffers.continues)(store.buffer)
                 && filled.insert(store.buffer)
@@ -150,7 +150,7 @@ impl NestWriter<'_> {
 
     /// The level at which a store can reduce into a variable, if some loops are inside of it.
     fn accumulator(&self, store: &Store) -> Option<usize> {
-        let Mode::Reduce(_) = store.mode else { return None };
+        let StoreMode::Reduce(_) = store.mode else { return None };
         let place = self.level_of(&store.at).max(self.level_of_guards(&store.guards));
         let level = store.index.map_or(place, |(index, ..)| place.max(self.levels[index as usize]));
         (level < self.depth()).then_some(level)
@@ -177,8 +177,8 @@ impl NestWriter<'_> {
     /// The level at which a store is written.
     pub(crate) fn store_level(&self, store: &Store) -> usize {
         match store.mode {
-            Mode::Reduce(_) => self.depth(),
-            Mode::Write => {
+            StoreMode::Reduce(_) => self.depth(),
+            StoreMode::Write => {
                 let place = self.level_of(&store.at).max(self.level_of_guards(&store.guards));
                 let index = store.index.map_or(0, |(index, ..)| self.levels[index as usize]);
                 place.max(index).max(self.levels[store.value as usize])
@@ -310,7 +310,7 @@ impl NestWriter<'_> {
         }
         self.has_vectors
             && self.accumulators[at].is_some()
-            && store.mode == Mode::Reduce(Reduction::Sum)
+            && store.mode == StoreMode::Reduce(Reduction::Sum)
             && self.nest.values[store.value as usize].1.is_float()
             && self.nest.extents[self.order[innermost]] >= LONG
             && self.innermost <= FEW
@@ -356,7 +356,7 @@ impl NestWriter<'_> {
 
     fn open_accumulator(&mut self, text: &mut Text, at: usize, lanes: bool) {
         let store = &self.nest.stores[at];
-        let Mode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
+        let StoreMode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
         let dtype = self.nest.values[store.value as usize].1;
         let start = self.language.literal(neutral_value(op, dtype));
         let name = format!("sum{at}");
@@ -368,7 +368,7 @@ impl NestWriter<'_> {
 
     fn close_accumulator(&mut self, text: &mut Text, at: usize) {
         let store = &self.nest.stores[at];
-        let Mode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
+        let StoreMode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
         let dtype = self.nest.values[store.value as usize].1;
         let name = format!("sum{at}");
         let total = match self.has_lanes(at) {
@@ -446,16 +446,16 @@ impl NestWriter<'_> {
         let store = &self.nest.stores[at];
         let dtype = self.nest.values[store.value as usize].1;
         match (store.mode, self.accumulators[at]) {
-            (Mode::Write, _) => {
+            (StoreMode::Write, _) => {
                 let (element, condition) = self.place(store);
                 let value = self.expression(store.value).text.clone();
                 self.guarded(text, condition, &format!("{element} = {value};"));
             }
-            (Mode::Reduce(op), None) => {
+            (StoreMode::Reduce(op), None) => {
                 let value = self.operand(store.value);
                 self.combine(text, store, op, dtype, &value);
             }
-            (Mode::Reduce(op), Some(_)) => {
+            (StoreMode::Reduce(op), Some(_)) => {
                 let name = match (&self.lane, self.has_lanes(at)) {
                     (Some(lane), true) => format!("sum{at}[{lane}]"),
                     _ => format!("sum{at}"),

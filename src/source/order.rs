@@ -1,7 +1,7 @@
 //! In which order the loops of a nest are written.
 
 use super::tidy::is_one_to_one;
-use crate::kernel::{Affine, Mode, Nest, NestValue};
+use crate::kernel::{Affine, Nest, NestValue, StoreMode};
 use crate::operation::Reduction;
 
 /// Loops of fewer steps are short: vectors along them are worth less.
@@ -31,7 +31,7 @@ pub(crate) fn order(nest: &Nest) -> Vec<usize> {
             let is_float = nest.values[store.value as usize].1.is_float();
             match store.mode {
                 // Additions of floats wait for each other.
-                Mode::Reduce(Reduction::Sum) if store.at.coefficients[axis] == 0 && is_float => 0.5,
+                StoreMode::Reduce(Reduction::Sum) if store.at.coefficients[axis] == 0 && is_float => 0.5,
                 _ => along(&store.at, axis),
             }
         });

@@ -4,7 +4,7 @@
 use super::language::ArraySlice;
 use super::text::Text;
 use super::writer::{NestWriter, RowNames};
-use crate::kernel::{Affine, Mode, NestValue};
+use crate::kernel::{Affine, NestValue, StoreMode};
 
 impl NestWriter<'_> {
     /// The rows that the innermost loop goes through.
@@ -20,8 +20,8 @@ impl NestWriter<'_> {
         let stores = nest.stores.iter().enumerate().filter_map(|(position, store)| {
             let plain = store.guards.is_empty() && store.index.is_none() && self.accesses[&store.buffer] == 1;
             let inside = match store.mode {
-                Mode::Write => self.store_level(store) == self.depth(),
-                Mode::Reduce(_) => self.accumulators[position].is_none(),
+                StoreMode::Write => self.store_level(store) == self.depth(),
+                StoreMode::Reduce(_) => self.accumulators[position].is_none(),
             };
             (plain && inside).then(|| (store.buffer, &store.at, nest.values[store.value as usize].1, true))
         });

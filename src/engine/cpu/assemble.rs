@@ -12,7 +12,7 @@ use super::split::NestSplit;
 use super::stretch::limits;
 use super::vector::{self, Instructions, OperandForm, RowsKernel};
 use crate::kernel::stretch::{Limit, within};
-use crate::kernel::{Affine, Guard, Mode, Nest, NestValue, Store, ValueId};
+use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::shape::{DType, Type};
 use crate::term::hash::TermMap;
 use smallvec::SmallVec;
@@ -312,7 +312,7 @@ impl Assembler<'_> {
         let goes_on = self.layout.broken(&store.at).is_none();
         let in_step = goes_on && self.step(&store.at) == i64::from(self.runs[store.value as usize]);
         let whole = in_step && self.level_of(&store.at) <= self.levels[store.value as usize];
-        computed && store.mode == Mode::Write && store.guards.is_empty() && store.index.is_none() && whole
+        computed && store.mode == StoreMode::Write && store.guards.is_empty() && store.index.is_none() && whole
     }
 
     /// Gives back the registers of the operands that nothing reads after this value.
@@ -433,7 +433,8 @@ impl Assembler<'_> {
     /// has the order of its tiles.
     fn is_one_pass(&self) -> bool {
         let (depth, nest) = (self.depth(), self.nest);
-        let is_exact = |store: &Store| store.mode == Mode::Write || !nest.values[store.value as usize].1.is_float();
+        let is_exact =
+            |store: &Store| store.mode == StoreMode::Write || !nest.values[store.value as usize].1.is_float();
         let is_alone = matches!(self.code[depth].tile[..], [ref one] if !matches!(one, NestInstruction::Rows { .. }));
         let is_copy = |store: &Store| matches!(nest.values[store.value as usize].0, NestValue::Load { .. });
         let are_copies = nest.values.len() == nest.stores.len() && nest.stores.iter().all(is_copy);

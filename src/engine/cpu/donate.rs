@@ -1,6 +1,6 @@
 //! Which results may be written where an argument is, while the program runs.
 
-use crate::kernel::{BufferId, BufferSource, Mode, Nest, NestValue, Procedure, Step};
+use crate::kernel::{BufferId, BufferSource, Nest, NestValue, Procedure, Step, StoreMode};
 use crate::shape::strides;
 
 /// For each parameter with a result at its position, whether the result may use the parameter's memory: whether nothing is read
@@ -82,7 +82,7 @@ fn element_by_element(procedure: &Procedure, nest: &Nest, parameter: BufferId, r
             .zip(strides(&nest.extents))
             .zip(&nest.extents)
             .all(|((&coefficient, stride), &extent)| extent == 1 || usize::try_from(coefficient) == Ok(stride));
-    let plain = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
+    let plain = store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty();
     // A copy of elements onto themselves is none that kernels make.
     if !row_major || !plain || matches!(nest.values[store.value as usize].0, NestValue::Load { .. }) {
         return false;

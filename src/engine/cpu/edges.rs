@@ -4,7 +4,7 @@
 //! arrays, as in gradients of stencils, would spend most of their time in such copies.
 
 use super::order::least_cost;
-use crate::kernel::{Affine, Guard, Mode, Nest, NestValue};
+use crate::kernel::{Affine, Guard, Nest, NestValue, StoreMode};
 use crate::shape;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -18,7 +18,7 @@ type PartRange = Range<usize>;
 /// Parts that do the nest's work in any order, where they are estimated to cost less than the nest; `None` for a nest that
 /// stays whole. `cut` is as in [`layout`](super::order::layout).
 pub(super) fn parts(nest: &Nest, cut: bool) -> Option<Vec<Nest>> {
-    let is_plain = |store: &crate::kernel::Store| store.mode == Mode::Write && store.index.is_none();
+    let is_plain = |store: &crate::kernel::Store| store.mode == StoreMode::Write && store.index.is_none();
     if !nest.stores.iter().all(is_plain) || nest.extents.contains(&0) || guards(nest).next().is_none() {
         return None;
     }

@@ -6,7 +6,7 @@ use super::layout::{NestLayout, Wrapped};
 use super::split::{CHUNKS, chunks_worth};
 use super::stretch::inner_axes;
 use crate::kernel::stretch::{axes_of, moved};
-use crate::kernel::{Affine, Mode, Nest, NestValue, Store, ValueId};
+use crate::kernel::{Affine, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::DType;
 
@@ -99,7 +99,7 @@ fn summed_products(nest: &Nest) -> Vec<bool> {
     let uses = nest.uses();
     let mut summed = vec![false; nest.values.len()];
     for store in
-        nest.stores.iter().filter(|store| store.mode == Mode::Reduce(Reduction::Sum) && store.guards.is_empty())
+        nest.stores.iter().filter(|store| store.mode == StoreMode::Reduce(Reduction::Sum) && store.guards.is_empty())
     {
         let id = store.value as usize;
         summed[id] = uses[id] == 1 && matches!(nest.values[id].0, NestValue::Binary(Binary::Mul, ..));
@@ -166,7 +166,7 @@ impl LoopChoice<'_> {
     fn best_along(&self, vector: usize, cut: bool) -> (LoopOrder, f64) {
         let inside = self.order(vector, true);
         let cost = self.cost(&inside);
-        let is_summed = |store: &Store| store.mode != Mode::Write && store.at.coefficients[vector] == 0;
+        let is_summed = |store: &Store| store.mode != StoreMode::Write && store.at.coefficients[vector] == 0;
         let has_sums = self.nest.stores.iter().any(is_summed);
         // The tiles of each chunk would go through all rows, and be few or short.
         let rows: usize = inside.inner.iter().map(|&(_, extent)| extent).product();
@@ -185,7 +185,7 @@ impl LoopChoice<'_> {
     fn combines(&self, vector: usize) -> bool {
         let combines = |store: &Store| {
             let at = &store.at.coefficients;
-            store.mode != Mode::Write && at[vector] != 0 && self.long.iter().any(|&axis| at[axis] == 0)
+            store.mode != StoreMode::Write && at[vector] != 0 && self.long.iter().any(|&axis| at[axis] == 0)
         };
         self.nest.stores.iter().any(combines)
     }
@@ -218,7 +218,7 @@ impl LoopChoice<'_> {
     /// element, or pair, in that case, and of the end of a run.
     fn reduces_rows(&self, order: &LoopOrder) -> Option<(f64, f64)> {
         let [store] = &self.nest.stores[..] else { return None };
-        let Mode::Reduce(op) = store.mode else { return None };
+        let StoreMode::Reduce(op) = store.mode else { return None };
         if store.index.is_some() || !store.guards.is_empty() || self.nest.values.len() > 4 {
             return None;
         }
@@ -328,11 +328,11 @@ impl LoopChoice<'_> {
                     let is_row = along && !is_along(self.moved[index as usize]);
                     run(everywhere, if is_row { 1.0 } else { SCATTERED })
                 }
-                Mode::Write => run(self.moved[store.value as usize] | axes_of(&store.at), each),
-                Mode::Reduce(_) if each == NEXT => run(everywhere, 1.0),
+                StoreMode::Write => run(self.moved[store.value as usize] | axes_of(&store.at), each),
+                StoreMode::Reduce(_) if each == NEXT => run(everywhere, 1.0),
                 // The sums of a tile go to their places apart.
-                Mode::Reduce(_) if stays => run(everywhere, 1.0) + run(axes_of(&store.at), SCATTERED),
-                Mode::Reduce(_) => run(everywhere, SCATTERED),
+                StoreMode::Reduce(_) if stays => run(everywhere, 1.0) + run(axes_of(&store.at), SCATTERED),
+                StoreMode::Reduce(_) => run(everywhere, SCATTERED),
             };
         }
         // A triangle, most often.

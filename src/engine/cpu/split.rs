@@ -6,7 +6,7 @@
 use super::layout::{NestLayout, Wrapped};
 use super::vector::{self, Instructions, OperandForm};
 use crate::kernel::roots::own_cost;
-use crate::kernel::{BufferId, Mode, Nest, Store};
+use crate::kernel::{BufferId, Nest, Store, StoreMode};
 use crate::operation::Reduction;
 use crate::shape::{DType, Type, size};
 use crate::term::Op;
@@ -96,7 +96,7 @@ impl NestSplit {
         let mut chunks = chunks_worth(nest).min(extent.div_ceil(unit)).max(1);
         let mut combined: Vec<(&Store, Reduction)> = Vec::new();
         for store in &nest.stores {
-            let Mode::Reduce(op) = store.mode else { continue };
+            let StoreMode::Reduce(op) = store.mode else { continue };
             let reaches = layout.reaches(&store.at);
             let across = reaches[0].1.unsigned_abs();
             // Loops inside of the outermost one reach so far.

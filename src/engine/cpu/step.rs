@@ -12,7 +12,7 @@ use super::scalars::Scalars;
 use super::table::{Fill, PointerTable};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
-use crate::kernel::{Mode, Nest, Procedure, Step};
+use crate::kernel::{Nest, Procedure, Step, StoreMode};
 use crate::shape::Type;
 use smallvec::{SmallVec, smallvec};
 
@@ -196,7 +196,7 @@ impl Compiled {
 fn fills(nest: &Nest, procedure: &Procedure) -> Vec<Fill> {
     let mut fills: Vec<Fill> = Vec::new();
     for store in &nest.stores {
-        if let Mode::Reduce(op) = store.mode
+        if let StoreMode::Reduce(op) = store.mode
             && !procedure.continued.contains(&store.buffer)
         {
             let ty = &procedure.buffers[store.buffer as usize].ty;

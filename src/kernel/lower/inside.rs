@@ -1,6 +1,6 @@
 //! Steps with procedures of their own: loops, conditionals and calls.
 
-use super::{Lowering, Manner, lowered};
+use super::{Lowering, LoweringManner, lowered};
 use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::call::Call;
 use crate::kernel::procedure::{Conditional, First, Loop, Procedure, Step, SweepLoop};
@@ -102,7 +102,7 @@ impl Lowering<'_> {
 }
 
 /// Lowers the bodies inside of a node, for the step that runs them.
-pub(super) fn lower_inside(node: &Node, step: &mut Step, manner: Manner, known: &mut WriteFacts) {
+pub(super) fn lower_inside(node: &Node, step: &mut Step, manner: LoweringManner, known: &mut WriteFacts) {
     let mut inner = |body: &Body, becomes: Becomes| lowered(body, manner, becomes, known);
     match (&node.op, step) {
         (Op::Scan(scan), Step::Loop(repeated)) => repeated.step = inner(&scan.body, carried(scan.carries)),

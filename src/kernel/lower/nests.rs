@@ -4,7 +4,7 @@ use super::{Alone, Lowering, PendingStep};
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::BufferId;
 use crate::kernel::emit::{Draft, Emitter, Obstacle, VALUES};
-use crate::kernel::nest::{Mode, NestValue, Store, ValueId};
+use crate::kernel::nest::{NestValue, Store, StoreMode, ValueId};
 use crate::kernel::writes::turned_scatter;
 use crate::operation::Unary;
 use crate::shape::{Shape, size};
@@ -13,7 +13,7 @@ use crate::term::NodeId;
 impl Lowering<'_> {
     /// A store of a nest without positions. Nothing runs: a reduction over nothing keeps its neutral element, and a value has
     /// no elements.
-    pub(super) fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: Mode) -> Result<(), Obstacle> {
+    pub(super) fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: StoreMode) -> Result<(), Obstacle> {
         let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
         let write = |emitter: &mut Emitter| Ok(emitter.add(NestValue::Constant(zero), zero.dtype()));
         let (place, value) = self.attempt(extents, 1, write)?;
@@ -28,7 +28,7 @@ impl Lowering<'_> {
         &mut self,
         extents: &Shape,
         buffer: BufferId,
-        mode: Mode,
+        mode: StoreMode,
         store: impl Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
     ) -> Result<(), Obstacle> {
         if size(extents) == 0 {
@@ -135,7 +135,7 @@ impl Lowering<'_> {
             let shape = &self.body.node(id).ty().shape;
             let at = Access::identity(shape.len()).linear(shape, shape).ok_or(Obstacle::Read(id))?;
             let buffer = self.local(id);
-            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode: Mode::Write });
+            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode: StoreMode::Write });
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::{Assembler, OfRows};
 use crate::engine::cpu::code::{LoopLevel, NestInstruction};
 use crate::engine::cpu::slot::PointerSlot;
-use crate::kernel::{Mode, NestValue, Store, ValueId};
+use crate::kernel::{NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::DType;
 use crate::term::hash::TermMap;
@@ -27,7 +27,7 @@ impl Assembler<'_> {
     /// The level at which a store's sum is complete, if loops inside of it, which run for each tile, do not move its place.
     pub(super) fn sum_level(&self, store: &Store) -> Option<usize> {
         let level = self.level_of(&store.at).max(self.layout.vector + 1);
-        let plain = store.index.is_none() && store.guards.is_empty() && matches!(store.mode, Mode::Reduce(_));
+        let plain = store.index.is_none() && store.guards.is_empty() && matches!(store.mode, StoreMode::Reduce(_));
         (plain && level < self.depth() && self.step(&store.at) != 1).then_some(level)
     }
 
@@ -125,7 +125,8 @@ impl Assembler<'_> {
     /// elements are not copied between zeros for that.
     pub(super) fn guarded_sums(&self, uses: &[u32]) -> HashSet<ValueId> {
         let is_summed = |store: &&Store| {
-            let plain = store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
+            let plain =
+                store.mode == StoreMode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
             let each = self.step(&store.at) == 1 || self.sum_level(store).is_some();
             plain && each && self.layout.broken(&store.at).is_none() && uses[store.value as usize] == 1
         };
@@ -145,7 +146,7 @@ impl Assembler<'_> {
             let (value, dtype) = &self.nest.values[id];
             let place = store.index.is_none() || self.is_row(store);
             let goes_on = self.layout.broken(&store.at).is_none();
-            let plain = store.mode == Mode::Reduce(Reduction::Sum) && place && goes_on && store.guards.is_empty();
+            let plain = store.mode == StoreMode::Reduce(Reduction::Sum) && place && goes_on && store.guards.is_empty();
             if !plain || uses[id] != 1 || *dtype == DType::Bool || !self.runs[id] {
                 continue;
             }

@@ -9,7 +9,7 @@ use crate::engine::cpu::pieces::ReducedRows;
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::slot::PointerSlot;
 use crate::engine::cpu::vector::{self, Kernel, OperandForm};
-use crate::kernel::{Mode, NestValue, Store, ValueId};
+use crate::kernel::{NestValue, Store, StoreMode, ValueId};
 use crate::operation::Reduction;
 use crate::shape::DType;
 
@@ -56,7 +56,7 @@ impl Assembler<'_> {
         let (level, is_run) = (self.levels[store.value as usize], self.runs[store.value as usize]);
         if let Some((index, stride, extent)) = store.index {
             if let Some(wrapped) = self.layout.wrapped {
-                let Mode::Reduce(op) = store.mode else { unreachable!("rows are not written in pieces") };
+                let StoreMode::Reduce(op) = store.mode else { unreachable!("rows are not written in pieces") };
                 let combine = vector::binary(isa, op.combining(dtype), dtype, OperandForm::Run, OperandForm::Run);
                 let elements = self.as_run(store.value, (depth, true), dtype);
                 let access = (store.buffer, &store.at, stride);
@@ -67,14 +67,14 @@ impl Assembler<'_> {
             if self.is_row(store) {
                 let (operand, value) = (self.operand(store.value, true), self.place(store.value));
                 match (store.mode, operand) {
-                    (Mode::Reduce(op), _) => {
+                    (StoreMode::Reduce(op), _) => {
                         let run = vector::binary(isa, op.combining(dtype), dtype, OperandForm::Run, operand);
                         self.combine_row(store, (run, None, value));
                     }
-                    (Mode::Write, OperandForm::Run) => {
+                    (StoreMode::Write, OperandForm::Run) => {
                         self.combine_row(store, (vector::copy(dtype), Some(value), value))
                     }
-                    (Mode::Write, OperandForm::One) => {
+                    (StoreMode::Write, OperandForm::One) => {
                         self.combine_row(store, (vector::fill(isa, dtype), Some(value), value));
                     }
                 }
@@ -94,11 +94,11 @@ impl Assembler<'_> {
             return;
         }
         match store.mode {
-            Mode::Write if let Some(strides) = self.layout.broken(&store.at) => {
+            StoreMode::Write if let Some(strides) = self.layout.broken(&store.at) => {
                 let elements = self.as_run(store.value, (depth, true), dtype);
                 self.broken_rows(depth, elements, (store.buffer, &store.at), strides, (dtype, true));
             }
-            Mode::Write => {
+            StoreMode::Write => {
                 let level = level.max(self.level_of(&store.at));
                 let is_run = is_run || step != 0;
                 let result = self.buffer(store.buffer, &store.at, dtype);
@@ -119,10 +119,10 @@ impl Assembler<'_> {
                     self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b: a, c: a });
                 }
             }
-            Mode::Reduce(op) if let Some(strides) = self.layout.broken(&store.at) => {
+            StoreMode::Reduce(op) if let Some(strides) = self.layout.broken(&store.at) => {
                 self.reduce_rows(store, op, strides, dtype);
             }
-            Mode::Reduce(op) => self.combine(store, op, step, dtype),
+            StoreMode::Reduce(op) => self.combine(store, op, step, dtype),
         }
     }
 
@@ -248,7 +248,7 @@ impl Assembler<'_> {
     /// with neutral elements, and goes to the store's place after those loops.
     fn tile_sum(&mut self, store: &Store, dtype: DType) -> Option<PointerSlot> {
         let level = self.sum_level(store)?;
-        let Mode::Reduce(op) = store.mode else { unreachable!("what is summed") };
+        let StoreMode::Reduce(op) = store.mode else { unreachable!("what is summed") };
         let (isa, width, step) = (self.isa, dtype.bytes() as isize, self.step(&store.at) as isize);
         // Nothing else may use the register while inner loops run.
         let sum = self.slot(Base::Register(TILE_REGISTER));

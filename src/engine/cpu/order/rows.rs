@@ -2,7 +2,7 @@
 
 use super::{APART, FAR, LINE, LoopChoice, LoopOrder, NEXT, NestLoop, TILE, Wrapped};
 use crate::engine::cpu::stretch::has_limits;
-use crate::kernel::{Affine, Mode, NestValue, Store, ValueId};
+use crate::kernel::{Affine, NestValue, Store, StoreMode, ValueId};
 
 /// The cost of a copy of a short row from a computed position, without its elements, in simple operations on an element; and of
 /// one that may be cut where a tile ends.
@@ -25,7 +25,7 @@ impl LoopChoice<'_> {
     pub(super) fn rows_order(&self) -> Option<LoopOrder> {
         let [store] = &self.nest.stores[..] else { return None };
         let NestValue::Gather { at, index, .. } = &self.nest.values[store.value as usize].0 else { return None };
-        let is_plain = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
+        let is_plain = store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty();
         let is_moved = |axis: usize| self.moved[*index as usize] >> (axis % 64) & 1 == 1;
         let is_next = |axis: usize| at.coefficients[axis] == 1 && store.at.coefficients[axis] == 1;
         let inner = self.long.iter().copied().find(|&axis| is_next(axis) && !is_moved(axis)).filter(|_| is_plain)?;
@@ -115,11 +115,11 @@ impl LoopChoice<'_> {
         for store in &self.nest.stores {
             let Store { at, guards, index, mode, .. } = store;
             match index {
-                Some(_) if !stays(at) || *mode == Mode::Write => return None,
+                Some(_) if !stays(at) || *mode == StoreMode::Write => return None,
                 Some(_) => {}
                 None if goes_on(at) => {}
                 None if !guards.is_empty() => return None,
-                None if *mode == Mode::Write => broken.push(at),
+                None if *mode == StoreMode::Write => broken.push(at),
                 None => {
                     reductions += self.reduction(store, inner, axis)?;
                 }
@@ -128,7 +128,7 @@ impl LoopChoice<'_> {
         // The order in which elements of a tile are summed is not to depend on how rows are read.
         let is_sum = self.nest.stores.iter().any(|store| {
             let of_tile = store.at.coefficients[inner] == 0 && goes_on(&store.at);
-            store.mode != Mode::Write && store.index.is_none() && of_tile
+            store.mode != StoreMode::Write && store.index.is_none() && of_tile
         });
         let is_whole = reductions > 0.0;
         let fits = match (is_whole, broken.is_empty()) {

@@ -1,8 +1,8 @@
 //! Checks, in debug builds, the reads and stores of a part of a nest position by position: that the elements exist, and that no
 //! two items store to one element.
 
-use super::parts::{KernelPart, Manner};
-use crate::kernel::{Affine, BufferId, Guards, Mode, NestValue, Store};
+use super::parts::{KernelPart, ReductionManner};
+use crate::kernel::{Affine, BufferId, Guards, NestValue, Store, StoreMode};
 use crate::shape::steps;
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ pub(super) fn problem(part: &KernelPart, count: impl Fn(BufferId) -> usize) -> O
             if ![own, own.wrapping_add(last)].iter().all(|&place| is_there(store.buffer, place)) {
                 return Some(format!("what is not there is stored to at {position:?}: {part:?}"));
             }
-            if part.manner == Manner::Apart && !is_item(store, part, &position, items, own) {
+            if part.manner == ReductionManner::Apart && !is_item(store, part, &position, items, own) {
                 return Some(format!("two items store to element {own}, one of them at {position:?}: {part:?}"));
             }
         }
@@ -49,7 +49,7 @@ pub(super) fn problem(part: &KernelPart, count: impl Fn(BufferId) -> usize) -> O
 
 /// Whether the item of a position is the only one so far that reduces to an element.
 fn is_item(store: &Store, part: &KernelPart, position: &[i64], items: &mut HashMap<i64, Vec<i64>>, place: i64) -> bool {
-    if store.mode == Mode::Write {
+    if store.mode == StoreMode::Write {
         return true;
     }
     let mut item = position.to_vec();

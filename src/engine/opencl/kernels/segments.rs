@@ -6,12 +6,12 @@
 //! by their places again, until they are so few that the first item of each segment combines all of it. Axes along which the
 //! elements of a place are distinct, such as those of rows, are not sorted: the items at each of their positions do the same.
 
-use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values, pruned};
+use super::parts::{KernelPart, ReductionManner, axes_of_guards, axes_of_values, pruned};
 use super::sort::{SortedPositions, position_type};
 use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::Action;
-use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, NestValue, Sort, Store, ValueId};
+use crate::kernel::{Affine, BufferId, Guards, Nest, NestValue, Sort, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Comparison, Order, Reduction};
 use crate::shape::{self, DType, steps};
 use crate::source::functions;
@@ -79,7 +79,7 @@ impl KernelWriter {
     ) {
         let nest = &part.nest;
         let store = &nest.stores[0];
-        let Mode::Reduce(op) = store.mode else { unreachable!("what is written needs no order") };
+        let StoreMode::Reduce(op) = store.mode else { unreachable!("what is written needs no order") };
         let dtype = nest.values[store.value as usize].1;
         if !goes_on(store.buffer) {
             actions.push(scope.fill(store.buffer, neutral_value(op, dtype)));
@@ -254,7 +254,7 @@ fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: Buffe
     }
     let mut at = Affine::constant(0, rank);
     linear(&mut at, rows, 1);
-    written(nest, Store { value: key, buffer: keys, at, guards: Guards::new(), index: None, mode: Mode::Write })
+    written(nest, Store { value: key, buffer: keys, at, guards: Guards::new(), index: None, mode: StoreMode::Write })
 }
 
 /// A part that writes the value of each position in each column. Values for the same place and column are reduced.
@@ -263,7 +263,7 @@ fn terms(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], values: Buff
     linear(&mut at, &target.columns, 1);
     linear(&mut at, rows, target.width());
     let is_reduced = rows.len() + target.columns.len() < nest.extents.len();
-    let mode = if is_reduced { target.store.mode } else { Mode::Write };
+    let mode = if is_reduced { target.store.mode } else { StoreMode::Write };
     let store = Store { value: target.store.value, buffer: values, at, guards: Guards::new(), index: None, mode };
     written(nest.clone(), store)
 }
@@ -273,5 +273,5 @@ fn written(nest: Nest, store: Store) -> KernelPart {
     let nest = tidied(&pruned(&nest, vec![store]), &HashSet::new());
     let at = &nest.stores[0].at;
     let reduced = (0..nest.extents.len()).filter(|&axis| at.coefficients[axis] == 0).collect();
-    KernelPart { nest, reduced, manner: Manner::Apart, is_second: false }
+    KernelPart { nest, reduced, manner: ReductionManner::Apart, is_second: false }
 }

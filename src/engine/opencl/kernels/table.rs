@@ -2,11 +2,11 @@
 //! adds it to the elements when it is done, so that few exchanges go to memory that all groups share.
 
 use super::nest::power_of_two_below;
-use super::parts::{KernelPart, Manner};
+use super::parts::{KernelPart, ReductionManner};
 use super::{KernelScope, KernelWriter};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::{Action, Grid};
-use crate::kernel::{BufferId, Mode};
+use crate::kernel::{BufferId, StoreMode};
 use crate::operation::Reduction;
 use crate::shape::steps;
 use crate::source::helpers::opencl;
@@ -32,8 +32,8 @@ impl KernelWriter {
         let buffers = nest.stores.iter().map(|store| store.buffer);
         let counts = || buffers.clone().map(|id| (scope.count(id), scope.dtype(id).bytes()));
         let positions = steps(nest.extents.iter().copied());
-        let is_reduced = nest.stores.iter().all(|store| store.mode != Mode::Write);
-        part.manner == Manner::Atomic
+        let is_reduced = nest.stores.iter().all(|store| store.mode != StoreMode::Write);
+        part.manner == ReductionManner::Atomic
             && !self.limits.is_serial
             && is_reduced
             && counts().map(|(count, width)| count.saturating_mul(width)).sum::<usize>() <= self.limits.local / 2
@@ -52,7 +52,7 @@ impl KernelWriter {
         let nest = &part.nest;
         let mut tables: Vec<(BufferId, Reduction)> = Vec::new();
         for store in &nest.stores {
-            let Mode::Reduce(op) = store.mode else { unreachable!("only reductions are exchanged") };
+            let StoreMode::Reduce(op) = store.mode else { unreachable!("only reductions are exchanged") };
             if tables.iter().all(|&(id, _)| id != store.buffer) {
                 tables.push((store.buffer, op));
             }

@@ -1,8 +1,8 @@
 //! Which parts of nests have items that load and store several neighbours at once, and how many.
 
-use super::parts::{KernelPart, Manner, axes_of_guards, axes_of_values};
+use super::parts::{KernelPart, ReductionManner, axes_of_guards, axes_of_values};
 use super::{KernelOperands, KernelScope, KernelWriter};
-use crate::kernel::{BufferId, Mode, NestValue};
+use crate::kernel::{BufferId, NestValue, StoreMode};
 use crate::shape::steps;
 use std::collections::HashSet;
 
@@ -17,8 +17,9 @@ impl KernelWriter {
         operands: &KernelOperands,
     ) -> usize {
         let (nest, Some(&axis)) = (&part.nest, order.last()) else { return 1 };
-        let is_written = nest.stores.iter().all(|store| store.mode == Mode::Write);
-        if !part.reduced.is_empty() || part.manner != Manner::Apart || !is_written || nest.extents.contains(&0) {
+        let is_written = nest.stores.iter().all(|store| store.mode == StoreMode::Write);
+        if !part.reduced.is_empty() || part.manner != ReductionManner::Apart || !is_written || nest.extents.contains(&0)
+        {
             return 1;
         }
         let width = self.fitting_width(scope, part, axis, operands);
@@ -37,7 +38,7 @@ impl KernelWriter {
         steps: usize,
     ) -> usize {
         let [axis] = part.reduced[..] else { return 1 };
-        if part.manner != Manner::Apart || part.nest.extents.contains(&0) {
+        if part.manner != ReductionManner::Apart || part.nest.extents.contains(&0) {
             return 1;
         }
         let width = self.fitting_width(scope, part, axis, operands);
@@ -71,7 +72,7 @@ impl KernelWriter {
         let mut stored: HashSet<&str> = HashSet::new();
         for store in &nest.stores {
             let is_row = store.at.coefficients[axis] == 1 && store.guards.is_empty() && store.index.is_none();
-            let is_reduced = store.mode != Mode::Write;
+            let is_reduced = store.mode != StoreMode::Write;
             // A written array is written by one store, and read by no value.
             if !(is_row || is_reduced) || !stored.insert(&operands.names[&store.buffer]) {
                 return 1;
@@ -86,7 +87,7 @@ impl KernelWriter {
         if nest.values.iter().any(is_read) {
             return 1;
         }
-        let written = nest.stores.iter().filter(|store| store.mode == Mode::Write);
+        let written = nest.stores.iter().filter(|store| store.mode == StoreMode::Write);
         let buffers = loaded.into_iter().chain(written.map(|store| store.buffer));
         buffers.map(|id| self.limits.width(scope.dtype(id))).min().unwrap_or(1)
     }

@@ -304,9 +304,9 @@ impl Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::opencl::kernels::parts::{Manner, parts};
+    use crate::engine::opencl::kernels::parts::{ReductionManner, parts};
     use crate::engine::opencl::kernels::positions::{hold, place, problem};
-    use crate::kernel::Mode;
+    use crate::kernel::StoreMode;
     use crate::operation::Reduction;
 
     /// All positions of loops.
@@ -346,7 +346,7 @@ mod tests {
         Nest {
             extents: extents.into(),
             values: vec![(NestValue::Load { buffer: 0, at: from, guards: Guards::new() }, DType::F64)],
-            stores: vec![Store { value: 0, buffer: 1, at: place, guards, index: None, mode: Mode::Reduce(op) }],
+            stores: vec![Store { value: 0, buffer: 1, at: place, guards, index: None, mode: StoreMode::Reduce(op) }],
         }
     }
 
@@ -405,7 +405,7 @@ mod tests {
         let mut nest = nest.clone();
         nest.stores[0].at.offset -= first;
         let count = |id| if id == 0 { nest.extents.iter().product() } else { (last - first) as usize + 1 };
-        let parts = parts(&nest, 8, count, |_, _| Manner::Atomic);
+        let parts = parts(&nest, 8, count, |_, _| ReductionManner::Atomic);
         let [part] = &parts[..] else { panic!("{parts:?}") };
         let store = &part.nest.stores[0];
         assert_eq!(problem(part, count), None, "{nest:?}");
@@ -456,7 +456,7 @@ mod tests {
             let [part] = &parts[..] else { panic!("{parts:?}") };
             assert_eq!(
                 (part.manner, &part.reduced[..], &part.nest.extents[..]),
-                (Manner::Apart, &[1][..], &[8, 3][..])
+                (ReductionManner::Apart, &[1][..], &[8, 3][..])
             );
             assert!(part.nest.stores[0].guards.is_empty(), "{part:?}");
             let value = &part.nest.values[part.nest.stores[0].value as usize].0;

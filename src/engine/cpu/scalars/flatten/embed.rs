@@ -7,7 +7,7 @@ use crate::engine::cpu::edges;
 use crate::engine::cpu::scalars::embedded::{EmbeddedCode, EmbeddedNest, PassedPointer};
 use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::engine::cpu::vector::Instructions;
-use crate::kernel::{BufferId, Mode, Nest};
+use crate::kernel::{BufferId, Nest, StoreMode};
 use crate::shape::Value;
 
 /// Nanoseconds of a nest that is reported by itself, and may be shared by threads.
@@ -58,12 +58,12 @@ impl Flattener {
             let id = frame.procedure.origin(store.buffer);
             let is_there = frame.places.contains_key(&id);
             match store.mode {
-                Mode::Write if is_there => {}
-                Mode::Write => self.begin_in_memory(frame, id)?,
-                Mode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
+                StoreMode::Write if is_there => {}
+                StoreMode::Write => self.begin_in_memory(frame, id)?,
+                StoreMode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
                     is_there.then_some(())?;
                 }
-                Mode::Reduce(op) => {
+                StoreMode::Reduce(op) => {
                     self.begin_in_memory(frame, id)?;
                     fills.push((store.buffer, neutral_value(op, frame.ty(id).dtype)));
                 }

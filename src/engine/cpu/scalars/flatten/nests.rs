@@ -6,7 +6,7 @@ use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
 use crate::engine::cpu::scalars::instruction::{Indexed, Op};
 use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::kernel::roots::own_cost;
-use crate::kernel::{Affine, Guard, Mode, Nest, NestValue, Store, ValueId};
+use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::{DType, size};
 
@@ -27,12 +27,12 @@ impl Flattener {
         for store in &nest.stores {
             let id = frame.procedure.origin(store.buffer);
             match store.mode {
-                Mode::Write if frame.places.contains_key(&id) => {}
-                Mode::Write => self.begin(frame, id, None)?,
-                Mode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
+                StoreMode::Write if frame.places.contains_key(&id) => {}
+                StoreMode::Write => self.begin(frame, id, None)?,
+                StoreMode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
                     frame.places.contains_key(&id).then_some(())?;
                 }
-                Mode::Reduce(op) => {
+                StoreMode::Reduce(op) => {
                     let neutral = self.builder.constant(neutral_value(op, frame.ty(id).dtype))?;
                     self.begin(frame, id, Some(neutral))?;
                 }
@@ -124,8 +124,8 @@ impl Flattener {
             self.place(frame, store.buffer)?.elements = None;
             let (place, index) = (indexed(dtype, at, stride, extent)?, registers[index as usize]);
             let value = match store.mode {
-                Mode::Write => value,
-                Mode::Reduce(op) => {
+                StoreMode::Write => value,
+                StoreMode::Reduce(op) => {
                     let old = self.builder.load_at(pointer, place, index, false)?;
                     self.builder.binary(op.combining(dtype), dtype, old, value)?
                 }
@@ -134,8 +134,8 @@ impl Flattener {
         }
         let at = usize::try_from(at).ok()?;
         let value = match store.mode {
-            Mode::Write => value,
-            Mode::Reduce(op) => {
+            StoreMode::Write => value,
+            StoreMode::Reduce(op) => {
                 let old = self.element(frame, store.buffer, at)?;
                 match &nest.values[store.value as usize].0 {
                     &NestValue::Binary(_, a, b) if fused[store.value as usize] => {
@@ -162,7 +162,8 @@ impl Flattener {
 fn products(nest: &Nest) -> Vec<bool> {
     let uses = nest.uses();
     let mut fused = vec![false; nest.values.len()];
-    for store in nest.stores.iter().filter(|store| store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none())
+    for store in
+        nest.stores.iter().filter(|store| store.mode == StoreMode::Reduce(Reduction::Sum) && store.index.is_none())
     {
         let (value, dtype) = &nest.values[store.value as usize];
         let is_product = matches!(value, NestValue::Binary(Binary::Mul, ..)) && dtype.is_float();

@@ -6,7 +6,8 @@ use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::kernel::{
-    BATCH, BufferId, BufferSource, COLUMN, Epilogue, MatrixProduct, Mode, Nest, NestValue, Procedure, ROW, Step, Store,
+    BATCH, BufferId, BufferSource, COLUMN, Epilogue, MatrixProduct, Nest, NestValue, Procedure, ROW, Step, Store,
+    StoreMode,
 };
 use crate::shape::steps;
 use crate::source::plan::BufferPlan;
@@ -18,7 +19,7 @@ use std::collections::HashSet;
 pub(super) const SUM: &str = "sum";
 
 /// The place for the epilogue of a product.
-struct Merge {
+struct EpilogueMerge {
     /// The step that becomes the epilogue.
     nest: usize,
     /// Whether the product moves to the step, instead of the step to the product.
@@ -44,7 +45,7 @@ impl KernelWriter {
             if self.tiling(&procedure, product)?.is_none() {
                 continue;
             }
-            let Some(Merge { nest, moves_down, epilogue, rest }) =
+            let Some(EpilogueMerge { nest, moves_down, epilogue, rest }) =
                 self.possible_epilogue(&procedure, &unread, at, product)
             else {
                 continue;
@@ -74,7 +75,7 @@ impl KernelWriter {
         unread: &HashSet<BufferId>,
         at: usize,
         product: &MatrixProduct,
-    ) -> Option<Merge> {
+    ) -> Option<EpilogueMerge> {
         let result = procedure.origin(product.result.buffer);
         if product.continues || matches!(procedure.buffers[result as usize].source, BufferSource::Parameter(_)) {
             return None;
@@ -124,7 +125,7 @@ impl KernelWriter {
         {
             return None;
         }
-        Some(Merge { nest: at + 1 + between, moves_down, epilogue: Epilogue { nest, keeps_result }, rest })
+        Some(EpilogueMerge { nest: at + 1 + between, moves_down, epilogue: Epilogue { nest, keeps_result }, rest })
     }
 
     /// The work on an element of a product, whose position and sum have names.
@@ -143,7 +144,7 @@ impl KernelWriter {
 
 /// A nest split in two: its writes at known places, and the rest, if there is one, which reads what the first part writes.
 fn apart(nest: &Nest) -> (Nest, Option<Nest>) {
-    let is_written = |store: &Store| store.mode == Mode::Write && store.index.is_none();
+    let is_written = |store: &Store| store.mode == StoreMode::Write && store.index.is_none();
     let (writes, others): (Vec<Store>, Vec<Store>) = nest.stores.iter().cloned().partition(is_written);
     if others.is_empty() {
         return (nest.clone(), None);

@@ -7,7 +7,7 @@ use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::engine::opencl::tuning::Tile;
-use crate::kernel::{BufferId, BufferSource, MatrixProduct, Mode, Nest, Procedure, Step, Store};
+use crate::kernel::{BufferId, BufferSource, MatrixProduct, Nest, Procedure, Step, Store, StoreMode};
 use crate::source::plan::BufferPlan;
 use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 const VALUE: &str = "value";
 
 /// Products that compute an array as they load it, in place of the nest that computed it.
-struct Merge {
+struct PrologueMerge {
     /// The rest of the nest, if there is one.
     rest: Option<Nest>,
     /// The products, and the positions of their steps.
@@ -71,7 +71,7 @@ impl KernelWriter {
         let mut is_kept = vec![true; procedure.steps.len()];
         for at in (0..procedure.steps.len()).rev() {
             // A nest may write several operands.
-            while let Some(Merge { rest, products }) = self.possible_prologue(&procedure, &unread, &uses, at)? {
+            while let Some(PrologueMerge { rest, products }) = self.possible_prologue(&procedure, &unread, &uses, at)? {
                 is_kept[at] = rest.is_some();
                 uses.exchange(&mut procedure, at, Step::Nest(rest.unwrap_or_default()));
                 for (at, product) in products {
@@ -91,7 +91,7 @@ impl KernelWriter {
         unread: &HashSet<BufferId>,
         uses: &Uses,
         at: usize,
-    ) -> DeviceResult<Option<Merge>> {
+    ) -> DeviceResult<Option<PrologueMerge>> {
         let Step::Nest(nest) = &procedure.steps[at] else { return Ok(None) };
         for array in origins(procedure, nest.stores.iter().map(|store| store.buffer)) {
             let Some(products) = readers(procedure, uses, (at, array)) else { continue };
@@ -175,11 +175,11 @@ fn merged(
     (at, array): (usize, BufferId),
     readers: &[ProductReader<'_>],
     is_serial: bool,
-) -> Option<Merge> {
+) -> Option<PrologueMerge> {
     let is_own = |store: &Store| procedure.origin(store.buffer) == array;
     let (own, others): (Vec<Store>, Vec<Store>) = whole.stores.iter().cloned().partition(is_own);
     let [store] = &own[..] else { return None };
-    let is_simple = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
+    let is_simple = store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty();
     let size = procedure.buffers[array as usize].ty.size();
     let written = origins(procedure, whole.stores.iter().map(|store| store.buffer));
     let is_apart = written.is_disjoint(&origins(procedure, whole.read()));
@@ -190,7 +190,7 @@ fn merged(
     let filled: BTreeSet<BufferId> = filled(procedure, &procedure.steps[at + 1..=last]);
     // Other values that the nest writes may be read back instead of computed again.
     let mut reading = whole.clone();
-    let also_written = others.iter().filter(|other| other.mode == Mode::Write);
+    let also_written = others.iter().filter(|other| other.mode == StoreMode::Write);
     also_written.for_each(|other| read_again(&mut reading, other));
     let rest = (!others.is_empty()).then(|| pruned(whole, others));
     let merge = |nest: &Nest| -> Option<(f64, Vec<Box<MatrixProduct>>)> {
@@ -222,5 +222,5 @@ fn merged(
     let candidates = [merge(whole), merge(&reading)].into_iter().flatten();
     let (_, products) = candidates.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let products = readers.iter().map(|reader| reader.at).zip(products).collect();
-    Some(Merge { rest, products })
+    Some(PrologueMerge { rest, products })
 }
