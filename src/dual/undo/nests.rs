@@ -1,7 +1,7 @@
 //! Loops and conditionals that change an array by writes: the values that they leave in addition, and the loop or conditional
 //! that takes the writes back.
 
-use super::chain::Chain;
+use super::chain::ChangeChain;
 use super::{Nested, Undone, hold};
 use crate::dual::extract::{BindingTime, Held, extract, extract_renamed, levels, needs_beside, zeros};
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
@@ -58,7 +58,7 @@ impl Reversal {
     fn of(
         side: &mut NestedGraph,
         result: usize,
-        chain: Chain,
+        chain: ChangeChain,
         at_hand: HashSet<usize>,
         varying: usize,
         arity: usize,
@@ -124,7 +124,7 @@ impl Nests {
     }
 
     /// How a loop or conditional is taken back that writes to an array in the ways that the chains say, one for each body.
-    pub(super) fn undo(&mut self, graph: &mut Graph, node: NodeId, output: usize, chains: Vec<Chain>) -> Nested {
+    pub(super) fn undo(&mut self, graph: &mut Graph, node: NodeId, output: usize, chains: Vec<ChangeChain>) -> Nested {
         let (op, args) = (graph.node(node).op.clone(), graph.node(node).args.clone());
         let sides = self.bodies.get_mut(&node).expect("its bodies were looked at");
         let (nested, op) = match &op {
@@ -155,7 +155,7 @@ fn undo_loop(
     scan: &Arc<Scan>,
     side: &mut NestedGraph,
     output: usize,
-    chains: Vec<Chain>,
+    chains: Vec<ChangeChain>,
 ) -> (Nested, Arc<Scan>) {
     let chain = chains.into_iter().next().expect("a loop has one body");
     let (slices, arity) = (scan.carries + scan.inputs, scan.body.arity());
@@ -192,7 +192,7 @@ fn undo_branch(
     branch: &Branch,
     sides: &mut [NestedGraph],
     output: usize,
-    chains: Vec<Chain>,
+    chains: Vec<ChangeChain>,
 ) -> (Nested, Arc<Branch>) {
     let arity = branch.then.arity();
     let reversals: Vec<Reversal> = sides
@@ -232,7 +232,7 @@ fn undo_branch(
     (nested, Arc::new(extended))
 }
 
-impl Chain {
+impl ChangeChain {
     /// The chain that becomes this result, given how the loops and conditionals in it are taken back.
     pub(super) fn resolve(self, result: usize, graph: &mut Graph, nests: &mut Nests) -> Undone {
         Undone::new(self, result, |node, output, chains| nests.undo(graph, node, output, chains))

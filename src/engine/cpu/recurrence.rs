@@ -7,7 +7,7 @@
 
 mod chain;
 
-use self::chain::{Chain, chain};
+use self::chain::{ChainKernel, chain};
 use super::scalars::{Builder, RegisterIndex as Number, Scalars};
 use super::vector::{self, Instructions, Kernel, OperandForm as Form};
 use crate::kernel::Loop;
@@ -55,7 +55,7 @@ struct RecurrenceStep {
 #[derive(Debug)]
 enum Sequential {
     /// One or two operations on the one carry, each with another operand; the registers of their results.
-    Chain { run: Chain, others: [OperandSource; 2], results: [usize; 2] },
+    Chain { run: ChainKernel, others: [OperandSource; 2], results: [usize; 2] },
     /// Instructions, and the contents of some of their registers when a block begins.
     Scalars(Scalars, Vec<(Number, Begin)>),
 }
