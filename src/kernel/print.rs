@@ -72,19 +72,19 @@ impl Display for Nest {
 
 impl Display for Procedure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(&mut Lines { f, indentation: 0, begins: true })
+        self.write(&mut LineWriter { f, indentation: 0, begins: true })
     }
 }
 
 /// Writes lines directly to the formatter with the indentation of nested procedures: each line is written once, however deep.
-struct Lines<'a, 'b> {
+struct LineWriter<'a, 'b> {
     f: &'a mut fmt::Formatter<'b>,
     indentation: usize,
     /// Whether a line begins.
     begins: bool,
 }
 
-impl Write for Lines<'_, '_> {
+impl Write for LineWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for line in text.split_inclusive('\n') {
             if self.begins {
@@ -97,7 +97,7 @@ impl Write for Lines<'_, '_> {
     }
 }
 
-impl Lines<'_, '_> {
+impl LineWriter<'_, '_> {
     fn indented(&mut self, procedure: &Procedure) -> fmt::Result {
         self.indentation += 4;
         procedure.write(self)?;
@@ -107,7 +107,7 @@ impl Lines<'_, '_> {
 }
 
 impl Procedure {
-    fn write(&self, f: &mut Lines<'_, '_>) -> fmt::Result {
+    fn write(&self, f: &mut LineWriter<'_, '_>) -> fmt::Result {
         for (id, buffer) in self.buffers.iter().enumerate() {
             writeln!(f, "  b{id}: {} {:?}", buffer.ty, source(&buffer.source))?;
         }

@@ -3,7 +3,7 @@
 use super::functions::{filled, product};
 use super::helpers::routines;
 use super::language::{ArrayParameter, ArraySlice, Helper, Language, scratch_name};
-use crate::operation::{HelperFunction, Spelling};
+use crate::operation::{HelperFunction, OperationSpelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
@@ -137,27 +137,29 @@ impl Language for C {
 
     fn spelled(
         &self,
-        spelling: Spelling,
+        spelling: OperationSpelling,
         dtype: DType,
         operands: &[&str],
         helpers: &mut BTreeSet<Helper>,
     ) -> (String, bool) {
         let ending = if dtype == DType::F32 && !self.is_opencl { "f" } else { "" };
         match spelling {
-            Spelling::Special(name) if dtype == DType::F32 => {
+            OperationSpelling::Special(name) if dtype == DType::F32 => {
                 (format!("(float){name}((double){})", operands[0]), false)
             }
-            Spelling::Library { c: name, .. } | Spelling::Special(name) => {
+            OperationSpelling::Library { c: name, .. } | OperationSpelling::Special(name) => {
                 (format!("{name}{ending}({})", operands.join(", ")), true)
             }
-            Spelling::Expression(text) => filled(text, if dtype == DType::F32 { "f" } else { "" }, operands),
-            Spelling::Logical { c: operator, .. } => (format!("{} {operator} {}", operands[0], operands[1]), false),
-            Spelling::Product(times) => (product(operands[0], times), false),
-            Spelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
-            Spelling::HelperAnd(function, number) => {
+            OperationSpelling::Expression(text) => filled(text, if dtype == DType::F32 { "f" } else { "" }, operands),
+            OperationSpelling::Logical { c: operator, .. } => {
+                (format!("{} {operator} {}", operands[0], operands[1]), false)
+            }
+            OperationSpelling::Product(times) => (product(operands[0], times), false),
+            OperationSpelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
+            OperationSpelling::HelperAnd(function, number) => {
                 (self.helper(function, dtype, &[operands[0], &number.to_string()], helpers), true)
             }
-            Spelling::HelperOf(number, function) => {
+            OperationSpelling::HelperOf(number, function) => {
                 (self.helper(function, dtype, &[&number.to_string(), operands[0]], helpers), true)
             }
         }

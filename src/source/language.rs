@@ -1,6 +1,6 @@
 //! The target languages of generated programs: their common parts and their differences.
 
-use crate::operation::{HelperFunction, Spelling};
+use crate::operation::{HelperFunction, OperationSpelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ pub(crate) trait Language {
     /// A call of an operation, and whether it holds together as tightly as a name.
     fn spelled(
         &self,
-        spelling: Spelling,
+        spelling: OperationSpelling,
         dtype: DType,
         operands: &[&str],
         helpers: &mut BTreeSet<Helper>,

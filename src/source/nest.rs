@@ -4,7 +4,7 @@
 //! there. A reduction over inner loops accumulates in a variable of its own, and where the innermost loop sums floats, in
 //! several, so that the sums are vectors.
 
-use super::expression::Expression;
+use super::expression::SourceExpression;
 use super::functions;
 use super::language::{Helper, Language};
 use super::order::order;
@@ -15,7 +15,7 @@ use super::writer::{Buffers, NestWriter, RowNames};
 use crate::array::neutral_value;
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Guards, Nest, NestValue, Store, StoreMode, ValueId};
-use crate::operation::{Reduction, Spelling};
+use crate::operation::{OperationSpelling, Reduction};
 use crate::shape::{self, DType};
 use crate::term::hash::TermMap;
 use std::collections::{BTreeSet, HashSet};
@@ -208,7 +208,7 @@ impl NestWriter<'_> {
             let name = format!("v{id}");
             let dtype = self.nest.values[id as usize].1;
             text.declare(&name, self.language.declare(&name, dtype, &expression.text));
-            self.expressions[id as usize] = Some(Expression::atom(name));
+            self.expressions[id as usize] = Some(SourceExpression::atom(name));
         }
     }
 
@@ -219,7 +219,7 @@ impl NestWriter<'_> {
         for (user, (value, dtype)) in self.nest.values.iter().enumerate() {
             let is_index = match value {
                 NestValue::Gather { .. } => true,
-                NestValue::Unary(op, _) => matches!(op.spelling(*dtype), Spelling::Product(_)),
+                NestValue::Unary(op, _) => matches!(op.spelling(*dtype), OperationSpelling::Product(_)),
                 _ => false,
             };
             for id in value.operands() {

@@ -2,7 +2,7 @@
 
 use super::functions::{filled, product};
 use super::language::{ArrayParameter, ArraySlice, Helper, Language, scratch_name};
-use crate::operation::{HelperFunction, Spelling};
+use crate::operation::{HelperFunction, OperationSpelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
@@ -104,7 +104,7 @@ impl Language for Rust {
 
     fn spelled(
         &self,
-        spelling: Spelling,
+        spelling: OperationSpelling,
         dtype: DType,
         operands: &[&str],
         helpers: &mut BTreeSet<Helper>,
@@ -114,23 +114,25 @@ impl Language for Rust {
             (format!("libm::{name}{ending}({})", operands.join(", ")), true)
         };
         match spelling {
-            Spelling::Library { rust: method, .. } if self.with_std => {
+            OperationSpelling::Library { rust: method, .. } if self.with_std => {
                 (format!("{}.{method}({})", operands[0], operands[1..].join(", ")), true)
             }
-            Spelling::Library { c: name, .. } => library(name),
-            Spelling::Special(name) if dtype == DType::F32 => {
+            OperationSpelling::Library { c: name, .. } => library(name),
+            OperationSpelling::Special(name) if dtype == DType::F32 => {
                 // As the library does, in double precision.
                 (format!("(libm::{name}({} as f64) as f32)", operands[0]), true)
             }
-            Spelling::Special(name) => library(name),
-            Spelling::Expression(text) => filled(text, "", operands),
-            Spelling::Logical { rust: operator, .. } => (format!("{} {operator} {}", operands[0], operands[1]), false),
-            Spelling::Product(times) => (product(operands[0], times), false),
-            Spelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
-            Spelling::HelperAnd(function, number) => {
+            OperationSpelling::Special(name) => library(name),
+            OperationSpelling::Expression(text) => filled(text, "", operands),
+            OperationSpelling::Logical { rust: operator, .. } => {
+                (format!("{} {operator} {}", operands[0], operands[1]), false)
+            }
+            OperationSpelling::Product(times) => (product(operands[0], times), false),
+            OperationSpelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
+            OperationSpelling::HelperAnd(function, number) => {
                 (self.helper(function, dtype, &[operands[0], &number.to_string()], helpers), true)
             }
-            Spelling::HelperOf(number, function) => {
+            OperationSpelling::HelperOf(number, function) => {
                 (self.helper(function, dtype, &[&number.to_string(), operands[0]], helpers), true)
             }
         }

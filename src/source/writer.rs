@@ -1,6 +1,6 @@
 //! The writer of a nest.
 
-use super::expression::Expression;
+use super::expression::SourceExpression;
 use super::language::{Helper, Language};
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Nest};
@@ -22,7 +22,7 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) uses: Vec<u32>,
     /// Whether each value has a name of its own, wherever it is computed.
     pub(crate) named: Vec<bool>,
-    pub(crate) expressions: Vec<Option<Expression>>,
+    pub(crate) expressions: Vec<Option<SourceExpression>>,
     /// For each store that reduces into a variable: how many loops that is inside of.
     pub(crate) accumulators: Vec<Option<usize>>,
     /// Whether each store that reduces reaches every element once, so that no initial value is needed.

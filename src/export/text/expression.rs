@@ -1,6 +1,6 @@
 //! Expressions: operations on operands, written in each other.
 
-use super::literal::Literal;
+use super::literal::NumberLiteral;
 use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::{Kind, TextProblem};
 use super::view::{self, is_view};
@@ -17,7 +17,7 @@ use std::ops::Range;
 /// An expression before it becomes an operand: its context may still affect it.
 pub(super) enum ParsedTerm<'t> {
     /// A bare literal, which takes the shape and perhaps the element type of the operand beside it.
-    Literal(Literal<'t>),
+    Literal(NumberLiteral<'t>),
     /// A node of the body.
     Node(NodeId),
     /// Views of a node, the one that reads first in front.
@@ -74,7 +74,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         place: usize,
     ) -> ParseResult<ParsedTerm<'t>> {
         let mut nodes: SmallVec<[Option<NodeId>; 3]> = SmallVec::new();
-        let mut literals: SmallVec<[Option<Literal<'t>>; 3]> = SmallVec::new();
+        let mut literals: SmallVec<[Option<NumberLiteral<'t>>; 3]> = SmallVec::new();
         for term in terms {
             match term {
                 ParsedTerm::Literal(literal) => {

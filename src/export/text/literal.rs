@@ -8,7 +8,7 @@ use crate::term::print::DTYPES;
 
 /// A number as it is spelled; it may take its element type from the operand beside it.
 #[derive(Clone, Copy)]
-pub(super) struct Literal<'t> {
+pub(super) struct NumberLiteral<'t> {
     /// Digits, `inf`, `NaN`, `true` or `false`, without the sign and the ending.
     text: &'t str,
     /// The bits of a NaN.
@@ -19,7 +19,7 @@ pub(super) struct Literal<'t> {
     pub(super) place: usize,
 }
 
-impl Literal<'_> {
+impl NumberLiteral<'_> {
     /// The element type that its spelling says.
     fn dtype(&self) -> DType {
         match (self.ending, self.text) {
@@ -93,7 +93,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// A number, perhaps with a minus sign.
-    pub(super) fn number(&mut self) -> ParseResult<Literal<'t>> {
+    pub(super) fn number(&mut self) -> ParseResult<NumberLiteral<'t>> {
         let place = self.place();
         let negative = self.accept("-");
         if !self.is_number() {
@@ -111,7 +111,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         if word.kind == Kind::Number && !fits {
             return Err(TextProblem::new(format!("`{text}` is no number"), place));
         }
-        Ok(Literal { text, bits, negative, ending: dtype, place })
+        Ok(NumberLiteral { text, bits, negative, ending: dtype, place })
     }
 
     /// The elements of nested lists, row-major, and their shape; of the type that the first one is spelled as, unless the type

@@ -5,7 +5,7 @@ use super::Printer;
 use super::expression::{PrintedOperand, operation};
 use super::literal::{self, Constants};
 use super::names::{Name, Names, sanitised};
-use super::text::{Expression, Precedence};
+use super::text::{Precedence, PrintedExpression};
 use super::writer::{own_operands, sweeps::checkpoints};
 use crate::term::op::{Build, Op};
 use crate::term::{Body, NodeId, Steps, Sweeps};
@@ -150,7 +150,7 @@ impl<'a> Lister<'a> {
         };
         let expression = match constant {
             Some((array, _)) => self.constants.expression(array),
-            None => Expression::new(bound[arg as usize].marked(), Precedence::Atom, 0),
+            None => PrintedExpression::new(bound[arg as usize].marked(), Precedence::Atom, 0),
         };
         let uniform = constant.map(|(_, value)| value);
         PrintedOperand { expression, uniform, spelling: self.constants.spelling, ty: &node.types[0] }

@@ -24,7 +24,7 @@ mod tests;
 use crate::shape::Type;
 use crate::term::op::Body;
 use crate::term::op::Extension;
-use literal::Spelling;
+use literal::LiteralSpelling;
 use names::{Name, Names};
 use std::fmt;
 use writer::{ProgramWriter, wrap};
@@ -53,13 +53,19 @@ pub struct Printer<'a, X: Extension> {
     program: String,
     parameters: Vec<String>,
     results: Vec<String>,
-    spelling: Spelling,
+    spelling: LiteralSpelling,
 }
 
 impl<'a, X: Extension> Printer<'a, X> {
     /// Prints under the default names: the program `f` of the parameters `p0`, `p1`, .. and the captures `c0`, `c1`, ..
     pub fn new(body: &'a Body<X>) -> Self {
-        Printer { body, program: "f".into(), parameters: Vec::new(), results: Vec::new(), spelling: Spelling::Plain }
+        Printer {
+            body,
+            program: "f".into(),
+            parameters: Vec::new(),
+            results: Vec::new(),
+            spelling: LiteralSpelling::Plain,
+        }
     }
 
     /// The program's name.
@@ -84,7 +90,7 @@ impl<'a, X: Extension> Printer<'a, X> {
 
     /// Prints the program completely: the elements of large constants follow it, and the payload of a NaN literal can be told.
     pub(crate) fn exact(mut self) -> Self {
-        self.spelling = Spelling::Exact;
+        self.spelling = LiteralSpelling::Exact;
         self
     }
 

@@ -21,7 +21,7 @@ pub(super) enum Precedence {
 
 /// The text of an expression.
 #[derive(Clone, Debug)]
-pub(super) struct Expression {
+pub(super) struct PrintedExpression {
     /// The text, without parentheses around it.
     pub(super) text: String,
     /// Its width in columns.
@@ -32,10 +32,10 @@ pub(super) struct Expression {
     pub(super) depth: usize,
 }
 
-impl Expression {
+impl PrintedExpression {
     /// An expression from its parts.
-    pub(super) fn new(text: String, level: Precedence, depth: usize) -> Expression {
-        Expression { width: columns(&text), text, level, depth }
+    pub(super) fn new(text: String, level: Precedence, depth: usize) -> PrintedExpression {
+        PrintedExpression { width: columns(&text), text, level, depth }
     }
 
     /// The text for a place that asks for a level.

@@ -3,9 +3,9 @@
 pub(super) mod sweeps;
 
 use super::expression::{PrintedOperand, operation};
-use super::literal::{self, Constants, Spelling};
+use super::literal::{self, Constants, LiteralSpelling};
 use super::names::{DTYPES, Name, Names};
-use super::text::{Expression, Precedence, columns};
+use super::text::{Precedence, PrintedExpression, columns};
 use crate::array::Array;
 use crate::shape::Type;
 use crate::term::Custom;
@@ -35,7 +35,7 @@ pub(super) struct ProgramWriter {
 /// A body as text: indented lines of lets, and the result, without indentation.
 struct TextBlock {
     lines: Vec<String>,
-    result: Expression,
+    result: PrintedExpression,
 }
 
 /// Where the value of a node is found.
@@ -43,7 +43,7 @@ enum NodeText {
     /// Under a name.
     Named(Name),
     /// Here, to be written where it is used.
-    Inline(Expression),
+    Inline(PrintedExpression),
     /// Under a name for each output.
     Outputs(Vec<Name>),
     /// It is a uniform constant, written anew wherever it is used.
@@ -54,7 +54,7 @@ enum NodeText {
 
 impl ProgramWriter {
     /// A writer of a program whose parameters have names already.
-    pub(super) fn new(names: Names, spelling: Spelling) -> ProgramWriter {
+    pub(super) fn new(names: Names, spelling: LiteralSpelling) -> ProgramWriter {
         ProgramWriter { names, constants: Constants::new(spelling), mentions: HashMap::new() }
     }
 
@@ -62,7 +62,7 @@ impl ProgramWriter {
     pub(super) fn program<X: Extension>(mut self, body: &Body<X>, parameters: Vec<Name>) -> Vec<String> {
         let mut lines = self.body(body, parameters, STEP).into_lines(STEP);
         let constants = self.constants.number(&mut lines);
-        if self.constants.spelling == Spelling::Exact && !constants.is_empty() {
+        if self.constants.spelling == LiteralSpelling::Exact && !constants.is_empty() {
             lines.push("constants:".to_string());
             for definition in self.constants.definitions(&constants) {
                 lines.extend(wrap(definition, STEP));
@@ -232,7 +232,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         WIDTH.saturating_sub(self.indent + types + 6).max(NARROWEST)
     }
 
-    fn operation(&mut self, node: &Node<X>) -> Expression {
+    fn operation(&mut self, node: &Node<X>) -> PrintedExpression {
         let budget = self.budget(node);
         self.fit(&node.args, budget);
         loop {
@@ -302,7 +302,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
     }
 
     /// Writes a let.
-    fn bound(&mut self, at: usize, expression: Expression) -> NodeText {
+    fn bound(&mut self, at: usize, expression: PrintedExpression) -> NodeText {
         let name = self.writer.names.binder();
         self.write_let(&name, self.body.nodes[at].ty(), &expression.text);
         NodeText::Named(name)
@@ -317,7 +317,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
     }
 
     /// Leaves an expression for its one user, or names it.
-    fn place(&mut self, at: usize, expression: Expression) -> NodeText {
+    fn place(&mut self, at: usize, expression: PrintedExpression) -> NodeText {
         if self.uses[at] == 1 && !self.captured[at] { NodeText::Inline(expression) } else { self.bound(at, expression) }
     }
 
@@ -333,7 +333,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         };
         let expression = match (constant, &self.slots[at]) {
             (Some(array), _) => self.writer.constants.expression(array),
-            (None, NodeText::Named(name)) => Expression::new(name.to_string(), Precedence::Atom, 0),
+            (None, NodeText::Named(name)) => PrintedExpression::new(name.to_string(), Precedence::Atom, 0),
             (None, NodeText::Inline(expression)) => expression.clone(),
             _ => unreachable!("operands have one output, and are written once or have a name"),
         };
@@ -481,7 +481,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         if one_line {
             self.writer.names.forget_lets(lets);
             let text = format!("{head} {}", block.result.text);
-            return self.place(at, Expression::new(text, Precedence::Any, block.result.depth + 1));
+            return self.place(at, PrintedExpression::new(text, Precedence::Any, block.result.depth + 1));
         }
         let head = format!("let {name}: {} = {head}", node.ty());
         self.line(head);
@@ -498,11 +498,11 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         }
         self.fit(results, budget.saturating_sub(2));
         let text = format!("({})", self.listed(results));
-        TextBlock { lines: self.lines, result: Expression::new(text, Precedence::Atom, 1) }
+        TextBlock { lines: self.lines, result: PrintedExpression::new(text, Precedence::Atom, 1) }
     }
 }
 
-fn fits(head: &str, result: &Expression, indent: usize) -> bool {
+fn fits(head: &str, result: &PrintedExpression, indent: usize) -> bool {
     indent + columns(head) + 1 + result.width <= WIDTH
 }
 
