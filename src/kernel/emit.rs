@@ -35,15 +35,15 @@ thread_local! {
 type AccessId = u32;
 
 /// The buffers of a program's stored nodes, indexed by node number, so that lookups need no search.
-pub(crate) struct Buffers(Vec<BufferId>);
+pub(crate) struct NodeBuffers(Vec<BufferId>);
 
 /// Stands for no buffer.
 const NONE: BufferId = BufferId::MAX;
 
-impl Buffers {
+impl NodeBuffers {
     /// None yet of so many nodes.
-    pub(crate) fn of(nodes: usize) -> Buffers {
-        Buffers(vec![NONE; nodes])
+    pub(crate) fn of(nodes: usize) -> NodeBuffers {
+        NodeBuffers(vec![NONE; nodes])
     }
 
     pub(crate) fn get(&self, id: NodeId) -> Option<BufferId> {
@@ -59,7 +59,7 @@ impl Buffers {
     }
 }
 
-impl std::ops::Index<NodeId> for Buffers {
+impl std::ops::Index<NodeId> for NodeBuffers {
     type Output = BufferId;
 
     fn index(&self, id: NodeId) -> &BufferId {
@@ -73,17 +73,17 @@ impl std::ops::Index<NodeId> for Buffers {
 type Demand = (NodeId, AccessId);
 
 /// A nest under construction, and the values of nodes in it: code that continues it computes none of them again.
-pub(crate) struct Draft {
+pub(crate) struct NestDraft {
     pub(crate) nest: NestBuilder,
     accesses: Vec<Access>,
     access_ids: PositionTable,
     values: TermMap<Demand, ValueId>,
 }
 
-impl Draft {
+impl NestDraft {
     /// A nest without values.
-    pub(crate) fn new(extents: &[usize]) -> Draft {
-        Draft {
+    pub(crate) fn new(extents: &[usize]) -> NestDraft {
+        NestDraft {
             nest: NestBuilder::new(extents),
             accesses: Vec::new(),
             access_ids: PositionTable::default(),
@@ -126,7 +126,7 @@ impl Draft {
 
     /// The nodes of this nest's shape that are in it element by element, and that others need which are not: a nest that comes
     /// after it reads them where they are stored, instead of computing them anew.
-    pub(crate) fn left(&mut self, body: &Body, buffers: &Buffers, uses: &mut [u32]) -> Vec<(NodeId, ValueId)> {
+    pub(crate) fn left(&mut self, body: &Body, buffers: &NodeBuffers, uses: &mut [u32]) -> Vec<(NodeId, ValueId)> {
         let extents = self.nest.nest.extents.clone();
         let whole = self.access(Access::identity(extents.len()));
         let inside = self.nodes();
@@ -167,10 +167,10 @@ fn needed_outside(body: &Body, inside: &[NodeId], uses: &mut [u32]) -> Vec<NodeI
 pub(crate) struct Emitter<'a> {
     pub(crate) body: &'a Body,
     /// The buffers of stored nodes.
-    pub(crate) buffers: &'a Buffers,
+    pub(crate) buffers: &'a NodeBuffers,
     /// The heights of all nodes.
     heights: &'a [u32],
-    pub(crate) draft: Draft,
+    pub(crate) draft: NestDraft,
     /// For a nest with a place among the steps already: its place, and the places that fill buffers.
     placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
     /// Nodes that were begun when a nest turned out to be too large.
@@ -184,9 +184,9 @@ impl<'a> Emitter<'a> {
     /// buffers.
     pub(crate) fn new(
         body: &'a Body,
-        buffers: &'a Buffers,
+        buffers: &'a NodeBuffers,
         heights: &'a [u32],
-        draft: Draft,
+        draft: NestDraft,
         placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
     ) -> Emitter<'a> {
         Emitter { body, buffers, heights, draft, placed, unfinished: Vec::new(), unreadable: Vec::new() }

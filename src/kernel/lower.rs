@@ -5,7 +5,7 @@ use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
 use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::desugar::desugared;
-use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, heights, needed};
+use crate::kernel::emit::{Emitter, NestDraft, NodeBuffers, Obstacle, heights, needed};
 use crate::kernel::nest::{NestValue, StoreMode};
 use crate::kernel::procedure::{Procedure, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
@@ -80,7 +80,7 @@ pub(crate) struct LoweredProgram {
     pub(crate) body: Body,
     /// The buffers of the stored nodes. A value that passes between steps of a block of rows has no buffer that a step of the
     /// procedure fills.
-    pub(crate) buffers: Buffers,
+    pub(crate) buffers: NodeBuffers,
 }
 
 /// As [`lower`], for reports that show which steps compute which nodes.
@@ -101,7 +101,7 @@ fn lowered(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut Wr
 }
 
 /// The steps of a program, and the buffers of its stored nodes.
-fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut WriteFacts) -> (Procedure, Buffers) {
+fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut WriteFacts) -> (Procedure, NodeBuffers) {
     let writes = match manner.in_place {
         true => Writes::of(body, becomes, known),
         false => Writes::default(),
@@ -125,7 +125,7 @@ fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut Wr
 
 /// A step that is not yet closed to more stores, if it is a nest.
 enum PendingStep {
-    Nest(Box<Draft>),
+    Nest(Box<NestDraft>),
     Fixed(Step),
 }
 
@@ -147,7 +147,7 @@ pub(super) struct Lowering<'a> {
     resumed: &'a Resumed,
     pub(super) procedure: Procedure,
     /// The buffers of stored nodes.
-    pub(super) buffers: Buffers,
+    pub(super) buffers: NodeBuffers,
     /// The buffers of the outputs of nodes that have several.
     outputs: TermMap<NodeId, Vec<BufferId>>,
     places: Vec<PendingStep>,
@@ -201,7 +201,7 @@ impl<'a> Lowering<'a> {
             writes,
             resumed,
             procedure: Procedure::default(),
-            buffers: Buffers::of(body.nodes.len()),
+            buffers: NodeBuffers::of(body.nodes.len()),
             outputs: TermMap::default(),
             places: Vec::new(),
             filled_at: TermMap::default(),
@@ -226,7 +226,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The procedure, or the unreadable nodes: all that can be found without knowing how the program will be written then.
-    fn run(mut self, known: &mut WriteFacts) -> Result<(Procedure, Buffers), HashSet<NodeId>> {
+    fn run(mut self, known: &mut WriteFacts) -> Result<(Procedure, NodeBuffers), HashSet<NodeId>> {
         let body = self.body;
         self.procedure.parameters = body.arity();
         for position in 0..body.arity() {

@@ -11,7 +11,7 @@ use super::order::order;
 use super::stretch::stretches;
 use super::text::Text;
 use super::tidy::is_one_to_one;
-use super::writer::{Buffers, NestWriter, RowNames};
+use super::writer::{BufferFacts, NestWriter, RowNames};
 use crate::array::neutral_value;
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Guards, Nest, NestValue, Store, StoreMode, ValueId};
@@ -34,7 +34,7 @@ impl<'a> NestWriter<'a> {
         language: &'a dyn Language,
         nest: &'a Nest,
         (order, parallel, limits): (Vec<usize>, usize, Vec<Limit>),
-        buffers: Buffers<'a>,
+        buffers: BufferFacts<'a>,
         helpers: &'a mut BTreeSet<Helper>,
     ) -> NestWriter<'a> {
         let mut writer = NestWriter {
@@ -79,7 +79,7 @@ impl<'a> NestWriter<'a> {
 
     /// The buffers to be filled before the nest, with their values: those that it combines with, if it reaches some of their
     /// elements not at all or several times.
-    pub(crate) fn fills(&self, buffers: Buffers<'_>) -> Vec<(u32, shape::Value)> {
+    pub(crate) fn fills(&self, buffers: BufferFacts<'_>) -> Vec<(u32, shape::Value)> {
         let mut fills: Vec<(u32, shape::Value)> = Vec::new();
         let mut filled: HashSet<u32> = HashSet::new();
         for (store, &assigned) in self.nest.stores.iter().zip(&self.assigned) {
@@ -107,7 +107,7 @@ pub(crate) fn write(
     text: &mut Text,
     language: &dyn Language,
     nest: &Nest,
-    buffers: Buffers<'_>,
+    buffers: BufferFacts<'_>,
     helpers: &mut BTreeSet<Helper>,
 ) {
     let order = order(nest);
@@ -157,7 +157,7 @@ impl NestWriter<'_> {
     }
 
     /// Whether a store that reduces into a variable reaches every element of its buffer once, and is the only one.
-    fn is_assigned(&self, at: usize, buffers: Buffers<'_>) -> bool {
+    fn is_assigned(&self, at: usize, buffers: BufferFacts<'_>) -> bool {
         let store = &self.nest.stores[at];
         let Some(level) = self.accumulators[at] else { return false };
         let outer = &self.order[..level];

@@ -5,7 +5,7 @@ use super::nest;
 use super::plan::{BufferBinding, BufferPlan};
 use super::text::Text;
 use super::tidy::tidied;
-use super::writer::Buffers;
+use super::writer::BufferFacts;
 use crate::array::neutral_value;
 use crate::error::Result;
 use crate::kernel::{BufferId, BufferSource, Nest, Procedure, Step};
@@ -386,7 +386,7 @@ impl FunctionBuilder<'_, '_, '_> {
         let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
         let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
         let dtypes: BTreeMap<BufferId, DType> = all().map(|id| (id, self.dtype(id))).collect();
-        let buffers = Buffers { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
         nest::write(&mut self.text, self.writer.language, nest, buffers, &mut self.writer.helpers);
     }
 

@@ -59,7 +59,7 @@ pub(crate) struct NestWriter<'a> {
 
 /// Facts about buffers: their names, their sizes and element types, and whether a nest adds to elements that they have already.
 #[derive(Clone, Copy)]
-pub(crate) struct Buffers<'a> {
+pub(crate) struct BufferFacts<'a> {
     pub(crate) name: &'a dyn Fn(u32) -> String,
     pub(crate) count: &'a dyn Fn(u32) -> usize,
     pub(crate) dtype: &'a dyn Fn(u32) -> DType,

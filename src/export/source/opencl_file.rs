@@ -17,7 +17,7 @@ use crate::source::procedure::{FunctionWriter, touched};
 use crate::source::stretch::stretches;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
-use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{BufferFacts, NestWriter};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A program as source of OpenCL C 1.2, and a launch plan with everything that a host program needs to run it.
@@ -217,7 +217,7 @@ impl File<'_> {
         let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
         let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
         let dtypes: BTreeMap<BufferId, DType> = names.keys().map(|&id| (id, self.dtype(id))).collect();
-        let buffers = Buffers { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
         let (order, parallel) = parallel_first(nest);
         let items = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
         let (nest, limits) = stretches(nest, &order, parallel);

@@ -3,7 +3,7 @@
 use super::{Alone, Lowering, PendingStep};
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::BufferId;
-use crate::kernel::emit::{Draft, Emitter, Obstacle, VALUES};
+use crate::kernel::emit::{Emitter, NestDraft, Obstacle, VALUES};
 use crate::kernel::nest::{NestValue, Store, StoreMode, ValueId};
 use crate::kernel::writes::turned_scatter;
 use crate::operation::Unary;
@@ -79,7 +79,7 @@ impl Lowering<'_> {
         extents: &[usize],
         write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<Option<(usize, T)>, Obstacle> {
-        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, Draft::new(extents), None);
+        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, NestDraft::new(extents), None);
         let written = write(&mut emitter);
         self.unreadable.append(&mut emitter.unreadable);
         match written {
@@ -105,7 +105,7 @@ impl Lowering<'_> {
         write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<Option<T>, Obstacle> {
         let PendingStep::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
-        let draft = std::mem::replace(&mut **draft, Draft::new(&[]));
+        let draft = std::mem::replace(&mut **draft, NestDraft::new(&[]));
         let before = draft.len();
         let has_room = draft.nest.nest.stores.len() + stores <= 2 * VALUES;
         let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, draft, Some((place, &self.filled_at)));

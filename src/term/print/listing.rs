@@ -43,8 +43,8 @@ impl<'a> Printer<'a, Build> {
         let mut names = Names::default();
         let parameters = self.reserve(&mut names);
         let mut lister = Lister { names, constants: Constants::new(self.spelling), lines: Vec::new(), unfold };
-        let bound = parameters.into_iter().enumerate().map(|(line, name)| Binding { name, line });
-        let bound: Vec<Binding> = bound.collect();
+        let bound = parameters.into_iter().enumerate().map(|(line, name)| NamedLine { name, line });
+        let bound: Vec<NamedLine> = bound.collect();
         for (at, own) in bound.iter().enumerate() {
             let node = Some((self.body, at as NodeId));
             lister.push(LinePosition::default(), node, own.name.to_string(), String::new());
@@ -56,7 +56,7 @@ impl<'a> Printer<'a, Build> {
 
 /// A name, and the line that gives it.
 #[derive(Clone)]
-struct Binding {
+struct NamedLine {
     name: Name,
     line: usize,
 }
@@ -66,7 +66,7 @@ const OPEN: char = '\u{E010}';
 const BETWEEN: char = '\u{E011}';
 const CLOSE: char = '\u{E012}';
 
-impl Binding {
+impl NamedLine {
     fn marked(&self) -> String {
         format!("{OPEN}{}{BETWEEN}{}{CLOSE}", self.line, self.name)
     }
@@ -102,7 +102,7 @@ struct LinePosition {
 }
 
 /// A line without its text.
-struct Draft<'a> {
+struct LineDraft<'a> {
     place: LinePosition,
     node: Option<(&'a Body<Build>, NodeId)>,
     name: String,
@@ -112,7 +112,7 @@ struct Draft<'a> {
 struct Lister<'a> {
     names: Names,
     constants: Constants,
-    lines: Vec<(Draft<'a>, String)>,
+    lines: Vec<(LineDraft<'a>, String)>,
     unfold: bool,
 }
 
@@ -124,14 +124,14 @@ impl<'a> Lister<'a> {
         name: String,
         text: String,
     ) -> usize {
-        self.lines.push((Draft { place, node, name, constants: Vec::new() }, text));
+        self.lines.push((LineDraft { place, node, name, constants: Vec::new() }, text));
         self.lines.len() - 1
     }
 
     fn finish(self) -> Vec<ListingLine<'a>> {
-        let (drafts, mut texts): (Vec<Draft>, Vec<String>) = self.lines.into_iter().unzip();
+        let (drafts, mut texts): (Vec<LineDraft>, Vec<String>) = self.lines.into_iter().unzip();
         self.constants.number(&mut texts);
-        let line = |(draft, text): (Draft<'a>, String)| ListingLine {
+        let line = |(draft, text): (LineDraft<'a>, String)| ListingLine {
             depth: draft.place.depth,
             owner: draft.place.owner,
             node: draft.node,
@@ -142,7 +142,7 @@ impl<'a> Lister<'a> {
         drafts.into_iter().zip(texts).map(line).collect()
     }
 
-    fn operand(&mut self, body: &'a Body<Build>, bound: &[Binding], arg: NodeId) -> PrintedOperand<'a> {
+    fn operand(&mut self, body: &'a Body<Build>, bound: &[NamedLine], arg: NodeId) -> PrintedOperand<'a> {
         let node = body.node(arg);
         let constant = match &node.op {
             Op::Constant(array) => literal::uniform(array).map(|value| (array, value)),
@@ -156,28 +156,28 @@ impl<'a> Lister<'a> {
         PrintedOperand { expression, uniform, spelling: self.constants.spelling, ty: &node.types[0] }
     }
 
-    fn listed(&mut self, body: &'a Body<Build>, bound: &[Binding], args: &[NodeId]) -> String {
+    fn listed(&mut self, body: &'a Body<Build>, bound: &[NamedLine], args: &[NodeId]) -> String {
         let texts: Vec<String> = args.iter().map(|&arg| self.operand(body, bound, arg).expression.text).collect();
         texts.join(", ")
     }
 
     /// Names of so many carries and so many slices, on a line that is next, with their types behind a `λ`.
-    fn parameters(&mut self, body: &Body<Build>, carries: usize, line: usize) -> (Vec<Binding>, String) {
+    fn parameters(&mut self, body: &Body<Build>, carries: usize, line: usize) -> (Vec<NamedLine>, String) {
         let name =
-            |at: usize| Binding { name: if at < carries { self.names.carry() } else { self.names.slice() }, line };
-        let bound: Vec<Binding> = (0..body.parameters).map(name).collect();
+            |at: usize| NamedLine { name: if at < carries { self.names.carry() } else { self.names.slice() }, line };
+        let bound: Vec<NamedLine> = (0..body.parameters).map(name).collect();
         let typed = bound.iter().enumerate();
         let typed: Vec<String> = typed.map(|(at, own)| format!("{}: {}", own.name, body.parameter_type(at))).collect();
         (bound, format!("λ({}).", typed.join(", ")))
     }
 
     /// The nodes after the parameters, and the results. The recursion is as deep as bodies are nested.
-    fn body(&mut self, body: &'a Body<Build>, mut bound: Vec<Binding>, place: LinePosition, results: &[String]) {
+    fn body(&mut self, body: &'a Body<Build>, mut bound: Vec<NamedLine>, place: LinePosition, results: &[String]) {
         debug_assert_eq!(bound.len(), body.arity());
         for at in body.arity()..body.nodes.len() {
             let name = self.names.binder();
             let line = self.lines.len();
-            bound.push(Binding { name: name.clone(), line });
+            bound.push(NamedLine { name: name.clone(), line });
             self.push(place, Some((body, at as NodeId)), name.to_string(), String::new());
             let inner = LinePosition { depth: place.depth + 1, owner: Some(line) };
             let text = self.node(body, &bound, at as NodeId, inner);
@@ -193,7 +193,7 @@ impl<'a> Lister<'a> {
         self.push(place, None, String::new(), text);
     }
 
-    fn results(&mut self, body: &'a Body<Build>, bound: &[Binding], names: &[String]) -> Vec<String> {
+    fn results(&mut self, body: &'a Body<Build>, bound: &[NamedLine], names: &[String]) -> Vec<String> {
         let mut texts = Vec::with_capacity(body.results.len());
         for (at, &result) in body.results.iter().enumerate() {
             let text = self.operand(body, bound, result).expression.text;
@@ -206,7 +206,7 @@ impl<'a> Lister<'a> {
     }
 
     /// A body below its operation, if it is to be shown.
-    fn nested(&mut self, body: &'a Body<Build>, bound: Vec<Binding>, place: LinePosition) {
+    fn nested(&mut self, body: &'a Body<Build>, bound: Vec<NamedLine>, place: LinePosition) {
         if self.unfold {
             self.body(body, bound, place, &[]);
         } else {
@@ -215,7 +215,7 @@ impl<'a> Lister<'a> {
     }
 
     /// The text of a node after its name and type; its bodies follow.
-    fn node(&mut self, body: &'a Body<Build>, bound: &[Binding], at: NodeId, inner: LinePosition) -> String {
+    fn node(&mut self, body: &'a Body<Build>, bound: &[NamedLine], at: NodeId, inner: LinePosition) -> String {
         let node = body.node(at);
         let line = self.lines.len() - 1;
         let (own, captured) = node.args.split_at(own_operands(&node.op).min(node.args.len()));
@@ -261,7 +261,7 @@ impl<'a> Lister<'a> {
                 let open = self.names.open_indices();
                 let indices: Vec<Name> = build.extents.iter().map(|_| self.names.index()).collect();
                 let text = format!("build {:?} λ[{}].", &build.extents[..], indices.join(", "));
-                let indices = indices.into_iter().map(|name| Binding { name, line });
+                let indices = indices.into_iter().map(|name| NamedLine { name, line });
                 self.nested(&build.body, indices.chain(captures()).collect(), inner);
                 self.names.close_indices(open);
                 text
@@ -277,13 +277,14 @@ impl<'a> Lister<'a> {
     fn sweeps(
         &mut self,
         body: &'a Body<Build>,
-        bound: &[Binding],
+        bound: &[NamedLine],
         at: NodeId,
         sweeps: &'a Sweeps<Build>,
         inner: LinePosition,
     ) -> String {
         let args = &body.node(at).args;
-        let captures: Vec<Binding> = args[sweeps.captures()..].iter().map(|&arg| bound[arg as usize].clone()).collect();
+        let captures: Vec<NamedLine> =
+            args[sweeps.captures()..].iter().map(|&arg| bound[arg as usize].clone()).collect();
         let steps = match &sweeps.steps {
             Steps::Count(count) => count.to_string(),
             Steps::While(condition) => {

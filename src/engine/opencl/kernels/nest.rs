@@ -19,7 +19,7 @@ use crate::source::procedure::touched;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use crate::source::together::counter;
-use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{BufferFacts, NestWriter};
 use crate::source::writer::{Finish, Together};
 use std::collections::HashSet;
 
@@ -167,7 +167,7 @@ impl KernelWriter {
         };
         let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
         let name = |id: BufferId| operands.names[&id].clone();
-        let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: goes_on };
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &dtype, continues: goes_on };
         let mut loops =
             NestWriter::new(&self.language, nest, (order.clone(), parallel, Vec::new()), buffers, &mut self.helpers);
         loops.atomics = if part.manner == ReductionManner::Atomic { Some(opencl::atomic) } else { None };

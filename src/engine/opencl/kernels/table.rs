@@ -15,7 +15,7 @@ use crate::source::order::order;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
 use crate::source::together::counter;
-use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{BufferFacts, NestWriter};
 use crate::source::writer::{Finish, Together};
 
 /// Groups that each unit of a device is given, and items of a group at most.
@@ -69,7 +69,7 @@ impl KernelWriter {
             None => operands.names[&id].clone(),
         };
         let (count_of, dtype_of) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
-        let buffers = Buffers { name: &name, count: &count_of, dtype: &dtype_of, continues: goes_on };
+        let buffers = BufferFacts { name: &name, count: &count_of, dtype: &dtype_of, continues: goes_on };
         let mut loops = NestWriter::new(&self.language, nest, (order(nest), 0, Vec::new()), buffers, &mut self.helpers);
         loops.atomics = Some(opencl::local_atomic);
         loops.has_vectors = false;

@@ -5,7 +5,7 @@ use super::places::ElementPlace;
 use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::kernel::{Affine, BufferId, Nest, NestValue, Procedure, Step};
 use crate::source::text::Text;
-use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{BufferFacts, NestWriter};
 use std::collections::BTreeSet;
 
 /// The buffers that hold the elements of these.
@@ -65,7 +65,7 @@ impl KernelWriter {
         }
         let name = |id: BufferId| operands.names[&id].clone();
         let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
-        let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: &|_| false };
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &dtype, continues: &|_| false };
         let mut loops = NestWriter::new(&self.language, nest, (order, depth, Vec::new()), buffers, &mut self.helpers);
         loops.given = Some(given);
         // All positions are known already.
