@@ -6,7 +6,7 @@
 //! models, softmax layers and bundle adjustment are written by hand.
 
 use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
-use crate::kernel::procedure::{Blocks, Procedure, Step};
+use crate::kernel::procedure::{Procedure, RowBlocks, Step};
 use crate::kernel::rows::{RowStep, extents};
 use crate::operation::Reduction;
 use crate::shape::Type;
@@ -107,7 +107,7 @@ enum BlockSide {
 
 struct FoundBlocks {
     sides: Vec<BlockSide>,
-    blocks: Blocks,
+    blocks: RowBlocks,
 }
 
 /// How steps of a group write a buffer.
@@ -303,7 +303,7 @@ impl<'a> Group<'a> {
         let rest = self.extent % rows;
         let rest = (rest != 0).then(|| self.instance(rest, &inner, &mut Interface::default()));
         let Interface { arguments, results, .. } = interface;
-        let blocks = Blocks { extent: self.extent, rows, procedure, rest, arguments, results };
+        let blocks = RowBlocks { extent: self.extent, rows, procedure, rest, arguments, results };
         FoundBlocks { sides: self.sides, blocks }
     }
 

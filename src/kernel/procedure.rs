@@ -178,7 +178,7 @@ pub(crate) struct First {
 
 /// Steps that run for a few rows of their arrays at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct Blocks {
+pub(crate) struct RowBlocks {
     /// Rows of all blocks.
     pub(crate) extent: usize,
     /// Rows of a block.
@@ -202,7 +202,7 @@ pub(crate) enum Step {
     Sweeps(Box<SweepLoop>),
     First(First),
     Call(Call),
-    Blocks(Box<Blocks>),
+    Blocks(Box<RowBlocks>),
 }
 
 impl Step {

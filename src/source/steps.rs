@@ -3,7 +3,7 @@
 use super::language::ArraySlice;
 use super::procedure::{FunctionBuilder, Interface};
 use crate::error::{Error, Result};
-use crate::kernel::{Blocks, BufferId, Call, Conditional, Loop, lower};
+use crate::kernel::{BufferId, Call, Conditional, Loop, RowBlocks, lower};
 use crate::shape::DType;
 
 impl FunctionBuilder<'_, '_, '_> {
@@ -133,7 +133,7 @@ impl FunctionBuilder<'_, '_, '_> {
         Ok(())
     }
 
-    pub(crate) fn blocks(&mut self, blocks: &Blocks) -> Result<()> {
+    pub(crate) fn blocks(&mut self, blocks: &RowBlocks) -> Result<()> {
         let whole = blocks.extent / blocks.rows;
         let mut functions = vec![(&blocks.procedure, blocks.rows)];
         functions.extend(blocks.rest.as_ref().map(|rest| (rest, blocks.extent % blocks.rows)));

@@ -7,7 +7,7 @@ use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::engine::arrays::fill;
-use crate::kernel::{Blocks, BufferId};
+use crate::kernel::{BufferId, RowBlocks};
 use crate::shape::Type;
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ impl CompiledBlocks {
     /// As [`Machine::new`].
     pub(super) fn new(
         isa: Instructions,
-        blocks: &Blocks,
+        blocks: &RowBlocks,
         types: &[Type],
     ) -> Result<Option<Box<CompiledBlocks>>, OutOfMemory> {
         let Some(block) = Machine::new(isa, &blocks.procedure, false)? else { return Ok(None) };

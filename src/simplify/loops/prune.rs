@@ -12,7 +12,7 @@ use crate::array::Array;
 use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
-use continued::{Carry, Continued, ordered};
+use continued::{Continued, ContinuedCarry, ordered};
 use slices::SliceSource;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
@@ -45,7 +45,7 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
             continue;
         }
         let mut args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        for &Carry { operand, start } in continued.carries(at as NodeId) {
+        for &ContinuedCarry { operand, start } in continued.carries(at as NodeId) {
             args[operand] = match continued.sum(start) {
                 // It comes after this loop, but is known before.
                 Some(sum) if start > at as NodeId => pass.output(sum, &ids, &outputs),

@@ -4,7 +4,7 @@ use super::sort::SortedPositions;
 use super::{KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Inner};
 use crate::engine::opencl::failure::{DeviceProblem, DeviceResult};
-use crate::kernel::{Call, Called, Procedure, Sort, lower_unblocked};
+use crate::kernel::{Call, CallKind, Procedure, Sort, lower_unblocked};
 use crate::shape::Value;
 use crate::source::helpers::routines;
 use crate::source::language::Language;
@@ -25,12 +25,12 @@ impl KernelWriter {
     ) -> DeviceResult<Inner> {
         let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let sort = match call.called() {
-            Called::Sort(sort) => sort,
-            Called::Nothing => {
+            CallKind::Sort(sort) => sort,
+            CallKind::Nothing => {
                 let fills = call.results.iter().map(|&to| scope.fill(to, Value::I64(0)));
                 return Ok(Inner::Actions(fills.collect()));
             }
-            Called::Procedure => {
+            CallKind::Procedure => {
                 // Functions with derivatives of their own are replaced by their computation.
                 let procedure = lower_unblocked(&call.body.without_marks());
                 if procedure.leaves_alone(call) {

@@ -13,17 +13,17 @@ const STEPS: f64 = 16.0;
 
 /// A carry of a loop: in registers of its own, which get the next value at the end of a step, in memory that steps change, or in
 /// memory that the next value is copied to.
-enum Carry {
+enum CarryStorage {
     Registers(DType, Vec<RegisterIndex>),
     Changed(DType, RegisterIndex),
     Copied(DType, RegisterIndex),
 }
 
-impl Carry {
+impl CarryStorage {
     fn place(&self) -> ElementStorage {
         match self {
-            Carry::Registers(dtype, own) => ElementStorage::in_registers(*dtype, own.iter().copied()),
-            Carry::Changed(dtype, pointer) | Carry::Copied(dtype, pointer) => {
+            CarryStorage::Registers(dtype, own) => ElementStorage::in_registers(*dtype, own.iter().copied()),
+            CarryStorage::Changed(dtype, pointer) | CarryStorage::Copied(dtype, pointer) => {
                 ElementStorage::in_memory(*dtype, *pointer)
             }
         }
@@ -37,19 +37,19 @@ impl Flattener {
         frame: &mut ProcedureFrame<'_>,
         step: &Procedure,
         (from, to): (&[BufferId], &[BufferId]),
-    ) -> Option<Vec<Carry>> {
+    ) -> Option<Vec<CarryStorage>> {
         let mut carries = Vec::with_capacity(from.len());
         for (carry, (&id, &result)) in from.iter().zip(to).enumerate() {
             let ty = frame.ty(id);
             let is_large = ty.size() > ELEMENTS;
             carries.push(if step.changes(carry) && (is_large || is_written_at(step, carry as BufferId)) {
-                Carry::Changed(ty.dtype, self.begun(frame, id, result)?)
+                CarryStorage::Changed(ty.dtype, self.begun(frame, id, result)?)
             } else if is_large {
-                Carry::Copied(ty.dtype, self.begun(frame, id, result)?)
+                CarryStorage::Copied(ty.dtype, self.begun(frame, id, result)?)
             } else {
                 let first = self.elements(frame, id)?;
                 let own = first.into_iter().map(|from| self.builder.copied(from)).collect::<Option<_>>()?;
-                Carry::Registers(ty.dtype, own)
+                CarryStorage::Registers(ty.dtype, own)
             });
         }
         Some(carries)
@@ -119,7 +119,7 @@ impl Flattener {
             outputs.push(slices(self, whole, ty)?);
         }
         let carries = self.carries(frame, step, (carried, &repeated.results))?;
-        let places = carries.iter().map(Carry::place).chain(places).collect();
+        let places = carries.iter().map(CarryStorage::place).chain(places).collect();
         let count = self.builder.count(length)?;
         let before = (self.builder.cost, self.kernels);
         let head = self.builder.repeat(count)?;
@@ -147,17 +147,17 @@ impl Flattener {
         &mut self,
         frame: &mut ProcedureFrame<'_>,
         results: &[BufferId],
-        carries: &[Carry],
+        carries: &[CarryStorage],
     ) -> Option<Vec<(RegisterIndex, RegisterIndex)>> {
         let mut pairs = Vec::new();
         for (&id, carry) in results.iter().zip(carries) {
             match carry {
-                Carry::Registers(_, own) => pairs.extend(own.iter().copied().zip(self.elements(frame, id)?)),
-                Carry::Changed(_, pointer) => {
+                CarryStorage::Registers(_, own) => pairs.extend(own.iter().copied().zip(self.elements(frame, id)?)),
+                CarryStorage::Changed(_, pointer) => {
                     let place = self.place(frame, id)?;
                     (place.elements.is_none() && place.pointer == Some(*pointer)).then_some(())?;
                 }
-                Carry::Copied(_, pointer) => {
+                CarryStorage::Copied(_, pointer) => {
                     // The first copy must not go to where another carry is copied from.
                     let source = frame.procedure.origin(id);
                     let is_own = matches!(frame.procedure.buffers[source as usize].source, BufferSource::Parameter(_));
@@ -180,7 +180,7 @@ impl Flattener {
         let captures = self.captures(frame, &lowered.arguments[loops.captures()..])?;
         let carried = (&lowered.arguments[..sweep.carries], &lowered.results[..]);
         let carries = self.carries(frame, &lowered.bodies[0], carried)?;
-        let places: Vec<ElementStorage> = carries.iter().map(Carry::place).chain(captures).collect();
+        let places: Vec<ElementStorage> = carries.iter().map(CarryStorage::place).chain(captures).collect();
         let before = (self.builder.cost, self.kernels);
         self.builder.open();
         let first = self.builder.label()?;
