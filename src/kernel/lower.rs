@@ -10,7 +10,7 @@ use crate::kernel::nest::{NestValue, StoreMode};
 use crate::kernel::procedure::{Procedure, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::resumed::Resumed;
-use crate::kernel::roots::{self, Class, class, domain, domain_labels};
+use crate::kernel::roots::{self, LoweringClass, class, domain, domain_labels};
 use crate::kernel::stretch::apart;
 use crate::kernel::unread::without_unread;
 use crate::kernel::writes::{Becomes, WriteFacts, Writes, reads_first, turned_scatter};
@@ -217,10 +217,10 @@ impl<'a> Lowering<'a> {
         (self.procedure.buffers.len() - 1) as BufferId
     }
 
-    fn class(&self, id: NodeId) -> Class {
+    fn class(&self, id: NodeId) -> LoweringClass {
         match self.calls.contains(&id) {
-            true => Class::Call,
-            false if self.writes.additions.contains_key(&id) => Class::Writing,
+            true => LoweringClass::Call,
+            false if self.writes.additions.contains_key(&id) => LoweringClass::Writing,
             false => class(self.body, self.body.node(id)),
         }
     }
@@ -290,25 +290,25 @@ impl<'a> Lowering<'a> {
             return Ok(());
         }
         match self.class(id) {
-            Class::Pointwise => self.pointwise(id)?,
-            Class::Reducing => {
+            LoweringClass::Pointwise => self.pointwise(id)?,
+            LoweringClass::Reducing => {
                 let buffer = self.local(id);
                 self.reducing(id, buffer)?;
             }
-            Class::Product => self.product(id)?,
-            Class::Parts => self.parts(id)?,
-            Class::Writing => self.writing(id)?,
-            Class::Alias => {
+            LoweringClass::Product => self.product(id)?,
+            LoweringClass::Parts => self.parts(id)?,
+            LoweringClass::Writing => self.writing(id)?,
+            LoweringClass::Alias => {
                 self.alias(id, node.args[0]);
             }
-            Class::Output => {
+            LoweringClass::Output => {
                 let Op::Output(position) = node.op else { unreachable!("the class of outputs") };
                 self.buffers.insert(id, self.outputs[&node.args[0]][position]);
             }
-            Class::Loop => self.scan(id),
-            Class::Branch => self.branch(id),
-            Class::Sweeps => self.sweeps(id),
-            Class::Call => self.call(id),
+            LoweringClass::Loop => self.scan(id),
+            LoweringClass::Branch => self.branch(id),
+            LoweringClass::Sweeps => self.sweeps(id),
+            LoweringClass::Call => self.call(id),
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! [`roots`](super::roots), between loops. Only elementwise operations and moves of elements are done twice, so that the values
 //! are the same bits.
 
-use crate::kernel::roots::{Class, class, own_cost};
+use crate::kernel::roots::{LoweringClass, class, own_cost};
 use crate::shape::Type;
 use crate::simplify::pruned;
 use crate::term::{Body, Graph, Node, NodeId, Op, Scan};
@@ -91,7 +91,8 @@ fn plans(body: &Body, left: usize) -> Vec<RecomputationPlan> {
         if left_bytes(step, &reads_of_values, scan.length) <= left {
             continue;
         }
-        let left = Left { step, carries: scan.carries, kept: &step.results[scan.carries..], reads: reads_of_values };
+        let left =
+            LeftValues { step, carries: scan.carries, kept: &step.results[scan.carries..], reads: reads_of_values };
         let is_there = |at: usize| !gone.contains(&body.node(first).args[at]);
         if let Some(choice) = left.choice(is_there) {
             gone.extend(choice.dropped.iter().map(|value| reads[value].1));
@@ -108,7 +109,7 @@ fn left_bytes(step: &Body, values: &BTreeMap<NodeId, u32>, steps: usize) -> usiz
 }
 
 /// The values that a step leaves for later ones.
-struct Left<'a> {
+struct LeftValues<'a> {
     step: &'a Body,
     /// The number of its leading parameters that are carries, which later steps do not have.
     carries: usize,
@@ -130,7 +131,7 @@ struct RecomputedValues {
     saved: f64,
 }
 
-impl Left<'_> {
+impl LeftValues<'_> {
     /// The values to recompute, if any, from the step's arguments that later steps have (`is_there`).
     fn choice(&self, is_there: impl Fn(usize) -> bool) -> Option<RecomputedValues> {
         let (without, with) = (self.cheaper(false, &is_there), self.cheaper(true, &is_there));
@@ -141,7 +142,7 @@ impl Left<'_> {
     /// The values that are cheaper to recompute than to move, from kept values, from the step's arguments that later steps have
     /// (`is_there`), and, if `with_carries`, from carries. The number of reads weighs each value.
     fn cheaper(&self, with_carries: bool, is_there: &dyn Fn(usize) -> bool) -> RecomputedValues {
-        let Left { step, carries: first_carries, kept, reads } = self;
+        let LeftValues { step, carries: first_carries, kept, reads } = self;
         let mut stacked: HashSet<NodeId> = kept.iter().copied().collect();
         let (dropped, computed, carries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut choice = RecomputedValues { dropped, computed, carries, saved: 0.0 };
@@ -197,15 +198,15 @@ fn cost_again(step: &Body, node: &Node) -> Option<f64> {
     let cost = match (&node.op, class(step, node)) {
         (Op::Constant(_) | Op::Iota(_), _) => return Some(0.0),
         (Op::View(_), _) => 1.0,
-        (_, Class::Parts | Class::Alias) => PUT_TOGETHER,
-        (op, Class::Pointwise) => own_cost(op),
+        (_, LoweringClass::Parts | LoweringClass::Alias) => PUT_TOGETHER,
+        (op, LoweringClass::Pointwise) => own_cost(op),
         _ => return None,
     };
     Some(cost * units(node.ty()))
 }
 
 /// The program with later loops that recompute values as planned. It still has the values that nothing reads now.
-fn rewritten(body: &Body, plans: &[RecomputationPlan], mut sweeps: HashMap<NodeId, sweeps::Changed>) -> Body {
+fn rewritten(body: &Body, plans: &[RecomputationPlan], mut sweeps: HashMap<NodeId, sweeps::ChangedSweeps>) -> Body {
     let mut graph = Graph::like(body);
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
     let of_first: HashMap<NodeId, &RecomputationPlan> = plans.iter().map(|plan| (plan.first, plan)).collect();

@@ -13,7 +13,7 @@ const SHORT: [usize; 5] = [4, 16, 64, 256, usize::MAX];
 type MatrixSize = (usize, usize);
 type Matrices = TermMap<BufferId, MatrixSize>;
 /// Steps in place of those at these positions.
-type Changed = Vec<(usize, Step)>;
+type ReplacedSteps = Vec<(usize, Step)>;
 
 /// The procedure with columns in place of rows in some buffers of its own, if that is estimated to cost less. `cut` says
 /// whether threads may share the work of a step.
@@ -21,7 +21,7 @@ pub(super) fn transposed(procedure: &Procedure, cut: bool) -> Cow<'_, Procedure>
     let own = own_buffers(procedure);
     let mut tried = Matrices::default();
     let mut costs: TermMap<usize, f64> = TermMap::default();
-    let mut best: Option<(f64, Matrices, Changed)> = None;
+    let mut best: Option<(f64, Matrices, ReplacedSteps)> = None;
     for short in SHORT {
         let matrix = |&id: &BufferId| Some((id, matrix_of(&procedure.buffers[id as usize].ty.shape, short)?));
         let matrices: Matrices = own.iter().filter_map(matrix).collect();
@@ -158,7 +158,7 @@ fn as_affine(operand: &Strided) -> Affine {
 }
 
 /// The steps that touch these buffers, with columns in place of rows in them.
-fn with_columns(procedure: &Procedure, chosen: &Matrices) -> Changed {
+fn with_columns(procedure: &Procedure, chosen: &Matrices) -> ReplacedSteps {
     let place = |id: BufferId, at: &Affine, guards: &Guards, extents: &[usize]| -> Option<Affine> {
         let &(rows, row) = chosen.get(&id)?;
         let (quotient, remainder) = split(at, row, guards, extents).expect("the accesses of what is chosen are affine");
@@ -168,7 +168,7 @@ fn with_columns(procedure: &Procedure, chosen: &Matrices) -> Changed {
         let (read, filled) = step.touched();
         read.iter().chain(&filled).any(|id| chosen.contains_key(id))
     };
-    let mut changed: Changed = Vec::new();
+    let mut changed: ReplacedSteps = Vec::new();
     for (at, step) in procedure.steps.iter().enumerate().filter(|(_, step)| is_touched(step)) {
         let mut step = step.clone();
         match &mut step {

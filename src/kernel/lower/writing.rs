@@ -5,7 +5,7 @@ use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::emit::{Emitter, Obstacle};
 use crate::kernel::nest::{NestValue, Store, StoreMode, ValueId};
-use crate::kernel::roots::{Class, domain};
+use crate::kernel::roots::{LoweringClass, domain};
 use crate::kernel::writes::{surroundings, turned_scatter};
 use crate::operation::{Binary, Comparison, Reduction};
 use crate::shape::{DType, Shape, Type, are_few, size};
@@ -171,10 +171,10 @@ impl Lowering<'_> {
         if matches!(node.op, Op::Scatter(_)) {
             return self.scattering(id, buffer, &own);
         }
-        if size(shape) == 0 || self.class(id) == Class::Reducing && size(&domain(body, node)) == 0 {
+        if size(shape) == 0 || self.class(id) == LoweringClass::Reducing && size(&domain(body, node)) == 0 {
             return Ok(());
         }
-        if self.class(id) == Class::Reducing {
+        if self.class(id) == LoweringClass::Reducing {
             return self.reducing(id, buffer);
         }
         let surroundings = if let Op::View(map) = &node.op { surroundings(map) } else { None };
@@ -231,7 +231,7 @@ impl Lowering<'_> {
             self.places.pop();
             let alone = self.alone.take();
             // A node that is a whole value is stored entirely, others by their operands.
-            let whole = if self.class(node) == Class::Pointwise { &[node][..] } else { operands };
+            let whole = if self.class(node) == LoweringClass::Pointwise { &[node][..] } else { operands };
             assert!(
                 whole.iter().any(|&id| !self.buffers.contains(id)),
                 "a write in place reads its target through others"

@@ -23,7 +23,7 @@ enum FactorPlace {
 }
 
 /// The factors with one set of labels.
-struct Class {
+struct FactorClass {
     set: u32,
     factors: Vec<Factor>,
 }
@@ -43,12 +43,12 @@ struct ContractionPlan {
 ///
 /// Every node that is added has fewer labels or fewer factors than the sum, or is a contraction of bare operands.
 pub fn rewrite(arena: &mut Simplifier, product: LabelledProduct, result: &[Label]) -> Option<NodeId> {
-    let mut classes: Vec<Class> = Vec::new();
+    let mut classes: Vec<FactorClass> = Vec::new();
     for factor in &product.factors {
         let set = factor.set();
         match classes.iter_mut().find(|class| class.set == set) {
             Some(class) => class.factors.push(factor.clone()),
-            None => classes.push(Class { set, factors: vec![factor.clone()] }),
+            None => classes.push(FactorClass { set, factors: vec![factor.clone()] }),
         }
     }
     let kept = set(result);
@@ -104,7 +104,7 @@ pub fn rewrite(arena: &mut Simplifier, product: LabelledProduct, result: &[Label
 }
 
 /// The cheapest choice of places; at equal cost the one that stores least, and one with a contraction.
-fn choose(product: &LabelledProduct, classes: &[Class], kept: u32) -> Option<ContractionPlan> {
+fn choose(product: &LabelledProduct, classes: &[FactorClass], kept: u32) -> Option<ContractionPlan> {
     if classes.len() > CLASSES || classes.is_empty() {
         return None;
     }
@@ -133,14 +133,19 @@ fn choose(product: &LabelledProduct, classes: &[Class], kept: u32) -> Option<Con
 }
 
 /// The cost of a choice, in additions and multiplications; `None` where it is not possible.
-fn price(product: &LabelledProduct, classes: &[Class], kept: u32, places: Vec<FactorPlace>) -> Option<ContractionPlan> {
+fn price(
+    product: &LabelledProduct,
+    classes: &[FactorClass],
+    kept: u32,
+    places: Vec<FactorPlace>,
+) -> Option<ContractionPlan> {
     let (mut cost, mut stored) = (0u128, 0u128);
     let mut add = |amount: u128| cost = cost.saturating_add(amount);
     let mut sets = [0u32; 3];
     let mut used = [false; 3];
     for place in [FactorPlace::Outside, FactorPlace::Left, FactorPlace::Right] {
         // Small factors are multiplied first.
-        let mut own: Vec<&Class> =
+        let mut own: Vec<&FactorClass> =
             classes.iter().zip(&places).filter(|&(_, &other)| other == place).map(|(class, _)| class).collect();
         own.sort_by_key(|class| product.size(class.set));
         for class in own {

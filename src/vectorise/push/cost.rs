@@ -8,7 +8,7 @@
 use super::read::{ReadRequest, keeps_trailing};
 use super::values::ReadValueId;
 use super::{Push, PushMemo, READS, push_body};
-use crate::kernel::roots::{self, Class, NEST};
+use crate::kernel::roots::{self, LoweringClass, NEST};
 use crate::kernel::scattered_onto;
 use crate::operation::Label;
 use crate::shape::size;
@@ -65,7 +65,7 @@ impl Push<'_> {
     /// Whether the gathers among the reads of a node that is not stored for others cost less in it than storing it.
     pub(super) fn moving_pays(&self, at: NodeId, pending: &[(ReadRequest, ReadValueId)]) -> bool {
         let node = self.node(at);
-        if roots::class(self.body, node) != Class::Pointwise || pending.len() > READS {
+        if roots::class(self.body, node) != LoweringClass::Pointwise || pending.len() > READS {
             return false;
         }
         let own = node.ty().size() as f64;
