@@ -12,7 +12,9 @@ use crate::simplify::simplify;
 use crate::term::distinct::are_distinct;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Op, Scan, Sweeps, Widened};
-use crate::trace::{self, Closed, Scope, StagedArray, StagedTerms, close, fresh, node, outputs, placeholder, session};
+use crate::trace::{
+    self, ClosedBody, Scope, StagedArray, StagedTerms, close, fresh, node, outputs, placeholder, session,
+};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -50,7 +52,7 @@ fn close_over_aliases(
     }
     let mut results = f(aliases.clone());
     session::check_results(&mut results, Location::caller());
-    let Closed { body, captures } = close(&aliases, &results, &|node| node.id > first);
+    let ClosedBody { body, captures } = close(&aliases, &results, &|node| node.id > first);
     (Arc::new(simplify(&vectorise(&body))), captures)
 }
 
@@ -175,7 +177,7 @@ impl Algebra for Staged {
         let variables = scope.variables(parameters);
         let mut results = f(variables.clone());
         session::check_results(&mut results, Location::caller());
-        let Closed { body, captures } = match lazy {
+        let ClosedBody { body, captures } = match lazy {
             true => close(&variables, &results, &|node| node.id > first),
             false => scope.close(&variables, &results),
         };

@@ -7,7 +7,7 @@ use crate::term::{Body, Build, Graph, NodeId};
 use std::sync::Arc;
 
 /// A body, and the values for its captures.
-pub(crate) struct Closed {
+pub(crate) struct ClosedBody {
     pub(crate) body: Body<Build>,
     pub(crate) captures: Vec<StagedArray>,
 }
@@ -18,7 +18,7 @@ pub(crate) fn close(
     variables: &[StagedArray],
     results: &[StagedArray],
     inside: &dyn Fn(&StagedNode) -> bool,
-) -> Closed {
+) -> ClosedBody {
     // The position of a node: among the inputs, or among the inner nodes.
     enum Place {
         Parameter(usize),
@@ -64,5 +64,5 @@ pub(crate) fn close(
         ids.push(id);
     }
     let results: Vec<NodeId> = results.iter().map(|result| lookup(&ids, result)).collect();
-    Closed { body: graph.finish(&results), captures }
+    ClosedBody { body: graph.finish(&results), captures }
 }

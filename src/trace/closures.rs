@@ -5,7 +5,7 @@
 //! position, the nodes are the closure's body, and the array is computed in bulk. Else the body is forgotten, and the closure called
 //! for every position.
 
-use super::close::Closed;
+use super::close::ClosedBody;
 use super::node::StagedArray;
 use super::operation::{bind, constant};
 use super::session::{Scope, is_open};
@@ -129,7 +129,7 @@ pub(crate) fn trace<A: Algebra>(
     let result = result?;
     let frame = FRAMES.with_borrow_mut(Vec::pop).expect("the frame of this closure");
     let ClosureFrame { captured, inner, mut arrays, .. } = frame;
-    let Closed { body, captures } = inner.close(&positions, &[result]);
+    let ClosedBody { body, captures } = inner.close(&positions, &[result]);
     drop((captured, open));
     let array = |node: &StagedArray| arrays.remove(&node.identity())?.downcast::<A::Array>().ok().map(|array| *array);
     let captures: Option<Vec<A::Array>> = captures.iter().map(array).collect();

@@ -1,6 +1,6 @@
 //! The state while a function is staged: open scopes, and the first error.
 
-use super::close::{Closed, close};
+use super::close::{ClosedBody, close};
 use super::node::{StagedArray, StagedNode, fresh, placeholder};
 use crate::array::ReportedAt;
 use crate::error::Error;
@@ -147,7 +147,7 @@ impl Scope {
     }
 
     /// Closes results over the variables of this scope: nodes that do not depend on the scope become captures.
-    pub(crate) fn close(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
+    pub(crate) fn close(self, variables: &[StagedArray], results: &[StagedArray]) -> ClosedBody {
         close(variables, results, &|node| node.scope >= self.id)
     }
 }

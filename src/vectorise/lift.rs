@@ -73,7 +73,7 @@ struct LiftedBodyKey {
 
 /// A lifted body, and the axes of its results.
 #[derive(Clone)]
-struct Closed {
+struct LiftedBody {
     body: Arc<Body>,
     axes: Vec<Axes>,
 }
@@ -82,9 +82,9 @@ struct Closed {
 /// loops, is lifted once.
 #[derive(Default)]
 struct LiftMemo {
-    bodies: HashMap<LiftedBodyKey, Closed>,
+    bodies: HashMap<LiftedBodyKey, LiftedBody>,
     /// Steps and conditions of loops whose tape is the engine's.
-    steps: HashMap<sweeps::LiftedStepKey, Closed>,
+    steps: HashMap<sweeps::LiftedStepKey, LiftedBody>,
     /// Loops, which are kept, so that no other body gets the address of a part of one.
     splits: HashMap<Scan<Build>, Option<Arc<LoopSplit>>>,
     /// Bodies that were made here, and are kept as long as others are known by their address.

@@ -29,7 +29,7 @@ pub(super) struct Machine {
     pub(super) constants: HashMap<BufferId, Array>,
     /// Bytes of the procedure's memory.
     pub(super) memory: usize,
-    pub(super) steps: Vec<Compiled>,
+    pub(super) steps: Vec<CompiledStep>,
     /// For each step how many kernels it is in reports. One without is part of the kernel of the next that has some.
     pub(super) kernels: Vec<usize>,
     pub(super) arguments: usize,
@@ -70,7 +70,7 @@ unsafe impl Send for Workspace {}
 /// A step as instructions.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "nearly all steps are nests")]
-pub(super) enum Compiled {
+pub(super) enum CompiledStep {
     /// Without a table where threads share the work.
     Nest {
         fills: Vec<Fill>,

@@ -1,7 +1,7 @@
 //! Procedures, ready to run, and the memory that they run in.
 
 use super::code::{NestCode, Scratch};
-use super::compiled::{Compiled, Machine, Space, Workspace};
+use super::compiled::{CompiledStep, Machine, Space, Workspace};
 use super::edges;
 use super::memory::{BufferLocation, copy_apart, plan};
 use super::scalars::Scalars;
@@ -27,7 +27,7 @@ impl Workspace {
         for ((time, (step, &kernels)), space) in self.times.iter_mut().zip(steps).zip(&mut self.spaces) {
             let machines = step.machines();
             // The times of a loop's first sweep are kept by the loop.
-            if !machines.is_empty() || matches!(step, Compiled::First { .. }) {
+            if !machines.is_empty() || matches!(step, CompiledStep::First { .. }) {
                 for (workspace, machine) in space.workspaces().into_iter().zip(machines) {
                     workspace.drain_times(all, position, machine);
                 }
@@ -62,19 +62,19 @@ impl Workspace {
 }
 
 /// Tells first sweeps where the loops are that continue from them.
-fn find_loops(steps: &mut [Compiled]) {
+fn find_loops(steps: &mut [CompiledStep]) {
     let mut loops: HashMap<Vec<BufferId>, usize> = HashMap::new();
     for (at, step) in steps.iter_mut().enumerate().rev() {
         match step {
-            Compiled::Sweeps(sweeps) => loops.extend(sweeps.first().map(|results| (results.to_vec(), at))),
-            Compiled::First { results, of } => *of = loops[results],
+            CompiledStep::Sweeps(sweeps) => loops.extend(sweeps.first().map(|results| (results.to_vec(), at))),
+            CompiledStep::First { results, of } => *of = loops[results],
             _ => {}
         }
     }
 }
 
 /// Moves a step into its place.
-fn push(steps: &mut Vec<Compiled>, step: Box<Compiled>) {
+fn push(steps: &mut Vec<CompiledStep>, step: Box<CompiledStep>) {
     steps.push(*step);
 }
 
@@ -141,7 +141,7 @@ impl Machine {
         if let Some(scalars) = scalars {
             moving.extend(scalars.touched());
             kernels.push(procedure.kernels());
-            steps.push(Compiled::Scalars(Box::new(scalars)));
+            steps.push(CompiledStep::Scalars(Box::new(scalars)));
         } else {
             for step in &procedure.steps {
                 let cut_up = if let Step::Nest(nest) = step { edges::parts(nest, cut) } else { None };
@@ -151,13 +151,13 @@ impl Machine {
                 };
                 let count = parts.len();
                 for (at, step) in parts.into_iter().enumerate() {
-                    let Some(mut compiled) = Compiled::new(isa, procedure, &step, &types, cut)? else {
+                    let Some(mut compiled) = CompiledStep::new(isa, procedure, &step, &types, cut)? else {
                         return Ok(None);
                     };
                     table = compiled.tabulate(&places, table);
                     match &*compiled {
-                        Compiled::Nest { table: Some(_), .. } => {}
-                        Compiled::Scalars(scalars) => moving.extend(scalars.touched()),
+                        CompiledStep::Nest { table: Some(_), .. } => {}
+                        CompiledStep::Scalars(scalars) => moving.extend(scalars.touched()),
                         _ => {
                             let (read, filled) = step.touched();
                             moving.extend(read.into_iter().chain(filled));
@@ -182,7 +182,7 @@ impl Machine {
         Ok(Some(Box::new(Machine {
             copies,
             moving,
-            partials: steps.iter().map(Compiled::partials).max().unwrap_or(0),
+            partials: steps.iter().map(CompiledStep::partials).max().unwrap_or(0),
             arguments: procedure.parameters,
             results: procedure.results.len(),
             types,
@@ -205,9 +205,9 @@ impl Machine {
     /// The numbers of scalar instructions of these steps, including those inside of loops and conditionals.
     #[cfg(test)]
     pub(super) fn scalars(&self) -> Vec<usize> {
-        let of = |step: &Compiled| match step {
-            Compiled::Scalars(scalars) => vec![scalars.instructions()],
-            Compiled::Recurrence(recurrence) => recurrence.instructions().into_iter().collect(),
+        let of = |step: &CompiledStep| match step {
+            CompiledStep::Scalars(scalars) => vec![scalars.instructions()],
+            CompiledStep::Recurrence(recurrence) => recurrence.instructions().into_iter().collect(),
             step => step.machines().iter().flat_map(|machine| machine.scalars()).collect(),
         };
         self.steps.iter().flat_map(of).collect()
@@ -216,16 +216,16 @@ impl Machine {
     /// How many loops with sweeps there are.
     #[cfg(test)]
     pub(super) fn loops(&self) -> usize {
-        self.steps.iter().filter(|step| matches!(step, Compiled::Sweeps(_))).count()
+        self.steps.iter().filter(|step| matches!(step, CompiledStep::Sweeps(_))).count()
     }
 
     /// How many instructions all nests and recurrences run, including those of loops but not those of conditionals.
     #[cfg(test)]
     pub(super) fn executions(&self) -> usize {
-        let of = |step: &Compiled| match step {
-            Compiled::Nest { code, .. } => code.executions(),
-            Compiled::Recurrence(recurrence) => recurrence.executions(),
-            Compiled::Loop(repeated) => repeated.length * repeated.step.executions(),
+        let of = |step: &CompiledStep| match step {
+            CompiledStep::Nest { code, .. } => code.executions(),
+            CompiledStep::Recurrence(recurrence) => recurrence.executions(),
+            CompiledStep::Loop(repeated) => repeated.length * repeated.step.executions(),
             _ => 0,
         };
         self.steps.iter().map(of).sum()
@@ -233,12 +233,12 @@ impl Machine {
 
     /// Whether some kernel is cut for several threads.
     pub(super) fn is_parallel(&self) -> bool {
-        self.steps.iter().any(Compiled::is_parallel)
+        self.steps.iter().any(CompiledStep::is_parallel)
     }
 
     /// Lines of memory that each thread needs for its products.
     pub(super) fn packing_lines(&self) -> usize {
-        self.steps.iter().map(Compiled::packing_lines).max().unwrap_or(0)
+        self.steps.iter().map(CompiledStep::packing_lines).max().unwrap_or(0)
     }
 
     /// Memory for a run.
@@ -308,29 +308,29 @@ impl Machine {
             // the same time; the accesses of steps are inside them.
             unsafe {
                 match (step, &mut spaces[position]) {
-                    (Compiled::Nest { fills, code, table: Some(own) }, _) => {
+                    (CompiledStep::Nest { fills, code, table: Some(own) }, _) => {
                         own.run(code, fills, table, &mut worker.own.scratch, (arguments, results));
                     }
-                    (Compiled::Nest { fills, code, table: None }, _) => {
+                    (CompiledStep::Nest { fills, code, table: None }, _) => {
                         fills.iter().for_each(|filled| fill(bases[filled.buffer as usize], filled.count, filled.value));
                         run_chunks(self.isa, code, bases, partials.as_mut_ptr().cast(), worker);
                     }
-                    (Compiled::Product(product), _) => product.run(self.isa, bases, worker),
-                    (Compiled::Loop(repeated), Space::Loop(space)) => repeated.run(space, worker, bases)?,
-                    (Compiled::Branch(branch), Space::Branch(space)) => branch.run(space, worker, bases)?,
-                    (Compiled::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.run(space, worker, bases)?,
-                    (&Compiled::First { of, .. }, _) => match (&self.steps[of], &mut spaces[of]) {
-                        (Compiled::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.begin(space, worker, bases)?,
+                    (CompiledStep::Product(product), _) => product.run(self.isa, bases, worker),
+                    (CompiledStep::Loop(repeated), Space::Loop(space)) => repeated.run(space, worker, bases)?,
+                    (CompiledStep::Branch(branch), Space::Branch(space)) => branch.run(space, worker, bases)?,
+                    (CompiledStep::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.run(space, worker, bases)?,
+                    (&CompiledStep::First { of, .. }, _) => match (&self.steps[of], &mut spaces[of]) {
+                        (CompiledStep::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.begin(space, worker, bases)?,
                         (step, space) => unreachable!("{space:?} is not of {step:?}"),
                     },
-                    (Compiled::Recurrence(recurrence), _) => recurrence.run(bases, partials.as_mut_ptr().cast()),
-                    (Compiled::Scalars(scalars), Space::Scalars(space)) => {
+                    (CompiledStep::Recurrence(recurrence), _) => recurrence.run(bases, partials.as_mut_ptr().cast()),
+                    (CompiledStep::Scalars(scalars), Space::Scalars(space)) => {
                         scalars.run(bases, space.as_mut_ptr().cast(), &mut worker.own.scratch)
                     }
-                    (Compiled::Blocks(blocks), Space::Blocks(slots)) => {
+                    (CompiledStep::Blocks(blocks), Space::Blocks(slots)) => {
                         blocks.run(self.isa, bases, partials.as_mut_ptr().cast(), slots, worker);
                     }
-                    (Compiled::Call(call), _) => self.call(call, bases)?,
+                    (CompiledStep::Call(call), _) => self.call(call, bases)?,
                     (step, space) => unreachable!("{space:?} is not of {step:?}"),
                 }
             }
