@@ -7,7 +7,7 @@
 //! and the columns for each position. It keeps the latter as long as it passes only through elementwise operations to a scatter
 //! at the same array of positions.
 
-use super::array::{ChosenColumns, Identity, IndexedRead, Sets, SparsityArray, union};
+use super::array::{ChosenColumns, IndexIdentity, IndexedRead, Sets, SparsityArray, union};
 use super::positions::{collected, scattered};
 use crate::array::Array;
 use crate::shape::{Type, size, strides};
@@ -21,7 +21,7 @@ const WORK: usize = 4;
 
 /// The one axis whose positions are not known, if it is one, with the identity of the positions; and where the known ones
 /// lead in an array of this shape.
-fn one_unknown(indices: &[SparsityArray], shape: &[usize]) -> Option<(usize, Identity, Vec<Option<usize>>)> {
+fn one_unknown(indices: &[SparsityArray], shape: &[usize]) -> Option<(usize, IndexIdentity, Vec<Option<usize>>)> {
     let mut unknown = (0..indices.len()).filter(|&axis| indices[axis].elements().is_none());
     let (axis, more) = (unknown.next()?, unknown.next());
     let identity = indices[axis].identity().filter(|_| more.is_none())?;

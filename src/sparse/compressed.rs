@@ -355,7 +355,7 @@ impl CompressionRequest<'_> {
     }
 
     /// The compression of fewest seeds; of several the first, for forward derivatives cost less, and copies take memory.
-    fn fewest_seeds(&self, pattern: &Pattern, copies: Option<&Copies>) -> (Compression, Colouring) {
+    fn fewest_seeds(&self, pattern: &Pattern, copies: Option<&ElementCopies>) -> (Compression, Colouring) {
         let (in_rows, in_columns) = (most_in_a_row(pattern), most_in_a_column(pattern));
         let mut candidates = vec![(in_rows, Compression::Columns), (in_columns, Compression::Rows)];
         candidates.extend(copies.map(|copies| (most_in_a_column(&copies.pattern), Compression::Reads)));
@@ -382,7 +382,7 @@ impl CompressionRequest<'_> {
     }
 
     /// The program cut off from its input, with the pattern by the copies.
-    fn copies(&self) -> Result<Copies> {
+    fn copies(&self) -> Result<ElementCopies> {
         let failed = |failure| error(failure, self.place);
         let unknown = |array: &SparsityArray| match array.ty().dtype.is_float() {
             true => SparsityArray::unknown(array.ty().clone()),
@@ -408,7 +408,7 @@ impl CompressionRequest<'_> {
         let results = run(&reads.body, arguments).map_err(failed)?;
         let pattern = pattern_of(&results, layout.size)?;
         let origins = rows_of(&copied).map(|columns| columns.first().map(|&column| column as usize)).collect();
-        Ok(Copies { reads, pattern, origins })
+        Ok(ElementCopies { reads, pattern, origins })
     }
 
     /// The Hessian whose gradient the program computes: by a star colouring, one product for each colour.
@@ -461,7 +461,7 @@ fn star_sources(pattern: &Pattern, colours: &[usize]) -> Vec<usize> {
 }
 
 /// A program as a function of copies of the elements that it reads.
-struct Copies {
+struct ElementCopies {
     reads: Reads,
     /// The copies' elements are the columns.
     pattern: Pattern,
@@ -469,7 +469,7 @@ struct Copies {
     origins: Vec<Option<usize>>,
 }
 
-impl Copies {
+impl ElementCopies {
     fn origins_of(&self, row: usize) -> impl Iterator<Item = (usize, usize)> {
         self.pattern.row(row).iter().filter_map(|&copy| Some((copy, self.origins[copy]?)))
     }

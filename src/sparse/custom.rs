@@ -1,7 +1,7 @@
 //! Functions with derivative rules of their own: the rules determine what their results depend on.
 
 use super::array::{Sets, SparsityArray, union};
-use super::columns::Columns;
+use super::columns::ColumnSet;
 use crate::algebra::{CustomFunction, DerivativeRule};
 use crate::array::{Array, OutOfMemory};
 use crate::evaluate::Failure;
@@ -96,13 +96,13 @@ fn numbered(outputs: &[SparsityArray]) -> Result<(Vec<SparsityArray>, usize), Fa
 }
 
 /// The dependence of each output element, given the output elements that reach each input element.
-fn transposed(inputs: &[SparsityArray], reached: &[SparsityArray], count: usize) -> Vec<Columns> {
-    let mut terms: Vec<Vec<&Columns>> = vec![Vec::new(); count];
+fn transposed(inputs: &[SparsityArray], reached: &[SparsityArray], count: usize) -> Vec<ColumnSet> {
+    let mut terms: Vec<Vec<&ColumnSet>> = vec![Vec::new(); count];
     for (input, cotangent) in inputs.iter().zip(reached) {
         let Some(sets) = input.sets() else { continue };
         for (position, set) in sets.iter().enumerate() {
             cotangent.columns(position).iter().for_each(|&output| terms[output as usize].push(set));
         }
     }
-    terms.into_iter().map(Columns::union_of).collect()
+    terms.into_iter().map(ColumnSet::union_of).collect()
 }

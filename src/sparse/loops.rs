@@ -2,7 +2,7 @@
 //! nothing more is found.
 
 use super::array::{Sets, SparsityArray, room};
-use super::columns::Columns;
+use super::columns::ColumnSet;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::{Array, OutOfMemory};
@@ -41,7 +41,7 @@ fn outer_slice(array: &SparsityArray, position: usize) -> SparsityArray {
         return SparsityArray::known(Concrete::view(elements.clone(), &map));
     }
     let width = ty.size();
-    let slice = |sets: &Rc<Vec<Columns>>| Rc::new(sets[position * width..(position + 1) * width].to_vec());
+    let slice = |sets: &Rc<Vec<ColumnSet>>| Rc::new(sets[position * width..(position + 1) * width].to_vec());
     let sets: Sets = array.sets().as_ref().map(slice);
     SparsityArray::dependent(ty, sets)
 }
@@ -51,7 +51,7 @@ struct LoopOutput {
     /// The stacked output.
     ty: Type,
     /// The dependence of the slices, from the first that depends on anything.
-    sets: Option<Vec<Columns>>,
+    sets: Option<Vec<ColumnSet>>,
     /// The slices by position, as long as all are known.
     known: Option<Vec<Option<Array>>>,
 }
@@ -71,7 +71,7 @@ impl LoopOutput {
         if let Some(sets) = slice.sets() {
             if self.sets.is_none() {
                 let mut all = room(&self.ty)?;
-                all.resize(self.ty.size(), Columns::None);
+                all.resize(self.ty.size(), ColumnSet::None);
                 self.sets = Some(all);
             }
             let all = self.sets.as_mut().expect("there are sets now");

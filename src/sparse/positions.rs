@@ -1,7 +1,7 @@
 //! Sets at positions of arrays.
 
 use super::array::{Sets, SparsityArray};
-use super::columns::Columns;
+use super::columns::ColumnSet;
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::shape::{Axes, Shape, Type, size, strides};
@@ -35,13 +35,13 @@ pub(super) fn reads(map: &AffineMap) -> Vec<Option<usize>> {
 }
 
 /// The sets at these positions, none outside.
-pub(super) fn picked(columns: &[Columns], positions: impl IntoIterator<Item = Option<usize>>) -> Sets {
-    let pick = |position: Option<usize>| position.map_or(Columns::None, |position| columns[position].clone());
+pub(super) fn picked(columns: &[ColumnSet], positions: impl IntoIterator<Item = Option<usize>>) -> Sets {
+    let pick = |position: Option<usize>| position.map_or(ColumnSet::None, |position| columns[position].clone());
     Some(Rc::new(positions.into_iter().map(pick).collect()))
 }
 
 /// For each of `count` positions, the union of the sets that are put there; sets without a target are dropped.
-pub(super) fn collected(columns: &[Columns], targets: &[Option<usize>], count: usize) -> Sets {
+pub(super) fn collected(columns: &[ColumnSet], targets: &[Option<usize>], count: usize) -> Sets {
     debug_assert_eq!(columns.len(), targets.len());
     let moved = || columns.iter().zip(targets).filter_map(|(set, target)| Some((set, (*target)?)));
     let mut ends = vec![0; count];
@@ -52,13 +52,13 @@ pub(super) fn collected(columns: &[Columns], targets: &[Option<usize>], count: u
         let length = std::mem::replace(end, sum);
         sum += length;
     }
-    let mut sorted: Vec<&Columns> = vec![&Columns::None; sum];
+    let mut sorted: Vec<&ColumnSet> = vec![&ColumnSet::None; sum];
     for (set, target) in moved() {
         sorted[ends[target]] = set;
         ends[target] += 1;
     }
     let mut start = 0;
-    let union = |end: usize| Columns::union_of(sorted[std::mem::replace(&mut start, end)..end].iter().copied());
+    let union = |end: usize| ColumnSet::union_of(sorted[std::mem::replace(&mut start, end)..end].iter().copied());
     Some(Rc::new(ends.into_iter().map(union).collect()))
 }
 
