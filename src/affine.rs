@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 mod solve;
 
-pub(crate) use solve::Equation;
+pub(crate) use solve::AffineEquation;
 
 /// `result[j] = source[matrix · j + offset]`, and 0 where that position lies outside the source.
 ///

@@ -8,7 +8,7 @@ use super::records::{RecordLayout, Records};
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
 use super::split::PartialBuffer;
-use super::table::{Fill, PointerTable};
+use super::table::{BufferFill, PointerTable};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::array::Array;
@@ -73,7 +73,7 @@ unsafe impl Send for Workspace {}
 pub(super) enum CompiledStep {
     /// Without a table where threads share the work.
     Nest {
-        fills: Vec<Fill>,
+        fills: Vec<BufferFill>,
         code: NestCode,
         table: Option<PointerTable>,
     },

@@ -9,7 +9,7 @@ use super::memory::BufferLocation;
 use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
-use super::table::{Fill, PointerTable};
+use super::table::{BufferFill, PointerTable};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::kernel::{Nest, Procedure, Step, StoreMode};
@@ -191,14 +191,14 @@ impl CompiledStep {
 
 /// The buffers that a nest combines into, with the values to fill them with first. Buffers that have elements already are left
 /// out.
-fn fills(nest: &Nest, procedure: &Procedure) -> Vec<Fill> {
-    let mut fills: Vec<Fill> = Vec::new();
+fn fills(nest: &Nest, procedure: &Procedure) -> Vec<BufferFill> {
+    let mut fills: Vec<BufferFill> = Vec::new();
     for store in &nest.stores {
         if let StoreMode::Reduce(op) = store.mode
             && !procedure.continued.contains(&store.buffer)
         {
             let ty = &procedure.buffers[store.buffer as usize].ty;
-            fills.push(Fill { buffer: store.buffer, count: ty.size(), value: neutral_value(op, ty.dtype) });
+            fills.push(BufferFill { buffer: store.buffer, count: ty.size(), value: neutral_value(op, ty.dtype) });
         }
     }
     fills

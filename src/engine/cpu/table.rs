@@ -29,7 +29,7 @@ struct Moving {
 
 impl PointerTable {
     /// The table of a nest, after `first` pointers of others.
-    pub(super) fn of(code: &NestCode, fills: &[Fill], places: &[BufferLocation], first: usize) -> PointerTable {
+    pub(super) fn of(code: &NestCode, fills: &[BufferFill], places: &[BufferLocation], first: usize) -> PointerTable {
         let second = first + code.slots.len();
         let (slots, filled) = (first..second, second..second + fills.len());
         let mut table = PointerTable { slots, fills: filled, arguments: Vec::new(), results: Vec::new() };
@@ -61,7 +61,7 @@ impl PointerTable {
     pub(super) fn begin(
         &self,
         code: &NestCode,
-        fills: &[Fill],
+        fills: &[BufferFill],
         pointers: &mut [*mut u8],
         scratch: &mut Scratch,
         bases: &[*mut u8],
@@ -82,7 +82,7 @@ impl PointerTable {
     pub(super) unsafe fn run(
         &self,
         code: &NestCode,
-        fills: &[Fill],
+        fills: &[BufferFill],
         pointers: &mut [*mut u8],
         scratch: &mut Scratch,
         (arguments, results): (&[*mut u8], &[*mut u8]),
@@ -104,7 +104,7 @@ impl PointerTable {
 
 /// A buffer whose elements all get one value.
 #[derive(Debug)]
-pub(super) struct Fill {
+pub(super) struct BufferFill {
     pub(super) buffer: BufferId,
     pub(super) count: usize,
     pub(super) value: Value,

@@ -36,7 +36,7 @@ pub(super) fn stage(
     let steps = writer.procedure(&procedure, 0, 1.0);
     let results = format!("({})", list(&procedure.results));
     writer.lines.push(StageLine::plain(Kind::Result, 0, vec![TextPiece::Text(results)]));
-    let filled = Filled { procedure: &procedure, steps: &steps, parameters: &parameter_lines };
+    let filled = FillLines { procedure: &procedure, steps: &steps, parameters: &parameter_lines };
     let kernels_of = filled.lines(&lowered, |id| buffers.get(id));
     // The program that was lowered has nodes of the stage before, and others; it is not shown.
     let lowered = lowered.widen();
@@ -74,7 +74,7 @@ fn bytes(ty: &Type) -> f64 {
 }
 
 /// The lines that fill buffers.
-struct Filled<'a> {
+struct FillLines<'a> {
     procedure: &'a Procedure,
     /// The lines of the steps.
     steps: &'a [usize],
@@ -82,7 +82,7 @@ struct Filled<'a> {
     parameters: &'a [usize],
 }
 
-impl Filled<'_> {
+impl FillLines<'_> {
     /// For each node the lines of the steps that fill its buffer. A node without a buffer is computed where it is needed: its
     /// lines are those of its users.
     fn lines(&self, body: &Body, buffer: impl Fn(NodeId) -> Option<BufferId>) -> Vec<Vec<usize>> {

@@ -21,7 +21,7 @@ mod values;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::simplify::{SimplifiedBodies, bounds};
-use crate::term::ends::Ends;
+use crate::term::ends::ConcatenationEnds;
 use crate::term::hash::TermMap;
 use crate::term::infer::Types;
 use crate::term::{Body, Node, NodeId, Op};
@@ -83,7 +83,7 @@ struct Push<'a> {
     /// Which nodes are stored though no gather reads them, if gathers move by cost.
     stored: Option<Vec<bool>>,
     /// Where the parts of concatenations end.
-    ends: Ends,
+    ends: ConcatenationEnds,
 }
 
 impl<'a> Push<'a> {
@@ -109,7 +109,7 @@ impl<'a> Push<'a> {
             table: TermMap::default(),
             ranges: ranges(body),
             arithmetic,
-            ends: Ends::default(),
+            ends: ConcatenationEnds::default(),
         }
     }
 
