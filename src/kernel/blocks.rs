@@ -136,9 +136,9 @@ fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>)
     tried.truncate(TRIED);
     // An extent whose multiples are others' finds their steps too; of those, the largest has the smallest rows.
     tried.sort_unstable_by_key(|&(extent, _)| std::cmp::Reverse(extent));
-    let mut best: Option<(f64, Group)> = None;
+    let mut best: Option<(f64, BlockGroup)> = None;
     for (extent, _) in tried {
-        let group = Group::of(procedure, window, extent);
+        let group = BlockGroup::of(procedure, window, extent);
         if let Some(gain) = group.gain(uses)
             && best.as_ref().is_none_or(|(most, _)| gain > 1.2 * *most)
         {
@@ -149,7 +149,7 @@ fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>)
     Some(group.finish(uses))
 }
 
-struct Group<'a> {
+struct BlockGroup<'a> {
     procedure: &'a Procedure,
     extent: usize,
     sides: Vec<BlockSide>,
@@ -159,10 +159,10 @@ struct Group<'a> {
     read: HashSet<BufferId>,
 }
 
-impl<'a> Group<'a> {
+impl<'a> BlockGroup<'a> {
     /// All steps of a window that can go along rows of this extent together.
-    fn of(procedure: &'a Procedure, window: &'a [Step], extent: usize) -> Group<'a> {
-        let mut group = Group {
+    fn of(procedure: &'a Procedure, window: &'a [Step], extent: usize) -> BlockGroup<'a> {
+        let mut group = BlockGroup {
             procedure,
             extent,
             sides: Vec::new(),
@@ -180,7 +180,7 @@ impl<'a> Group<'a> {
             // Steps that touch the same buffer keep their order, unless both read it.
             let waits = reads.iter().any(|id| late_writes.contains(id))
                 || writes.iter().any(|id| late_writes.contains(id) || late_reads.contains(id));
-            let follows = |group: &Group| {
+            let follows = |group: &BlockGroup| {
                 reads.iter().any(|id| group.written.contains_key(id))
                     || writes.iter().any(|id| group.written.contains_key(id) || group.read.contains(id))
             };
@@ -298,17 +298,17 @@ impl<'a> Group<'a> {
     fn finish(self, uses: &TermMap<BufferId, usize>) -> FoundBlocks {
         let inner = self.inner(uses);
         let rows = self.rows();
-        let mut interface = Interface::default();
+        let mut interface = BlockInterface::default();
         let procedure = self.instance(rows, &inner, &mut interface);
         let rest = self.extent % rows;
-        let rest = (rest != 0).then(|| self.instance(rest, &inner, &mut Interface::default()));
-        let Interface { arguments, results, .. } = interface;
+        let rest = (rest != 0).then(|| self.instance(rest, &inner, &mut BlockInterface::default()));
+        let BlockInterface { arguments, results, .. } = interface;
         let blocks = RowBlocks { extent: self.extent, rows, procedure, rest, arguments, results };
         FoundBlocks { sides: self.sides, blocks }
     }
 
     /// The procedure of a block of so many rows.
-    fn instance(&self, rows: usize, inner: &HashSet<BufferId>, interface: &mut Interface) -> Procedure {
+    fn instance(&self, rows: usize, inner: &HashSet<BufferId>, interface: &mut BlockInterface) -> Procedure {
         let mut own = Procedure::default();
         let mut parameters: Vec<BufferId> = Vec::new();
         for step in &self.steps {
@@ -362,7 +362,7 @@ impl<'a> Group<'a> {
 
 /// The buffers that a block reads and writes outside, by buffer and the elements from one row to the next.
 #[derive(Default)]
-struct Interface {
+struct BlockInterface {
     buffers: TermMap<(BufferId, usize), BufferId>,
     arguments: Vec<(BufferId, usize)>,
     results: Vec<(BufferId, usize, Option<Reduction>)>,

@@ -49,7 +49,7 @@ impl WrittenFunction {
 
 /// The names of the arrays that a function takes, and which of them have more elements than their types say, or other elements
 /// in between. An argument that is changed in place is no parameter of its own, but the result that it becomes.
-pub(crate) struct Interface {
+pub(crate) struct FunctionInterface {
     pub(crate) arguments: Vec<String>,
     pub(crate) results: Vec<String>,
     pub(crate) open: Vec<bool>,
@@ -57,24 +57,24 @@ pub(crate) struct Interface {
     pub(crate) changed: Vec<(usize, usize)>,
 }
 
-impl Interface {
+impl FunctionInterface {
     /// Names for a function that nobody else calls.
-    pub(crate) fn inner(procedure: &Procedure) -> Interface {
-        Interface::named(
+    pub(crate) fn inner(procedure: &Procedure) -> FunctionInterface {
+        FunctionInterface::named(
             (0..procedure.parameters).map(|at| format!("a{at}")).collect(),
             (0..procedure.results.len()).map(|at| format!("r{at}")).collect(),
         )
     }
 
     /// These names, for arrays of the types of the procedure.
-    pub(crate) fn named(arguments: Vec<String>, results: Vec<String>) -> Interface {
+    pub(crate) fn named(arguments: Vec<String>, results: Vec<String>) -> FunctionInterface {
         let open = vec![false; arguments.len() + results.len()];
-        Interface { arguments, results, open, changed: Vec::new() }
+        FunctionInterface { arguments, results, open, changed: Vec::new() }
     }
 
     /// Has arguments become results.
-    pub(crate) fn changing(self, changed: Vec<(usize, usize)>) -> Interface {
-        Interface { changed, ..self }
+    pub(crate) fn changing(self, changed: Vec<(usize, usize)>) -> FunctionInterface {
+        FunctionInterface { changed, ..self }
     }
 
     /// Whether an argument becomes a result.
@@ -88,7 +88,7 @@ pub(crate) struct FunctionBuilder<'p, 'w, 'a> {
     pub(crate) writer: &'w mut FunctionWriter<'a>,
     procedure: &'p Procedure,
     plan: BufferPlan<'p>,
-    interface: &'p Interface,
+    interface: &'p FunctionInterface,
     constants: BTreeMap<BufferId, String>,
     pub(crate) text: Text,
     pub(crate) fails: bool,
@@ -107,7 +107,7 @@ impl<'a> FunctionWriter<'a> {
 
     /// Writes the function of a procedure inside of the program.
     pub(crate) fn inner(&mut self, word: &str, procedure: &Procedure) -> Result<WrittenFunction> {
-        self.procedure(word, procedure, &Interface::inner(procedure))
+        self.procedure(word, procedure, &FunctionInterface::inner(procedure))
     }
 
     /// The same of one that changes arguments.
@@ -117,7 +117,7 @@ impl<'a> FunctionWriter<'a> {
         procedure: &Procedure,
         changed: Vec<(usize, usize)>,
     ) -> Result<WrittenFunction> {
-        self.procedure(word, procedure, &Interface::inner(procedure).changing(changed))
+        self.procedure(word, procedure, &FunctionInterface::inner(procedure).changing(changed))
     }
 
     /// Writes the function of a procedure, and those that it calls.
@@ -125,7 +125,7 @@ impl<'a> FunctionWriter<'a> {
         &mut self,
         word: &str,
         procedure: &Procedure,
-        interface: &Interface,
+        interface: &FunctionInterface,
     ) -> Result<WrittenFunction> {
         let mut function = FunctionBuilder {
             plan: BufferPlan::new(procedure, &interface.changed),

@@ -1,7 +1,7 @@
 //! Steps that are made of procedures: conditionals, rolled loops, operations that were left alone, and blocks of rows.
 
 use super::language::ArraySlice;
-use super::procedure::{FunctionBuilder, Interface};
+use super::procedure::{FunctionBuilder, FunctionInterface};
 use crate::error::{Error, Result};
 use crate::kernel::{BufferId, Call, Conditional, Loop, RowBlocks, lower};
 use crate::shape::DType;
@@ -147,7 +147,7 @@ impl FunctionBuilder<'_, '_, '_> {
             .collect();
         let mut written = Vec::new();
         for (procedure, _) in &functions {
-            let interface = Interface { open: open.clone(), ..Interface::inner(procedure) };
+            let interface = FunctionInterface { open: open.clone(), ..FunctionInterface::inner(procedure) };
             written.push(self.writer.procedure("block", procedure, &interface)?);
         }
         let read: Vec<BufferId> = blocks.arguments.iter().map(|&(id, _)| id).collect();

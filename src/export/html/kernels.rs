@@ -2,7 +2,7 @@
 
 use super::links::matches;
 use super::seen::Seen;
-use super::stage::{Kind, Stage, StageLine};
+use super::stage::{LineKind, Stage, StageLine};
 use crate::array::Array;
 use crate::engine::report;
 use crate::kernel::{BufferId, LoweredProgram, Procedure, Step, lower_traced};
@@ -29,13 +29,13 @@ pub(super) fn stage(
     for (at, buffer) in procedure.buffers[..procedure.parameters].iter().enumerate() {
         let name = parameters.get(at).cloned().unwrap_or_default();
         let (bytes, pieces) = (bytes(&buffer.ty), vec![TextPiece::Text(format!("parameter {name}"))]);
-        let line = StageLine { bytes: Some(bytes), ..StageLine::plain(Kind::Buffer, 0, pieces) };
+        let line = StageLine { bytes: Some(bytes), ..StageLine::plain(LineKind::Buffer, 0, pieces) };
         parameter_lines.push(writer.lines.len());
         writer.lines.push(StageLine { name: format!("b{at}"), types: buffer.ty.to_string(), ..line });
     }
     let steps = writer.procedure(&procedure, 0, 1.0);
     let results = format!("({})", list(&procedure.results));
-    writer.lines.push(StageLine::plain(Kind::Result, 0, vec![TextPiece::Text(results)]));
+    writer.lines.push(StageLine::plain(LineKind::Result, 0, vec![TextPiece::Text(results)]));
     let filled = FillLines { procedure: &procedure, steps: &steps, parameters: &parameter_lines };
     let kernels_of = filled.lines(&lowered, |id| buffers.get(id));
     // The program that was lowered has nodes of the stage before, and others; it is not shown.
@@ -43,7 +43,7 @@ pub(super) fn stage(
     let hidden = Printer::new(&lowered).listing(false);
     let lowered = Seen::of(&lowered, &hidden, inputs);
     for (line, same) in before.lines.iter_mut().zip(matches(seen, &lowered)) {
-        if line.kind != Kind::Node {
+        if line.kind != LineKind::Node {
             continue;
         }
         let nodes = same.into_iter().filter_map(|at| hidden[at].node.filter(|_| hidden[at].owner.is_none()));
@@ -119,7 +119,7 @@ struct KernelListing {
 
 impl KernelListing {
     fn heading(&mut self, depth: usize, text: String) {
-        self.lines.push(StageLine::plain(Kind::Heading, depth, vec![TextPiece::Text(text)]));
+        self.lines.push(StageLine::plain(LineKind::Heading, depth, vec![TextPiece::Text(text)]));
     }
 
     /// The steps of a procedure that runs so many times. Gives their lines. The recursion is as deep as bodies are nested.
@@ -129,7 +129,7 @@ impl KernelListing {
 
     fn step(&mut self, procedure: &Procedure, step: &Step, depth: usize, times: f64) -> usize {
         let line = self.lines.len();
-        let kind = if depth == 0 { Kind::Kernel } else { Kind::InnerKernel };
+        let kind = if depth == 0 { LineKind::Kernel } else { LineKind::InnerKernel };
         if let Some((name, operations, bytes)) = report::step(procedure, step) {
             let (buffers, types) = filled(procedure, step);
             // A nest's name says it too.

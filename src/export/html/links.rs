@@ -13,7 +13,7 @@ const LINKED: usize = 6;
 const CANDIDATES: usize = 48;
 
 /// An index of the lines of a stage by the facts about them.
-struct Index<'a> {
+struct LineIndex<'a> {
     seen: &'a Seen,
     /// Lines by type, in the order of their keys.
     values: HashMap<&'a Type, Vec<(f64, usize)>>,
@@ -21,9 +21,10 @@ struct Index<'a> {
     parameters: HashMap<usize, usize>,
 }
 
-impl<'a> Index<'a> {
-    fn new(seen: &'a Seen) -> Index<'a> {
-        let mut index = Index { seen, values: HashMap::new(), structures: HashMap::new(), parameters: HashMap::new() };
+impl<'a> LineIndex<'a> {
+    fn new(seen: &'a Seen) -> LineIndex<'a> {
+        let mut index =
+            LineIndex { seen, values: HashMap::new(), structures: HashMap::new(), parameters: HashMap::new() };
         for (at, known) in seen.lines.iter().enumerate() {
             let Some(known) = known else { continue };
             if let Some(value) = &known.value {
@@ -75,7 +76,7 @@ impl<'a> Index<'a> {
 /// For each line of a stage the lines of another one that compute the same; for an operation of several outputs those
 /// operations whose outputs are linked to its own.
 pub(super) fn matches(from: &Seen, to: &Seen) -> Vec<Vec<usize>> {
-    let index = Index::new(to);
+    let index = LineIndex::new(to);
     let find = |known: &Option<LineFacts>| known.as_ref().map_or_else(Vec::new, |known| index.find(from, known));
     let mut found: Vec<Vec<usize>> = from.lines.iter().map(find).collect();
     let source = |seen: &Seen, at: usize| seen.lines[at].as_ref().and_then(|known| known.source);

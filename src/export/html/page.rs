@@ -1,6 +1,6 @@
 //! The page itself.
 
-use super::stage::{Kind, Stage, StageLine};
+use super::stage::{LineKind, Stage, StageLine};
 use crate::term::print::TextPiece;
 use std::fmt::Write;
 
@@ -161,14 +161,14 @@ fn section(text: &mut String, number: usize, stage: &Stage, sources: &[Option<us
 fn item(text: &mut String, stage: usize, at: usize, line: &StageLine, source: Option<usize>, open: bool) {
     let (letter, next) = (letters(stage), letters(stage + 1));
     let class = match line.kind {
-        Kind::Node => "n",
-        Kind::Inner => "n i",
-        Kind::Delta => "d",
-        Kind::Kernel => "k",
-        Kind::InnerKernel => "k i",
-        Kind::Buffer => "b",
-        Kind::Result => "r",
-        Kind::Heading => "h",
+        LineKind::Node => "n",
+        LineKind::Inner => "n i",
+        LineKind::Delta => "d",
+        LineKind::Kernel => "k",
+        LineKind::InnerKernel => "k i",
+        LineKind::Buffer => "b",
+        LineKind::Result => "r",
+        LineKind::Heading => "h",
     };
     let _ = write!(text, "<li id=\"{letter}{at}\" class=\"{class}\"");
     if line.links.len() > 1 {
@@ -181,7 +181,7 @@ fn item(text: &mut String, stage: usize, at: usize, line: &StageLine, source: Op
     }
     let indentation = if line.depth == 0 { String::new() } else { format!(" style=\"--d:{}\"", line.depth) };
     let _ = write!(text, "><div{indentation}>");
-    if line.kind == Kind::Result {
+    if line.kind == LineKind::Result {
         text.push_str("<i>results</i> ");
     }
     if !line.name.is_empty() {

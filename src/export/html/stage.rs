@@ -12,7 +12,7 @@ const UNFOLDED: usize = 20_000;
 
 /// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     /// A node of the program.
     Node,
     /// A node of a body. Its cost is for one run, and a part of the cost of the enclosing operation.
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 /// A line of a stage.
 #[derive(Clone, Debug)]
 pub(super) struct StageLine {
-    pub(super) kind: Kind,
+    pub(super) kind: LineKind,
     pub(super) depth: usize,
     pub(super) name: String,
     /// The types of its results.
@@ -54,7 +54,7 @@ pub(super) struct StageLine {
 
 impl StageLine {
     /// A line that costs nothing.
-    pub(super) fn plain(kind: Kind, depth: usize, pieces: Vec<TextPiece>) -> StageLine {
+    pub(super) fn plain(kind: LineKind, depth: usize, pieces: Vec<TextPiece>) -> StageLine {
         StageLine {
             kind,
             depth,
@@ -101,12 +101,12 @@ pub(super) fn program(
     for listed in &listing {
         let Some((of, id)) = listed.node else {
             let is_result = listed.owner.is_none();
-            let kind = if is_result { Kind::Result } else { Kind::Heading };
+            let kind = if is_result { LineKind::Result } else { LineKind::Heading };
             lines.push(StageLine::plain(kind, listed.depth, listed.pieces.clone()));
             continue;
         };
         let node = of.node(id);
-        let kind = if listed.owner.is_none() { Kind::Node } else { Kind::Inner };
+        let kind = if listed.owner.is_none() { LineKind::Node } else { LineKind::Inner };
         let types: Vec<String> = node.types.iter().map(|ty| ty.to_string()).collect();
         let types = if types.len() == 1 { types.concat() } else { format!("({})", types.join(", ")) };
         let bytes = node.types.iter().map(|ty| ty.size() as f64 * ty.dtype.bytes() as f64).sum();
@@ -122,7 +122,7 @@ pub(super) fn program(
         });
     }
     let sum = |number: fn(&StageLine) -> Option<f64>| {
-        lines.iter().filter(|line| line.kind == Kind::Node).filter_map(number).sum::<f64>()
+        lines.iter().filter(|line| line.kind == LineKind::Node).filter_map(number).sum::<f64>()
     };
     let (operations, bytes) = (sum(|line| line.operations), sum(|line| line.bytes));
     let stage = Stage { title, about, nodes: Some(count), kernels: None, operations, bytes, lines };
@@ -134,10 +134,10 @@ pub(super) fn program(
 /// `a1`, ..
 pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: usize, parameters: &[String]) {
     let heading = "The Delta of the first result:".to_string();
-    stage.lines.push(StageLine::plain(Kind::Heading, 0, vec![TextPiece::Text(heading)]));
+    stage.lines.push(StageLine::plain(LineKind::Heading, 0, vec![TextPiece::Text(heading)]));
     let first = stage.lines.len();
     // Lines of nodes outside of bodies are in the order of the nodes.
-    let nodes: Vec<usize> = (0..first).filter(|&at| stage.lines[at].kind == Kind::Node).collect();
+    let nodes: Vec<usize> = (0..first).filter(|&at| stage.lines[at].kind == LineKind::Node).collect();
     let array = |number: usize| Some(nodes[*body.results.get(values + number)? as usize]);
     let mut names: HashMap<&str, usize> = HashMap::new();
     for line in text.lines() {
@@ -164,7 +164,7 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
             }
         }
         names.insert(name, stage.lines.len());
-        stage.lines.push(StageLine { name: name.to_string(), ..StageLine::plain(Kind::Delta, 0, pieces) });
+        stage.lines.push(StageLine { name: name.to_string(), ..StageLine::plain(LineKind::Delta, 0, pieces) });
     }
 }
 

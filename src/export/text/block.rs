@@ -1,30 +1,30 @@
 //! Lets, and the results of a body.
 
 use super::reader::{Form, ParseResult, TextReader};
-use super::tokens::{Kind, TextProblem};
+use super::tokens::{TextProblem, TokenKind};
 use crate::term::{NodeId, Op};
 
 impl<'t, X: Form> TextReader<'t, X> {
     /// Lets, each followed by the expression that uses it, on lines of their own.
     pub(super) fn block(&mut self) -> ParseResult<Vec<NodeId>> {
-        self.kind(Kind::Newline, "the end of the line")?;
-        self.kind(Kind::Indent, "a line further to the right")?;
+        self.kind(TokenKind::Newline, "the end of the line")?;
+        self.kind(TokenKind::Indent, "a line further to the right")?;
         while self.is_word("let") {
             self.binding()?;
         }
         let results = self.value()?;
-        self.kind(Kind::Newline, "an operator or the end of the line")?;
-        self.kind(Kind::Dedent, "no further line here, behind the result")?;
+        self.kind(TokenKind::Newline, "an operator or the end of the line")?;
+        self.kind(TokenKind::Dedent, "no further line here, behind the result")?;
         Ok(results)
     }
 
     /// A block, or a value and the end of its line.
     pub(super) fn block_or_line(&mut self) -> ParseResult<Vec<NodeId>> {
-        if self.token().kind == Kind::Newline {
+        if self.token().kind == TokenKind::Newline {
             return self.block();
         }
         let results = self.value()?;
-        self.kind(Kind::Newline, "an operator or the end of the line")?;
+        self.kind(TokenKind::Newline, "an operator or the end of the line")?;
         Ok(results)
     }
 
@@ -60,7 +60,7 @@ impl<'t, X: Form> TextReader<'t, X> {
             }
             None => {
                 let node = self.operand()?;
-                self.kind(Kind::Newline, "an operator or the end of the line")?;
+                self.kind(TokenKind::Newline, "an operator or the end of the line")?;
                 (node, vec![node])
             }
         };

@@ -3,7 +3,7 @@
 use super::expression::ParsedTerm;
 use super::frame::{Captures, NamedParameter, OpenBody};
 use super::reader::{Form, ParseResult, TextReader};
-use super::tokens::{Kind, TextProblem};
+use super::tokens::{TextProblem, TokenKind};
 use crate::shape::{DType, Shape, Type};
 use crate::term::{Branch, Checkpoints, Custom, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ struct Started {
 impl<'t, X: Form> TextReader<'t, X> {
     /// The operation of several outputs that a let defines, up to the end of its last line, if it is one.
     pub(super) fn definition(&mut self) -> ParseResult<Option<NodeId>> {
-        if self.token().kind != Kind::Word {
+        if self.token().kind != TokenKind::Word {
             return Ok(None);
         }
         Ok(Some(match self.peek() {
@@ -93,12 +93,12 @@ impl<'t, X: Form> TextReader<'t, X> {
     /// A build that a let defines, to the end of its last line.
     pub(super) fn build_of_a_let(&mut self) -> ParseResult<NodeId> {
         let (extents, parameters, place) = self.build_head()?;
-        let on_lines = self.token().kind == Kind::Newline;
+        let on_lines = self.token().kind == TokenKind::Newline;
         let read = |reader: &mut TextReader<'t, X>| match on_lines {
             true => reader.block(),
             false => {
                 let node = reader.operand()?;
-                reader.kind(Kind::Newline, "an operator or the end of the line")?;
+                reader.kind(TokenKind::Newline, "an operator or the end of the line")?;
                 Ok(vec![node])
             }
         };
@@ -141,12 +141,12 @@ impl<'t, X: Form> TextReader<'t, X> {
         let condition = self.atom()?;
         let condition = self.node(condition)?;
         self.word("then")?;
-        let on_lines = self.token().kind == Kind::Newline;
+        let on_lines = self.token().kind == TokenKind::Newline;
         let first = |reader: &mut TextReader<'t, X>| if on_lines { reader.block() } else { reader.value() };
         let mut then = self.body(Vec::new(), Captures::default(), false, first)?;
         let captures = TextReader::captures(&mut then);
         self.word("else")?;
-        if !on_lines && self.token().kind == Kind::Newline {
+        if !on_lines && self.token().kind == TokenKind::Newline {
             return self.expected("the other side on the same line");
         }
         let mut otherwise = self.body(Vec::new(), captures, false, TextReader::block_or_line)?;
@@ -197,8 +197,8 @@ impl<'t, X: Form> TextReader<'t, X> {
             }
         }
         self.symbol("]")?;
-        self.kind(Kind::Newline, "the end of the line")?;
-        self.kind(Kind::Indent, "a line further to the right")?;
+        self.kind(TokenKind::Newline, "the end of the line")?;
+        self.kind(TokenKind::Indent, "a line further to the right")?;
         let mut captures = Captures::default();
         let mut bodies = Vec::new();
         if count.is_none() {
@@ -211,7 +211,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         }
         let mut started: Vec<Started> = Vec::new();
         let mut args = Vec::new();
-        while self.token().kind != Kind::Dedent {
+        while self.token().kind != TokenKind::Dedent {
             self.word(if started.len().is_multiple_of(2) { "forwards" } else { "backwards" })?;
             let (carries, inputs) = self.from()?;
             let mut reads = Vec::new();
@@ -227,7 +227,7 @@ impl<'t, X: Form> TextReader<'t, X> {
             bodies.push(open);
             started.push(sweep);
         }
-        self.kind(Kind::Dedent, "a line further to the left")?;
+        self.kind(TokenKind::Dedent, "a line further to the left")?;
         let mut bodies = self.close(bodies, &captures).into_iter();
         let steps = match count {
             Some(count) => Steps::Count(count),
@@ -244,7 +244,7 @@ impl<'t, X: Form> TextReader<'t, X> {
 
     /// `0.1`: a value that sweep 0 keeps.
     fn kept(&mut self) -> ParseResult<(usize, usize)> {
-        let kept = self.peek().split_once('.').filter(|_| self.token().kind == Kind::Number);
+        let kept = self.peek().split_once('.').filter(|_| self.token().kind == TokenKind::Number);
         match kept.and_then(|(sweep, kept)| Some((sweep.parse().ok()?, kept.parse().ok()?))) {
             Some(kept) => {
                 self.next();

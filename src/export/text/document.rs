@@ -1,7 +1,7 @@
 //! A program from its first line to its constants.
 
 use super::reader::{Form, ParseResult, TextReader};
-use super::tokens::{Kind, TextProblem};
+use super::tokens::{TextProblem, TokenKind};
 use crate::export::Program;
 use crate::shape::Type;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl<'t, X: Form> TextReader<'t, X> {
             self.go_to(0);
         }
         let program = self.program()?;
-        match below == Some(self.mark()) || self.token().kind == Kind::End {
+        match below == Some(self.mark()) || self.token().kind == TokenKind::End {
             true => Ok(program),
             false => self.expected("`constants`, or the end of the text"),
         }
@@ -26,8 +26,8 @@ impl<'t, X: Form> TextReader<'t, X> {
     fn constants_below(&self) -> Option<usize> {
         let tokens = self.tokens();
         (1..tokens.len()).find(|&at| {
-            let begins = matches!(tokens[at - 1].kind, Kind::Newline | Kind::Dedent);
-            begins && tokens[at].kind == Kind::Word && self.text_of(tokens[at]) == "constants"
+            let begins = matches!(tokens[at - 1].kind, TokenKind::Newline | TokenKind::Dedent);
+            begins && tokens[at].kind == TokenKind::Word && self.text_of(tokens[at]) == "constants"
         })
     }
 
@@ -35,9 +35,9 @@ impl<'t, X: Form> TextReader<'t, X> {
     fn large_constants(&mut self) -> ParseResult<()> {
         self.word("constants")?;
         self.symbol(":")?;
-        self.kind(Kind::Newline, "the end of the line")?;
-        self.kind(Kind::Indent, "a line further to the right")?;
-        while !self.accept_kind(Kind::Dedent) {
+        self.kind(TokenKind::Newline, "the end of the line")?;
+        self.kind(TokenKind::Indent, "a line further to the right")?;
+        while !self.accept_kind(TokenKind::Dedent) {
             self.symbol("#")?;
             let place = self.place();
             let number = self.natural()?;
@@ -48,10 +48,10 @@ impl<'t, X: Form> TextReader<'t, X> {
             if self.constants.insert(number, array).is_some() {
                 return Err(TextProblem::new(format!("there is a constant #{number} already"), place));
             }
-            self.kind(Kind::Newline, "the end of the line")?;
+            self.kind(TokenKind::Newline, "the end of the line")?;
         }
         match self.token().kind {
-            Kind::End => Ok(()),
+            TokenKind::End => Ok(()),
             _ => self.expected("the end of the text"),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::literal::NumberLiteral;
 use super::reader::{Form, ParseResult, TextReader};
-use super::tokens::{Kind, TextProblem};
+use super::tokens::{TextProblem, TokenKind};
 use super::view::{self, is_view};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
@@ -178,7 +178,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     /// A word that is applied, and the atoms after it, or an atom.
     fn application(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let token = self.token();
-        if token.kind != Kind::Word || self.is_name() || self.is_number() || self.is_call() {
+        if token.kind != TokenKind::Word || self.is_name() || self.is_number() || self.is_call() {
             return self.atom();
         }
         let (word, place) = (self.text_of(token), token.place());
@@ -316,7 +316,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     fn contract(&mut self, place: usize) -> ParseResult<ParsedTerm<'t>> {
-        let token = self.kind(Kind::Labels, "labels such as \"ij,jk->ik\"")?;
+        let token = self.kind(TokenKind::Labels, "labels such as \"ij,jk->ik\"")?;
         let spec = match contraction(self.text_of(token).trim_matches('"')) {
             Some(spec) if spec.is_valid() => spec,
             Some(_) => {
@@ -350,14 +350,14 @@ impl<'t, X: Form> TextReader<'t, X> {
     /// Whether `name(` is next, of an operation of several operands.
     fn is_call(&self) -> bool {
         let word = self.peek();
-        let is_operation = self.token().kind == Kind::Word && (word == "select" || binary(word).is_some());
+        let is_operation = self.token().kind == TokenKind::Word && (word == "select" || binary(word).is_some());
         is_operation && self.tokens().get(self.mark() + 1).is_some_and(|&next| self.text_of(next) == "(")
     }
 
     /// A name, a number, a list, a call or parentheses, and positions in brackets after it.
     pub(super) fn atom(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let mut term = self.atom_without_positions()?;
-        while self.token().kind == Kind::At {
+        while self.token().kind == TokenKind::At {
             term = self.indexed(term)?;
         }
         Ok(term)

@@ -1,7 +1,7 @@
 //! Numbers, and lists of them.
 
 use super::reader::{Form, ParseResult, TextReader};
-use super::tokens::{Kind, TextProblem};
+use super::tokens::{TextProblem, TokenKind};
 use crate::array::{Array, Data, Scalar};
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::print::DTYPES;
@@ -86,8 +86,10 @@ impl<'t, X: Form> TextReader<'t, X> {
     /// Whether the next token is a number, without a sign.
     pub(super) fn is_number(&self) -> bool {
         match self.token().kind {
-            Kind::Number => true,
-            Kind::Word => matches!(self.peek(), "true" | "false") || matches!(ending(self.peek()).0, "inf" | "NaN"),
+            TokenKind::Number => true,
+            TokenKind::Word => {
+                matches!(self.peek(), "true" | "false") || matches!(ending(self.peek()).0, "inf" | "NaN")
+            }
             _ => false,
         }
     }
@@ -108,7 +110,7 @@ impl<'t, X: Form> TextReader<'t, X> {
             (bits, dtype) = (Some(digits), ending);
         }
         let fits = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'-'));
-        if word.kind == Kind::Number && !fits {
+        if word.kind == TokenKind::Number && !fits {
             return Err(TextProblem::new(format!("`{text}` is no number"), place));
         }
         Ok(NumberLiteral { text, bits, negative, ending: dtype, place })
@@ -123,7 +125,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         // Whether the depth of elements is known: the first element determines it.
         let mut is_known = false;
         loop {
-            if self.is_symbol("[") || self.token().kind == Kind::At {
+            if self.is_symbol("[") || self.token().kind == TokenKind::At {
                 if is_known && open.len() == shape.len() {
                     return self.expected("a number");
                 }

@@ -1,7 +1,7 @@
 //! The state of reading: the position in the text, the open bodies, and the names known there.
 
 use super::frame::BodyFrame;
-use super::tokens::{Kind, TextProblem, Token};
+use super::tokens::{TextProblem, Token, TokenKind};
 use crate::array::Array;
 pub(super) use crate::export::form::Form;
 use crate::export::limits::InputLimits;
@@ -66,16 +66,16 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// Whether the next token is of this kind and text.
-    pub(super) fn is(&self, kind: Kind, text: &str) -> bool {
+    pub(super) fn is(&self, kind: TokenKind, text: &str) -> bool {
         self.token().kind == kind && self.peek() == text
     }
 
     pub(super) fn is_symbol(&self, text: &str) -> bool {
-        self.is(Kind::Symbol, text)
+        self.is(TokenKind::Symbol, text)
     }
 
     pub(super) fn is_word(&self, text: &str) -> bool {
-        self.is(Kind::Word, text)
+        self.is(TokenKind::Word, text)
     }
 
     /// Goes beyond the next token, and returns it.
@@ -102,7 +102,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         found
     }
 
-    pub(super) fn accept_kind(&mut self, kind: Kind) -> bool {
+    pub(super) fn accept_kind(&mut self, kind: TokenKind) -> bool {
         let found = self.token().kind == kind;
         if found {
             self.next();
@@ -114,11 +114,11 @@ impl<'t, X: Form> TextReader<'t, X> {
     pub(super) fn expected<T>(&self, what: &str) -> ParseResult<T> {
         let token = self.token();
         let found = match token.kind {
-            Kind::Newline => "the end of the line".to_string(),
-            Kind::Indent => "a line further to the right".to_string(),
-            Kind::Dedent => "a line further to the left".to_string(),
-            Kind::End => "the end of the text".to_string(),
-            Kind::At => "[ without a space before it".to_string(),
+            TokenKind::Newline => "the end of the line".to_string(),
+            TokenKind::Indent => "a line further to the right".to_string(),
+            TokenKind::Dedent => "a line further to the left".to_string(),
+            TokenKind::End => "the end of the text".to_string(),
+            TokenKind::At => "[ without a space before it".to_string(),
             _ => {
                 let text: String = self.text_of(token).chars().take(40).collect();
                 format!("`{text}`")
@@ -135,13 +135,13 @@ impl<'t, X: Form> TextReader<'t, X> {
         if self.accept_word(word) { Ok(()) } else { self.expected(&format!("`{word}`")) }
     }
 
-    pub(super) fn kind(&mut self, kind: Kind, what: &str) -> ParseResult<Token> {
+    pub(super) fn kind(&mut self, kind: TokenKind, what: &str) -> ParseResult<Token> {
         if self.token().kind == kind { Ok(self.next()) } else { self.expected(what) }
     }
 
     /// A `[` directly after the last token.
     pub(super) fn bracket(&mut self) -> ParseResult<()> {
-        match self.accept_kind(Kind::At) {
+        match self.accept_kind(TokenKind::At) {
             true => Ok(()),
             false => self.expected("`[` without a space before it"),
         }
@@ -149,7 +149,7 @@ impl<'t, X: Form> TextReader<'t, X> {
 
     /// Whether the next token is a name.
     pub(super) fn is_name(&self) -> bool {
-        self.token().kind == Kind::Word && !is_keyword(self.peek())
+        self.token().kind == TokenKind::Word && !is_keyword(self.peek())
     }
 
     /// A name, and where it stands.
@@ -159,7 +159,7 @@ impl<'t, X: Form> TextReader<'t, X> {
                 let token = self.next();
                 Ok((self.text_of(token), token.place()))
             }
-            false if self.token().kind == Kind::Word => self.expected("a name, which is no word of the language"),
+            false if self.token().kind == TokenKind::Word => self.expected("a name, which is no word of the language"),
             false => self.expected("a name"),
         }
     }
@@ -168,11 +168,11 @@ impl<'t, X: Form> TextReader<'t, X> {
     pub(super) fn natural(&mut self) -> ParseResult<usize> {
         let text = self.peek();
         match text.parse() {
-            Ok(number) if self.token().kind == Kind::Number => {
+            Ok(number) if self.token().kind == TokenKind::Number => {
                 self.next();
                 Ok(number)
             }
-            _ if self.token().kind == Kind::Number && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            _ if self.token().kind == TokenKind::Number && text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.fail(format!("{text} is too large"))
             }
             _ => self.expected("a number such as 0 or 3"),
@@ -247,7 +247,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     pub(super) fn ty(&mut self) -> ParseResult<Type> {
         let place = self.place();
         let dtype = self.dtype()?;
-        let shape: Shape = if self.token().kind == Kind::At { self.axes()? } else { Shape::new() };
+        let shape: Shape = if self.token().kind == TokenKind::At { self.axes()? } else { Shape::new() };
         let ty = Type { dtype, shape };
         self.limits.ty(&ty).map_err(|problem| TextProblem::new(problem, place))?;
         Ok(ty)

@@ -27,7 +27,7 @@ impl TextProblem {
 
 /// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A name or a word of the language.
     Word,
     /// Digits, with the characters that belong to them.
@@ -51,7 +51,7 @@ pub(super) enum Kind {
 /// A token and where it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     start: u32,
     end: u32,
     /// For an opening bracket, whether it holds several items: a comma stands directly in it, or it is empty.
@@ -59,7 +59,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    fn new(kind: Kind, start: usize, end: usize) -> Token {
+    fn new(kind: TokenKind, start: usize, end: usize) -> Token {
         // Texts are not longer than that.
         Token { kind, start: start as u32, end: end as u32, several: false }
     }
@@ -138,7 +138,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, TextProblem> {
         let Some(first) = text[at..].chars().next() else { break };
         if first == '\n' || text[at..].starts_with("\r\n") {
             if open.is_empty() && !begins_line {
-                tokens.push(Token::new(Kind::Newline, at, at));
+                tokens.push(Token::new(TokenKind::Newline, at, at));
                 begins_line = true;
             }
             at += if first == '\n' { 1 } else { 2 };
@@ -153,11 +153,11 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, TextProblem> {
             let Some(length) = rest[1..].find(['"', '\n']).filter(|&end| rest.as_bytes()[end + 1] == b'"') else {
                 return Err(TextProblem::new("the labels have no end: expected \"", at));
             };
-            (Kind::Labels, length + 2)
+            (TokenKind::Labels, length + 2)
         } else if first.is_ascii_digit() {
-            (Kind::Number, number(rest))
+            (TokenKind::Number, number(rest))
         } else if begins_word(first) {
-            (Kind::Word, word(rest))
+            (TokenKind::Word, word(rest))
         } else {
             let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) else {
                 let problem = match first {
@@ -167,10 +167,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, TextProblem> {
                 return Err(TextProblem::new(problem, at));
             };
             let behind = tokens.last().filter(|last| last.end as usize == at).is_some_and(|last| match last.kind {
-                Kind::Word => true,
+                TokenKind::Word => true,
                 _ => matches!(&text[last.range()], "λ" | ")" | "]"),
             });
-            (if *symbol == "[" && behind { Kind::At } else { Kind::Symbol }, symbol.len())
+            (if *symbol == "[" && behind { TokenKind::At } else { TokenKind::Symbol }, symbol.len())
         };
         let position = tokens.len();
         tokens.push(Token::new(kind, at, at + length));
@@ -206,10 +206,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, TextProblem> {
         return Err(TextProblem::new("the bracket is not closed", tokens[bracket].place()));
     }
     if !begins_line {
-        tokens.push(Token::new(Kind::Newline, at, at));
+        tokens.push(Token::new(TokenKind::Newline, at, at));
     }
-    tokens.extend(indents[1..].iter().map(|_| Token::new(Kind::Dedent, at, at)));
-    tokens.push(Token::new(Kind::End, at, at));
+    tokens.extend(indents[1..].iter().map(|_| Token::new(TokenKind::Dedent, at, at)));
+    tokens.push(Token::new(TokenKind::End, at, at));
     Ok(tokens)
 }
 
@@ -224,12 +224,12 @@ fn layout(tokens: &mut Vec<Token>, indents: &mut Vec<usize>, text: &str, at: usi
             return Err(TextProblem::new(format!("bodies are nested more than {NESTING} deep"), at));
         }
         indents.push(indent);
-        tokens.push(token(Kind::Indent));
+        tokens.push(token(TokenKind::Indent));
         return Ok(());
     }
     while indent < indents[indents.len() - 1] {
         indents.pop();
-        tokens.push(token(Kind::Dedent));
+        tokens.push(token(TokenKind::Dedent));
     }
     match indent == indents[indents.len() - 1] {
         true => Ok(()),

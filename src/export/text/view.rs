@@ -1,7 +1,7 @@
 //! Views by their names, and by their maps.
 
 use super::reader::{Form, ParseResult, TextReader};
-use super::tokens::{Kind, TextProblem};
+use super::tokens::{TextProblem, TokenKind};
 use crate::affine::AffineMap;
 use crate::shape::Shape;
 use crate::term::print;
@@ -185,7 +185,7 @@ impl<'t, X: Form> TextReader<'t, X> {
                 debug_assert_eq!(word, "replicate");
                 self.bracket()?;
                 let mark = self.mark();
-                let is_new = self.token().kind == Kind::Number && {
+                let is_new = self.token().kind == TokenKind::Number && {
                     self.next();
                     self.is_symbol(":")
                 };
@@ -338,7 +338,8 @@ impl<'t, X: Form> TextReader<'t, X> {
             let mut row: SmallVec<[i128; 4]> = SmallVec::from_elem(0, columns);
             let (mut offset, mut negative) = (0i128, reader.accept("-"));
             loop {
-                let factor = if reader.token().kind == Kind::Number { Some(reader.natural()? as i128) } else { None };
+                let factor =
+                    if reader.token().kind == TokenKind::Number { Some(reader.natural()? as i128) } else { None };
                 let sign = if negative { -1 } else { 1 };
                 let target = match factor {
                     Some(_) if !reader.accept("*") => &mut offset,

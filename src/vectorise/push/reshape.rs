@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 
 /// Neighbouring axes of a reshape's result that together run along neighbouring axes of its operand. Axes of extent 1 are
 /// in no group.
-struct Group {
+struct AxisGroup {
     result: Axes,
     source: Axes,
 }
 
-impl Group {
+impl AxisGroup {
     /// Whether the reshape keeps this axis.
     fn is_kept(&self) -> bool {
         self.result.len() == 1 && self.source.len() == 1
@@ -28,12 +28,12 @@ fn significant(shape: &[usize]) -> Axes {
 }
 
 /// The groups of a reshape of a non-empty array.
-fn groups(result: &[usize], source: &[usize]) -> Vec<Group> {
+fn groups(result: &[usize], source: &[usize]) -> Vec<AxisGroup> {
     let (mut left, mut right) = (significant(result).into_iter(), significant(source).into_iter());
     let mut groups = Vec::new();
     while let (Some(a), Some(b)) = (left.next(), right.next()) {
         let (mut group, mut rows, mut columns) =
-            (Group { result: Axes::from_slice(&[a]), source: Axes::from_slice(&[b]) }, result[a], source[b]);
+            (AxisGroup { result: Axes::from_slice(&[a]), source: Axes::from_slice(&[b]) }, result[a], source[b]);
         while rows != columns {
             if rows < columns {
                 let axis = left.next().expect("equal sizes");
@@ -75,10 +75,10 @@ enum ReshapeRead {
 }
 
 /// The view of the operand under which a view of a reshape is again a reshape.
-fn way_of_view(map: &AffineMap, source: &[usize], groups: &[Group]) -> Option<AffineMap> {
+fn way_of_view(map: &AffineMap, source: &[usize], groups: &[AxisGroup]) -> Option<AffineMap> {
     let columns = map.result().len();
     // New columns for each old one; a block of columns that runs along a group becomes the group's operand axes.
-    let mut replaced: Vec<Option<&Group>> = vec![None; columns];
+    let mut replaced: Vec<Option<&AxisGroup>> = vec![None; columns];
     let mut dropped = vec![false; columns];
     for group in groups.iter().filter(|group| !group.is_kept()) {
         let first = map.row(group.result[0]).iter().position(|&factor| factor != 0)?;

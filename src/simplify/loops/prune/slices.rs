@@ -30,16 +30,16 @@ pub(super) enum SliceSource {
 }
 
 /// A slice of a view along the outermost axis.
-enum Sliced {
+enum SlicedView {
     /// A view of the same array for all.
     Same(AffineMap),
     /// A view of the slice of the array there.
     OfSlice(AffineMap),
 }
 
-fn sliced(map: &AffineMap) -> Option<Sliced> {
+fn sliced(map: &AffineMap) -> Option<SlicedView> {
     if map.ignored().contains(&0) {
-        return Some(Sliced::Same(drop_columns(map, &[0])));
+        return Some(SlicedView::Same(drop_columns(map, &[0])));
     }
     let is_alone = |row: usize| {
         let row = map.row(row);
@@ -54,7 +54,7 @@ fn sliced(map: &AffineMap) -> Option<Sliced> {
     }
     let inner: Vec<SmallVec<[i64; 4]>> = (1..rows).map(|row| SmallVec::from_slice(&map.row(row)[1..])).collect();
     let offsets: Vec<i64> = (1..rows).map(|row| map.offset(row)).collect();
-    Some(Sliced::OfSlice(AffineMap::new(&map.source()[1..], &map.result()[1..], &inner, &offsets)))
+    Some(SlicedView::OfSlice(AffineMap::new(&map.source()[1..], &map.result()[1..], &inner, &offsets)))
 }
 
 fn is_cheap(op: &Op) -> bool {
@@ -81,8 +81,8 @@ impl PrunePass {
             let view = if let Op::View(map) = &node.op { sliced(map) } else { None };
             match (&node.op, &view) {
                 (Op::Constant(array), _) if array.uniform().is_some() => {}
-                (_, Some(Sliced::Same(_))) => drop(sources.insert(SliceSource::Whole(node.args[0]))),
-                (_, Some(Sliced::OfSlice(_))) => open.push(node.args[0]),
+                (_, Some(SlicedView::Same(_))) => drop(sources.insert(SliceSource::Whole(node.args[0]))),
+                (_, Some(SlicedView::OfSlice(_))) => open.push(node.args[0]),
                 (op, _) if is_cheap(op) => open.extend(&node.args),
                 _ if id == input => return None,
                 _ => {
@@ -119,11 +119,11 @@ impl PrunePass {
                     let value = array.uniform().expect("one value");
                     graph.add(Op::Constant(Array::full(&of_type(id).shape[1..], value)), &[])
                 }
-                (_, Some(Sliced::Same(map))) => {
+                (_, Some(SlicedView::Same(map))) => {
                     let whole = place(SliceSource::Whole(node.args[0])).expect("a source");
                     if map.is_identity() { whole } else { graph.add(Op::View(map), &[whole]) }
                 }
-                (_, Some(Sliced::OfSlice(map))) => graph.add(Op::View(map), &[slice(node.args[0])]),
+                (_, Some(SlicedView::OfSlice(map))) => graph.add(Op::View(map), &[slice(node.args[0])]),
                 (op, _) => {
                     let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| slice(arg)).collect();
                     graph.add(op.clone(), &args)
