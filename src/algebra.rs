@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 pub use crate::operation::{Contraction, Extreme, Label, Order, Reduction};
 use crate::shape::{Axes, DType, Shape, Type, Value};
-use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, source};
+use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, reference};
 use smallvec::smallvec;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -316,7 +316,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
     /// A build over a closed body that still contains builds: a term in a staged algebra, all elements in an eager one.
     fn build(build: Build, captures: Vec<Self::Array>) -> Self::Array {
-        source::run_build::<Self>(&build, &captures)
+        reference::run_build::<Self>(&build, &captures)
     }
     /// As [`Algebra::scan`], over a body that may still contain builds.
     fn scan_source(
@@ -325,11 +325,11 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         inputs: Vec<Self::Array>,
         captures: Vec<Self::Array>,
     ) -> Vec<Self::Array> {
-        source::run_scan::<Self>(&scan, carries.into_iter().chain(inputs).chain(captures).collect())
+        reference::run_scan::<Self>(&scan, carries.into_iter().chain(inputs).chain(captures).collect())
     }
     /// As [`Algebra::sweeps`], over bodies that may still contain builds.
     fn sweeps_source(sweeps: Sweeps<Build>, operands: Vec<Self::Array>) -> Vec<Self::Array> {
-        source::run_sweeps::<Self>(&sweeps, operands)
+        reference::run_sweeps::<Self>(&sweeps, operands)
     }
     /// A conditional on closed bodies without parameters, which takes place at run time, one side only. The sides result in
     /// arrays of the same types.

@@ -7,7 +7,7 @@ use crate::concrete::Concrete;
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::interpret::apply_source;
 use crate::term::print::ListingLine;
-use crate::term::source::{run_sweeps, stack};
+use crate::term::reference::{run_sweeps, stack};
 use crate::term::{Body, Build, NodeId, Op, Scan, Steps};
 use std::collections::HashMap;
 
