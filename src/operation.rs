@@ -43,7 +43,7 @@ pub use binary::{BINARY_ROWS, Binary};
 pub use columns::{BinaryLoop, Row, UnaryLoop};
 pub(crate) use columns::{BinaryRow, UnaryRow};
 pub use formula::{Pointwise, Term};
-pub use parameters::{Contraction, Extreme, Label, Order, Reduction};
+pub use parameters::{Contraction, Extreme, Label, Labels, Order, Reduction};
 pub(crate) use spelling::{HelperFunction, OperationSpelling};
 pub(crate) use stablehlo::StableHlo;
 pub(crate) use unary::{UNARY_NAMES, unary_row};

@@ -4,11 +4,9 @@ use crate::affine::AffineMap;
 use crate::array::memory::{self, OutOfMemory};
 use crate::array::products::{BlockedProduct, MatrixLayout, dot, product};
 use crate::array::{Array, Data, elementwise, reduce, view};
-use crate::operation::{Binary, Contraction, Label, Reduction};
+use crate::operation::{Binary, Contraction, Label, Labels, Reduction};
 use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
-
-type Labels = SmallVec<[Label; 4]>;
 
 /// The strides of an array's axes, by label.
 struct Strides<'a> {

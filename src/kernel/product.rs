@@ -7,11 +7,10 @@ use crate::kernel::lower::Lowering;
 use crate::kernel::nest::StoreMode;
 use crate::kernel::procedure::{BATCH, ByRole, COLUMN, MatrixProduct, ROW, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
+use crate::operation::Labels;
 use crate::shape::{Shape, Type, steps, strides};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
-
-type Labels = SmallVec<[u8; 4]>;
 
 /// A buffer whose element for positions of labels is at an affine place.
 struct ProductOperand {

@@ -10,11 +10,11 @@ mod reads;
 mod tests;
 
 use super::{Rules, Simplifier};
-use crate::operation::{Label, Reduction};
+use crate::operation::{Label, Labels, Reduction};
 use crate::shape::{DType, Shape, Value};
 use crate::term::{NodeId, Op};
+pub(super) use product::is_outer_product;
 use product::{LabelledProduct, Taken, set};
-pub(super) use product::{Labels, is_outer_product};
 use smallvec::SmallVec;
 
 /// The rules of this file.

@@ -1,8 +1,8 @@
 //! How a sum of a product is computed: which factors make up the operands of a contraction, and which wait outside.
 
-use super::product::{Factor, LabelledProduct, Labels, set};
+use super::product::{Factor, LabelledProduct, set};
 use crate::affine::AffineMap;
-use crate::operation::{Binary, Contraction, Label, Reduction, Unary};
+use crate::operation::{Binary, Contraction, Label, Labels, Reduction, Unary};
 use crate::shape::{Axes, Shape, Value};
 use crate::simplify::Simplifier;
 use crate::simplify::views_of::view;

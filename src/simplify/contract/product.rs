@@ -2,16 +2,13 @@
 
 use super::LABELS;
 use crate::affine::AffineMap;
-use crate::operation::{Binary, Label, Unary};
+use crate::operation::{Binary, Label, Labels, Unary};
 use crate::shape::Shape;
 use crate::simplify::Simplifier;
 use crate::simplify::arithmetic::{exponent, movable_exponent};
 use crate::simplify::views_of::{columns, view};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
-
-/// Labels of axes, in the order of the axes.
-pub type Labels = SmallVec<[Label; 4]>;
 
 /// A product is taken apart into at most so many factors and masks, so that planning takes bounded time.
 const FACTORS: usize = 8;

@@ -4,12 +4,10 @@ use super::Push;
 use super::read::{Outside, ReadRequest};
 use super::values::ReadValueId;
 use crate::affine::AffineMap;
-use crate::operation::{Contraction, Label};
+use crate::operation::{Contraction, Label, Labels};
 use crate::shape::size;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
-
-type Labels = SmallVec<[Label; 4]>;
 
 /// The labels of one operand of a contraction of reads, and the read itself.
 struct ContractionOperand {
