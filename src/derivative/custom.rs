@@ -1,15 +1,12 @@
 //! Functions with derivative rules of their own.
 
-use super::ArrayFn;
+use super::{ArrayFn, At};
 use crate::algebra::{Algebra, CustomFunction, DerivativeRule};
 use crate::array;
 use crate::concrete::Concrete;
 use crate::tensor::{Family, Tree, check_same_trees, refuse};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
-
-/// A tree of family `F` over the algebra `A`.
-type At<F, A> = <F as Family>::At<A>;
 
 /// A function, and a rule for its derivative in reverse mode: from the point, the value there and a cotangent of the value to
 /// the cotangent of the argument. The rule is linear in the cotangent.

@@ -39,3 +39,6 @@ pub use on_device::{CompiledForDevice, DeviceArguments, DeviceRest, OnDevice};
 pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};
 pub use stored::{CompiledFn, JitFn, Signature, StagedFn};
+
+/// A tree of family `F` over the algebra `A`.
+type At<F, A> = <F as crate::tensor::Family>::At<A>;

@@ -93,7 +93,8 @@ macro_rules! tuples {
     };
 }
 
-type Plus<P, R> = <P as Rank>::Plus<R>;
+/// The rank with the axes of both.
+pub(super) type Plus<P, R> = <P as Rank>::Plus<R>;
 
 tuples! {
     (I a): I::Positions;

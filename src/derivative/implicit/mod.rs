@@ -9,7 +9,7 @@ mod convergence;
 mod equation;
 mod linear;
 
-use super::{ArrayFn, grad};
+use super::{ArrayFn, At, grad};
 use crate::algebra::{Algebra, CustomFunction, DerivativeRule};
 use crate::concrete::Concrete;
 use crate::tensor::{Family, Float, Scalar, Tree, Vector, flatten, unflatten};
@@ -18,9 +18,6 @@ use convergence::iterated;
 use equation::{Equation, zeros_like};
 use linear::LinearSolve;
 use std::sync::Arc;
-
-/// A tree of family `F` over the algebra `A`.
-type At<F, A> = <F as Family>::At<A>;
 
 /// How the linear systems of derivatives are solved: `M y = b`, where `M` is the derivative of the equation by the unknowns.
 #[derive(Clone, Copy, PartialEq, Debug)]
