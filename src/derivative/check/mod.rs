@@ -63,7 +63,7 @@ impl CheckGrad {
 }
 
 /// A tree of family `F` of plain arrays.
-type Plain<F> = <F as Family>::At<Concrete>;
+type PlainTree<F> = <F as Family>::At<Concrete>;
 
 /// The ways in which a derivative along a direction is found; the others are judged by the last one.
 const MODES: [&str; 5] = ["reverse", "forward", "staged reverse", "staged forward", "finite differences"];
@@ -122,12 +122,12 @@ const LARGEST_STEP: f64 = 0.2;
 /// assert!(error.starts_with("check_grad: derivatives by input 0, element ["), "{error}");
 /// ```
 #[track_caller]
-pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> Result<()> {
+pub fn check_grad<F: ArrayFn>(f: F, at: &PlainTree<F::In>, options: &CheckGrad) -> Result<()> {
     let place = Location::caller();
     options.valid()?;
     let staged = stage(|x| f.call::<Staged>(x), at).map_err(|error| placed(error, place))?;
     let (reverse, forward) = (staged.vjp()?, staged.jvp()?);
-    let value: Plain<F::Out> = f.call::<Concrete>(at);
+    let value: PlainTree<F::Out> = f.call::<Concrete>(at);
     let values = value.leaves();
     let mut random = SplitMix64(options.seed);
     let single = at.types().iter().chain(&value.types()).any(|ty| ty.dtype == DType::F32);

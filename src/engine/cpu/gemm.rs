@@ -71,9 +71,9 @@ trait Microkernel<T, const R: usize, const C: usize> {
 }
 
 /// Without vectors of its own.
-struct Plain;
+struct PlainProduct;
 
-impl<T: GemmElement, const R: usize, const C: usize> Microkernel<T, R, C> for Plain {
+impl<T: GemmElement, const R: usize, const C: usize> Microkernel<T, R, C> for PlainProduct {
     #[inline(always)]
     unsafe fn run(
         depth: usize,
@@ -191,7 +191,7 @@ macro_rules! kernels {
                         Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => {
                             narrow(part, depth, operands, add, packing)
                         }
-                        _ => blocked::<$t, Plain, 4, $portable>(part, depth, operands, add, packing),
+                        _ => blocked::<$t, PlainProduct, 4, $portable>(part, depth, operands, add, packing),
                     }
                 }
             }
