@@ -1,8 +1,8 @@
 //! Operations in documents: an entry for each, of which its schema, its reading and its writing are made.
 
-use super::read::{Read, Reader, Within, problem};
+use super::read::{DocumentReader, DocumentResult, Within, problem};
 use super::schema::{Branch, Build, Custom, Map, Scan, Sweeps};
-use super::write::Writer;
+use super::write::DocumentWriter;
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::export::form::Form;
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A part of an operation: an axis, a shape, a name.
-pub(super) trait Part: Sized {
+pub(super) trait OperationPart: Sized {
     /// Its form in documents.
     type Written: Serialize + DeserializeOwned;
 
     fn write(&self) -> Self::Written;
 
-    fn read(written: Self::Written, reader: &mut Reader) -> Read<Self>;
+    fn read(written: Self::Written, reader: &mut DocumentReader) -> DocumentResult<Self>;
 }
 
 /// The document of an operation that has fields.
@@ -32,7 +32,7 @@ macro_rules! object {
 
 /// Operations, in the order in which messages list them. Those of parts are entries of a name in documents, the operation, and
 /// its parts: none, one, or several, which are the fields of an object. Values and operations with bodies have documents of their
-/// own, and methods of [`Reader`] that read them.
+/// own, and methods of [`DocumentReader`] that read them.
 macro_rules! operations {
     (of_values { $($other:ident($written:ty) $read:ident;)* } $(
         of_parts { $($text:literal $name:ident $(($part:ident: $kind:ty))?
@@ -45,7 +45,7 @@ macro_rules! operations {
         pub(super) enum Op {
             $($other($written),)*
             $(
-                $(#[serde(rename = $text)] $name $((<$kind as Part>::Written))? $((object!($name $($field)*)))?,)*
+                $(#[serde(rename = $text)] $name $((<$kind as OperationPart>::Written))? $((object!($name $($field)*)))?,)*
                 $($nested(Box<$nested>),)*
             )*
         }
@@ -58,31 +58,31 @@ macro_rules! operations {
                 #[derive(Serialize, Deserialize)]
                 #[serde(deny_unknown_fields)]
                 pub(in crate::export::json) struct $name {
-                    $(pub(super) $field: <$field_kind as Part>::Written,)*
+                    $(pub(super) $field: <$field_kind as OperationPart>::Written,)*
                 }
             )?)*)*
         }
 
         impl Op {
             /// The operation of a program, of which the document states the types.
-            pub(super) fn read<X: Form>(self, reader: &mut Reader, stated: &[Type]) -> Read<term::Op<X>> {
+            pub(super) fn read<X: Form>(self, reader: &mut DocumentReader, stated: &[Type]) -> DocumentResult<term::Op<X>> {
                 match self {
                     $(Op::$other(written) => reader.$read(written, stated),)*
                     $(
                         $(Op::$name $(($part))? $((objects::$name { $($field),* }))? => Ok(term::Op::$name
-                            $((<$kind as Part>::read($part, reader).within($text)?))?
-                            $(($(<$field_kind as Part>::read($field, reader).within($text)?),*))?),)*
+                            $((<$kind as OperationPart>::read($part, reader).within($text)?))?
+                            $(($(<$field_kind as OperationPart>::read($field, reader).within($text)?),*))?),)*
                         $(Op::$nested(written) => reader.$read_nested(*written),)*
                     )*
                 }
             }
 
             /// The operation as documents have it.
-            pub(super) fn write<X: Extension>(op: &term::Op<X>, writer: &mut Writer) -> Op {
+            pub(super) fn write<X: Extension>(op: &term::Op<X>, writer: &mut DocumentWriter) -> Op {
                 match op {
                     $($(term::Op::$name $(($part))? $(($($field),*))? => Op::$name
-                        $((Part::write($part)))?
-                        $((objects::$name { $($field: Part::write($field)),* }))?,)*)*
+                        $((OperationPart::write($part)))?
+                        $((objects::$name { $($field: OperationPart::write($field)),* }))?,)*)*
                     term::Op::Parameter(_) => unreachable!("parameters come first, and are not among the nodes"),
                     term::Op::Constant(array) => writer.constant(array),
                     term::Op::Scan(scan) => Op::Scan(Box::new(writer.scan(scan))),
@@ -148,14 +148,14 @@ macro_rules! words {
             )*
         }
 
-        $(impl Part for $part {
+        $(impl OperationPart for $part {
             type Written = words::$part;
 
             fn write(&self) -> words::$part {
                 match self { $($part::$word => words::$part::$word),* }
             }
 
-            fn read(written: words::$part, _: &mut Reader) -> Read<$part> {
+            fn read(written: words::$part, _: &mut DocumentReader) -> DocumentResult<$part> {
                 Ok(written.into())
             }
         }
@@ -175,32 +175,32 @@ words! {
     Order { Ascending, Descending }
 }
 
-impl Part for usize {
+impl OperationPart for usize {
     type Written = usize;
 
     fn write(&self) -> usize {
         *self
     }
 
-    fn read(written: usize, _: &mut Reader) -> Read<usize> {
+    fn read(written: usize, _: &mut DocumentReader) -> DocumentResult<usize> {
         Ok(written)
     }
 }
 
 /// Extents, and axes.
-impl Part for Shape {
+impl OperationPart for Shape {
     type Written = Vec<usize>;
 
     fn write(&self) -> Vec<usize> {
         self.to_vec()
     }
 
-    fn read(written: Vec<usize>, _: &mut Reader) -> Read<Shape> {
+    fn read(written: Vec<usize>, _: &mut DocumentReader) -> DocumentResult<Shape> {
         Ok(written.into())
     }
 }
 
-impl Part for AffineMap {
+impl OperationPart for AffineMap {
     type Written = Map;
 
     fn write(&self) -> Map {
@@ -213,27 +213,27 @@ impl Part for AffineMap {
         }
     }
 
-    fn read(written: Map, reader: &mut Reader) -> Read<AffineMap> {
+    fn read(written: Map, reader: &mut DocumentReader) -> DocumentResult<AffineMap> {
         reader.map(&written)
     }
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "struct Unary")]
-pub(super) struct UnaryRow {
+pub(super) struct WrittenUnary {
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parameter: Option<i64>,
 }
 
-impl Part for Unary {
-    type Written = UnaryRow;
+impl OperationPart for Unary {
+    type Written = WrittenUnary;
 
-    fn write(&self) -> UnaryRow {
-        UnaryRow { name: self.name().into(), parameter: self.parameter() }
+    fn write(&self) -> WrittenUnary {
+        WrittenUnary { name: self.name().into(), parameter: self.parameter() }
     }
 
-    fn read(UnaryRow { name, parameter }: UnaryRow, _: &mut Reader) -> Read<Unary> {
+    fn read(WrittenUnary { name, parameter }: WrittenUnary, _: &mut DocumentReader) -> DocumentResult<Unary> {
         match Unary::named(&name, parameter.map(i128::from)) {
             Some(op) => Ok(op),
             None => problem(format!("there is no operation {name:?} with parameter {parameter:?}")),
@@ -241,14 +241,14 @@ impl Part for Unary {
     }
 }
 
-impl Part for Binary {
+impl OperationPart for Binary {
     type Written = String;
 
     fn write(&self) -> String {
         self.name().into()
     }
 
-    fn read(written: String, _: &mut Reader) -> Read<Binary> {
+    fn read(written: String, _: &mut DocumentReader) -> DocumentResult<Binary> {
         match Binary::named(&written) {
             Some(op) => Ok(op),
             None => problem(format!("there is no operation {written:?}")),
@@ -256,14 +256,14 @@ impl Part for Binary {
     }
 }
 
-impl Part for Comparison {
+impl OperationPart for Comparison {
     type Written = String;
 
     fn write(&self) -> String {
         self.name().into()
     }
 
-    fn read(written: String, _: &mut Reader) -> Read<Comparison> {
+    fn read(written: String, _: &mut DocumentReader) -> DocumentResult<Comparison> {
         match COMPARISON_ROWS.iter().find(|op| op.name() == written) {
             Some(&op) => Ok(op),
             None => problem(format!("there is no comparison {written:?}")),
@@ -273,20 +273,23 @@ impl Part for Comparison {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "struct Contract")]
-pub(super) struct Labels {
+pub(super) struct ContractionLabels {
     left: Vec<u8>,
     right: Vec<u8>,
     result: Vec<u8>,
 }
 
-impl Part for Contraction {
-    type Written = Labels;
+impl OperationPart for Contraction {
+    type Written = ContractionLabels;
 
-    fn write(&self) -> Labels {
-        Labels { left: self.left.to_vec(), right: self.right.to_vec(), result: self.result.to_vec() }
+    fn write(&self) -> ContractionLabels {
+        ContractionLabels { left: self.left.to_vec(), right: self.right.to_vec(), result: self.result.to_vec() }
     }
 
-    fn read(Labels { left, right, result }: Labels, _: &mut Reader) -> Read<Contraction> {
+    fn read(
+        ContractionLabels { left, right, result }: ContractionLabels,
+        _: &mut DocumentReader,
+    ) -> DocumentResult<Contraction> {
         let labels = Contraction { left: left.into(), right: right.into(), result: result.into() };
         match labels.is_valid() {
             true => Ok(labels),

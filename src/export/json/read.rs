@@ -15,42 +15,42 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A mismatch, and the path to it from the outside.
-pub(super) struct Problem {
+pub(super) struct DocumentProblem {
     text: String,
     path: String,
 }
 
-pub(super) type Read<T> = std::result::Result<T, Problem>;
+pub(super) type DocumentResult<T> = std::result::Result<T, DocumentProblem>;
 
-pub(super) fn problem<T>(text: impl Into<String>) -> Read<T> {
-    Err(Problem { text: text.into(), path: String::new() })
+pub(super) fn problem<T>(text: impl Into<String>) -> DocumentResult<T> {
+    Err(DocumentProblem { text: text.into(), path: String::new() })
 }
 
 /// A value read in a part of a document: its problems get the part's path.
 pub(super) trait Within<T> {
-    fn within(self, part: &str) -> Read<T>;
+    fn within(self, part: &str) -> DocumentResult<T>;
 }
 
-impl<T> Within<T> for Read<T> {
-    fn within(self, part: &str) -> Read<T> {
-        self.map_err(|Problem { text, path }| {
+impl<T> Within<T> for DocumentResult<T> {
+    fn within(self, part: &str) -> DocumentResult<T> {
+        self.map_err(|DocumentProblem { text, path }| {
             let separator = if path.is_empty() || path.starts_with('[') { "" } else { "." };
-            Problem { text, path: format!("{part}{separator}{path}") }
+            DocumentProblem { text, path: format!("{part}{separator}{path}") }
         })
     }
 }
 
 impl<T> Within<T> for std::result::Result<T, String> {
-    fn within(self, part: &str) -> Read<T> {
-        self.map_err(|text| Problem { text, path: part.into() })
+    fn within(self, part: &str) -> DocumentResult<T> {
+        self.map_err(|text| DocumentProblem { text, path: part.into() })
     }
 }
 
 /// The program of a document of so many bytes.
 pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Program<X>> {
     let Document { name, parameters, results, constants, body, .. } = document;
-    let mut reader = Reader { limits: InputLimits::of(bytes), constants: Vec::new() };
-    let read = |reader: &mut Reader| {
+    let mut reader = DocumentReader { limits: InputLimits::of(bytes), constants: Vec::new() };
+    let read = |reader: &mut DocumentReader| {
         reader.constants(constants).within("constants")?;
         let body = reader.body::<X>(body).within("body")?;
         // Whatever a document says, the result here is well formed.
@@ -63,15 +63,15 @@ pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Progr
         }
         Ok(Program { name, parameters, results, body: Arc::new(body) })
     };
-    read(&mut reader).map_err(|Problem { text, path }| Error::Schema { problem: text, path })
+    read(&mut reader).map_err(|DocumentProblem { text, path }| Error::Schema { problem: text, path })
 }
 
-pub(super) struct Reader {
+pub(super) struct DocumentReader {
     limits: InputLimits,
     constants: Vec<Array>,
 }
 
-impl Reader {
+impl DocumentReader {
     fn ty(&mut self, ty: &schema::Type) -> std::result::Result<Type, String> {
         let ty = Type::new(ty.dtype.into(), &ty.shape);
         self.limits.ty(&ty)?;
@@ -82,7 +82,7 @@ impl Reader {
         types.iter().map(|ty| self.ty(ty)).collect()
     }
 
-    fn constants(&mut self, constants: Vec<schema::Constant>) -> Read<()> {
+    fn constants(&mut self, constants: Vec<schema::Constant>) -> DocumentResult<()> {
         for (at, constant) in constants.into_iter().enumerate() {
             let part = format!("[{at}]");
             let ty = self.ty(&constant.ty).within("type").within(&part)?;
@@ -93,7 +93,7 @@ impl Reader {
     }
 
     /// A body. The recursion is as deep as bodies are nested, which the JSON parser bounds.
-    fn body<X: Form>(&mut self, body: schema::Body) -> Read<Body<X>> {
+    fn body<X: Form>(&mut self, body: schema::Body) -> DocumentResult<Body<X>> {
         let mut types = self.types(&body.parameters).within("parameters")?;
         let parameters = types.len();
         types.extend(self.types(&body.captures).within("captures")?);
@@ -126,7 +126,7 @@ impl Reader {
         node: schema::Node,
         nodes: &[Node<X>],
         picked: &mut HashSet<(NodeId, usize)>,
-    ) -> Read<Node<X>> {
+    ) -> DocumentResult<Node<X>> {
         let mut operands: SmallVec<[&[Type]; 4]> = SmallVec::new();
         let is_output = matches!(node.op, operations::Op::Output(_));
         for (at, &operand) in node.operands.iter().enumerate() {
@@ -158,13 +158,13 @@ impl Reader {
         Ok(Node { op, args: node.operands.into(), types })
     }
 
-    pub(super) fn map(&mut self, map: &schema::Map) -> Read<AffineMap> {
+    pub(super) fn map(&mut self, map: &schema::Map) -> DocumentResult<AffineMap> {
         let rows: Vec<SmallVec<[i64; 4]>> = map.matrix.iter().map(|row| row[..].into()).collect();
         let read = self.limits.map(&map.source, &map.result, &rows, &map.offset);
         read.or_else(problem)
     }
 
-    pub(super) fn full<X>(&mut self, value: serde_json::Value, stated: &[Type]) -> Read<Op<X>> {
+    pub(super) fn full<X>(&mut self, value: serde_json::Value, stated: &[Type]) -> DocumentResult<Op<X>> {
         let [ty] = stated else { return problem("a constant is one array").within("full") };
         match element::from_json(&value, ty.dtype) {
             Some(value) => Ok(Op::Constant(Array::full(&ty.shape, value))),
@@ -172,20 +172,20 @@ impl Reader {
         }
     }
 
-    pub(super) fn constant<X>(&mut self, position: usize, _: &[Type]) -> Read<Op<X>> {
+    pub(super) fn constant<X>(&mut self, position: usize, _: &[Type]) -> DocumentResult<Op<X>> {
         match self.constants.get(position) {
             Some(array) => Ok(Op::Constant(array.clone())),
             None => problem(format!("there is no constant {position}")).within("constant"),
         }
     }
 
-    pub(super) fn scan<X: Form>(&mut self, scan: schema::Scan) -> Read<Op<X>> {
+    pub(super) fn scan<X: Form>(&mut self, scan: schema::Scan) -> DocumentResult<Op<X>> {
         let schema::Scan { length, reverse, carries, inputs, body } = scan;
         let body = Arc::new(self.body(body).within("body").within("scan")?);
         Ok(Op::Scan(Arc::new(Scan { body, carries, inputs, length, reverse })))
     }
 
-    pub(super) fn branch<X: Form>(&mut self, branch: schema::Branch) -> Read<Op<X>> {
+    pub(super) fn branch<X: Form>(&mut self, branch: schema::Branch) -> DocumentResult<Op<X>> {
         let then = Arc::new(self.body(branch.then).within("then").within("branch")?);
         let otherwise = Arc::new(self.body(branch.otherwise).within("else").within("branch")?);
         if then.parameters + otherwise.parameters > 0 {
@@ -194,13 +194,13 @@ impl Reader {
         Ok(Op::Branch(Arc::new(Branch { then, otherwise })))
     }
 
-    pub(super) fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Op<X>> {
+    pub(super) fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> DocumentResult<Op<X>> {
         Ok(Op::Sweeps(Arc::new(self.loops(sweeps).within("sweeps")?)))
     }
 
-    pub(super) fn custom<X: Form>(&mut self, custom: schema::Custom) -> Read<Op<X>> {
+    pub(super) fn custom<X: Form>(&mut self, custom: schema::Custom) -> DocumentResult<Op<X>> {
         let schema::Custom { value, vjp, jvp } = custom;
-        let mut read = |body: schema::Body, part: &str| -> Read<Arc<Body<X>>> {
+        let mut read = |body: schema::Body, part: &str| -> DocumentResult<Arc<Body<X>>> {
             Ok(Arc::new(self.body(body).within(part).within("custom")?))
         };
         let value = read(value, "value")?;
@@ -209,7 +209,7 @@ impl Reader {
         Ok(Op::Custom(Arc::new(Custom { value, vjp, jvp })))
     }
 
-    pub(super) fn build<X: Form>(&mut self, build: schema::Build) -> Read<Op<X>> {
+    pub(super) fn build<X: Form>(&mut self, build: schema::Build) -> DocumentResult<Op<X>> {
         if !X::HAS_BUILD {
             let text = "a bulk program has no `build`: this one is read as a source program";
             return problem(text).within("build");
@@ -225,7 +225,7 @@ impl Reader {
         }
     }
 
-    fn loops<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Sweeps<X>> {
+    fn loops<X: Form>(&mut self, sweeps: schema::Sweeps) -> DocumentResult<Sweeps<X>> {
         let steps = match sweeps.steps {
             schema::Steps::Count(count) => Steps::Count(count),
             schema::Steps::While(condition) => {

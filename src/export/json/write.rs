@@ -1,7 +1,7 @@
 //! From a program to the schema.
 
 use super::element;
-use super::operations::{Op, Part};
+use super::operations::{Op, OperationPart};
 use super::schema::{self, Document, FORMAT, VERSION};
 use crate::concrete::Array;
 use crate::export::Program;
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// The document of a program.
 pub(super) fn document<X: Extension>(program: &Program<X>) -> Document {
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     let body = writer.body(&program.body);
     let names = |names: &[String], count: usize| names.iter().take(count).cloned().collect();
     Document {
@@ -32,12 +32,12 @@ fn ty(ty: &Type) -> schema::Type {
 
 /// The constants so far whose elements differ, each of which the document has once.
 #[derive(Default)]
-pub(super) struct Writer {
+pub(super) struct DocumentWriter {
     constants: Vec<schema::Constant>,
     positions: HashMap<Array, usize>,
 }
 
-impl Writer {
+impl DocumentWriter {
     /// A body. The recursion is as deep as bodies are nested.
     fn body<X: Extension>(&mut self, body: &Body<X>) -> schema::Body {
         let types = |positions: Range<usize>| positions.map(|at| ty(body.parameter_type(at))).collect();
