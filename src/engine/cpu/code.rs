@@ -10,7 +10,7 @@ use super::pieces::{Broken, ReducedRows, RowPieces};
 use super::scatter::{AlongKernel, copy_rows};
 use super::slot::PointerSlot;
 use super::split::NestSplit;
-use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
+use super::vector::{GatherKernel, RampKernel, RowsKernel, StridedKernel, VectorKernel};
 use crate::engine::arrays::CacheLine;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -81,7 +81,7 @@ fn stretch(bounds: &[Bound], index: &[i64], count: usize) -> (usize, usize) {
 #[derive(Clone, Debug)]
 pub(super) enum NestInstruction {
     /// Elementwise work and reductions of runs.
-    Kernel { run: Kernel, result: PointerSlot, a: PointerSlot, b: PointerSlot, c: PointerSlot },
+    Kernel { run: VectorKernel, result: PointerSlot, a: PointerSlot, b: PointerSlot, c: PointerSlot },
     /// Sums over pairs of elements of rows: places and strides of the results and the operands, in bytes, and how many rows
     /// there are, and in the last step of the outermost loop.
     Rows {
@@ -139,7 +139,7 @@ pub(super) enum NestInstruction {
     /// A kernel whose result is a run that begins at a computed position, and where that is outside nothing; the operand
     /// `a` is that run too if there is no other. The stride in bytes.
     Into {
-        run: Kernel,
+        run: VectorKernel,
         result: PointerSlot,
         stride: isize,
         index: PointerSlot,
@@ -149,7 +149,7 @@ pub(super) enum NestInstruction {
     },
     /// A kernel on the stretch of the result and the operands `a` and `b` on which guards hold; strides in bytes.
     Within {
-        run: Kernel,
+        run: VectorKernel,
         result: PointerSlot,
         result_stride: isize,
         operands: [(PointerSlot, isize); 2],

@@ -3,7 +3,7 @@
 use super::elements::{counted, load, store};
 use super::scatter::copy_row;
 use super::slot::PointerSlot;
-use super::vector::{Kernel, RowsKernel};
+use super::vector::{RowsKernel, VectorKernel};
 use crate::engine::arrays::repeat;
 use crate::shape::DType;
 
@@ -11,7 +11,7 @@ use crate::shape::DType;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowPieces {
     /// The kernel that combines the elements, unless they are only read.
-    pub(super) combine: Option<Kernel>,
+    pub(super) combine: Option<VectorKernel>,
     /// The adjacent elements of a tile.
     pub(super) elements: PointerSlot,
     /// The row at position 0, and the distance between rows in bytes.

@@ -9,7 +9,7 @@ mod chain;
 
 use self::chain::{ChainKernel, chain};
 use super::scalars::{Builder, RegisterIndex as Number, Scalars};
-use super::vector::{self, Instructions, Kernel, OperandForm as Form};
+use super::vector::{self, Instructions, OperandForm as Form, VectorKernel};
 use crate::kernel::Loop;
 use crate::operation::Binary;
 use crate::shape::DType;
@@ -46,7 +46,7 @@ impl OperandSource {
 
 #[derive(Clone, Debug)]
 struct RecurrenceStep {
-    run: Kernel,
+    run: VectorKernel,
     result: usize,
     operands: SmallVec<[(OperandSource, usize); 3]>,
 }

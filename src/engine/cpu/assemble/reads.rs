@@ -6,7 +6,7 @@ use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::{Broken, RowPieces, broken};
 use crate::engine::cpu::scatter::gather_along;
 use crate::engine::cpu::slot::PointerSlot;
-use crate::engine::cpu::vector::{self, Kernel, OperandForm};
+use crate::engine::cpu::vector::{self, OperandForm, VectorKernel};
 use crate::kernel::{Affine, Guard, NestValue, ValueId};
 use crate::shape::DType;
 
@@ -146,7 +146,7 @@ impl Assembler<'_> {
         &mut self,
         Wrapped { row, axis, .. }: Wrapped,
         level: usize,
-        (combine, elements): (Option<Kernel>, PointerSlot),
+        (combine, elements): (Option<VectorKernel>, PointerSlot),
         (buffer, at, stride): (u32, &Affine, i64),
         (index, extent): (ValueId, i64),
         dtype: DType,

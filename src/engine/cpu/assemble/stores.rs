@@ -8,7 +8,7 @@ use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::ReducedRows;
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::slot::PointerSlot;
-use crate::engine::cpu::vector::{self, Kernel, OperandForm};
+use crate::engine::cpu::vector::{self, OperandForm, VectorKernel};
 use crate::kernel::{NestValue, Store, StoreMode, ValueId};
 use crate::operation::Reduction;
 use crate::shape::DType;
@@ -146,7 +146,7 @@ impl Assembler<'_> {
     }
 
     /// A kernel whose result is such a run, with its operands.
-    fn combine_row(&mut self, store: &Store, (run, a, b): (Kernel, Option<PointerSlot>, PointerSlot)) {
+    fn combine_row(&mut self, store: &Store, (run, a, b): (VectorKernel, Option<PointerSlot>, PointerSlot)) {
         let (index, stride, extent) = store.index.expect("a computed position");
         let dtype = self.nest.values[store.value as usize].1;
         let result = self.buffer(store.buffer, &store.at, dtype);
@@ -197,7 +197,7 @@ impl Assembler<'_> {
         }
         let binary = op.combining(dtype);
         let a = (self.place(store.value), self.operand(store.value, true));
-        let run: Kernel = vector::binary(isa, binary, dtype, OperandForm::Run, a.1);
+        let run: VectorKernel = vector::binary(isa, binary, dtype, OperandForm::Run, a.1);
         let stride = if a.1 == OperandForm::Run { width } else { 0 };
         if step == 1 {
             if a.1 == OperandForm::Run {
@@ -270,7 +270,7 @@ impl Assembler<'_> {
 
     fn within(
         &mut self,
-        run: Kernel,
+        run: VectorKernel,
         result: (PointerSlot, isize),
         operands: [(PointerSlot, isize); 2],
         bounds: Box<[Bound]>,

@@ -5,7 +5,7 @@ use super::embedded::EmbeddedNest;
 use super::instruction::{Indexed, Op, ScalarCode, ScalarInstruction};
 use super::register::RegisterIndex;
 use super::tidy::{join_pairs, remove_unread};
-use crate::engine::cpu::vector::{self, Instructions, Kernel, OperandForm};
+use crate::engine::cpu::vector::{self, Instructions, OperandForm, VectorKernel};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Value};
 use crate::term::hash::TermMap;
@@ -130,8 +130,8 @@ impl Builder {
         Some(result)
     }
 
-    fn kernel(&mut self, run: Kernel, operands: [RegisterIndex; 3]) -> Option<RegisterIndex> {
-        let same = |&other: &Kernel| std::ptr::fn_addr_eq(other, run);
+    fn kernel(&mut self, run: VectorKernel, operands: [RegisterIndex; 3]) -> Option<RegisterIndex> {
+        let same = |&other: &VectorKernel| std::ptr::fn_addr_eq(other, run);
         let at = self.code.kernels.iter().position(same).unwrap_or_else(|| {
             self.code.kernels.push(run);
             self.code.kernels.len() - 1

@@ -8,7 +8,7 @@ use super::embedded::EmbeddedNest;
 use super::register::RegisterIndex;
 use crate::array::{Arithmetic, Scalar};
 use crate::engine::cpu::code::Scratch;
-use crate::engine::cpu::vector::{Instructions, Kernel};
+use crate::engine::cpu::vector::{Instructions, VectorKernel};
 use crate::operation::{Binary, BinaryRow, Comparison, Unary, UnaryRow, binary_row, comparison_row, unary_row};
 use crate::shape::DType;
 
@@ -36,7 +36,7 @@ pub(in crate::engine::cpu) struct Indexed {
 #[derive(Clone, Debug, Default)]
 pub(in crate::engine::cpu) struct ScalarCode {
     pub(super) instructions: Vec<ScalarInstruction>,
-    pub(super) kernels: Vec<Kernel>,
+    pub(super) kernels: Vec<VectorKernel>,
     pub(super) indexed: Vec<Indexed>,
     pub(super) nests: Vec<EmbeddedNest>,
     /// The pointers that move with the steps of loops, and by how many bytes.

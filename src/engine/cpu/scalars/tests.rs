@@ -5,7 +5,7 @@ use super::{Builder, RegisterIndex, Scalars};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::concrete::{self};
-use crate::engine::cpu::vector::{self, Instructions, Kernel, OperandForm};
+use crate::engine::cpu::vector::{self, Instructions, OperandForm, VectorKernel};
 use crate::engine::cpu::{Cpu, Program};
 use crate::evaluate;
 use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Contraction, Reduction, UNARY_ROWS, Unary};
@@ -51,7 +51,7 @@ fn run(
 }
 
 /// The result of a kernel for one element.
-fn by_kernel(kernel: Kernel, [a, b, c]: [u64; 3]) -> u64 {
+fn by_kernel(kernel: VectorKernel, [a, b, c]: [u64; 3]) -> u64 {
     let mut result = 0u64;
     let at = |operand: &u64| std::ptr::from_ref(operand).cast::<u8>();
     // SAFETY: there is room for one element, and each operand is one.
@@ -75,7 +75,7 @@ fn every_operation_is_that_of_its_kernel() {
     for isa in Instructions::available() {
         for dtype in DTYPES {
             for (at, &a) in samples(dtype).iter().enumerate() {
-                let check = |name: &str, to: DType, kernel: Kernel, operands, (found, _): (u64, usize)| {
+                let check = |name: &str, to: DType, kernel: VectorKernel, operands, (found, _): (u64, usize)| {
                     let expected = by_kernel(kernel, operands);
                     assert!(same(to, found, expected), "{name} of {operands:x?}: {found:x}, {expected:x}");
                 };

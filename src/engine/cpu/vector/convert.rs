@@ -5,7 +5,7 @@ use super::elementwise::Chosen;
 use super::lanes::Mask;
 use super::level::{Level, Loop, kernel};
 use super::packed::{Answers, Packed, Vectorised};
-use super::{Instructions, Kernel, movement};
+use super::{Instructions, VectorKernel, movement};
 use crate::array::Scalar;
 use crate::shape::DType;
 use std::marker::PhantomData;
@@ -125,7 +125,7 @@ impl<U: Vectorised> Loop for CastBooleans<U> {
 }
 
 /// The kernel of a conversion.
-pub(super) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
+pub(super) fn cast(isa: Instructions, from: DType, to: DType) -> VectorKernel {
     macro_rules! to_each {
         ($($dtype:ident: $loop:ty,)*) => {
             match to {

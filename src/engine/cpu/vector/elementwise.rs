@@ -6,7 +6,7 @@ use super::functions;
 use super::level::{Level, Loop, MaskedLoop, Product, kernel, portable_kernel};
 use super::masked::{Masked, Masks, choice_kernel, pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
-use super::{Instructions, Kernel, OperandForm};
+use super::{Instructions, OperandForm, VectorKernel};
 use crate::array::Scalar;
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Row, Unary, UnaryLoop, comparison_row};
@@ -163,11 +163,11 @@ struct NoRow;
 impl Row for NoRow {}
 
 impl<T: Vectorised> UnaryLoop<T> for Choose {
-    type Output = Kernel;
-    fn run<F: Fn(T) -> T>(self, f: F) -> Kernel {
+    type Output = VectorKernel;
+    fn run<F: Fn(T) -> T>(self, f: F) -> VectorKernel {
         UnaryLoop::run_row::<NoRow, F>(self, f)
     }
-    fn run_row<R: Row, F: Fn(T) -> T>(self, _: F) -> Kernel {
+    fn run_row<R: Row, F: Fn(T) -> T>(self, _: F) -> VectorKernel {
         // Rows with a parameter have kernels that read it at each call.
         if const { size_of::<F>() != 0 } {
             UnaryLoop::<T>::undefined(&self)
@@ -181,11 +181,11 @@ impl<T: Vectorised> UnaryLoop<T> for Choose {
 }
 
 impl<T: Vectorised> BinaryLoop<T, T> for Choose {
-    type Output = Kernel;
-    fn run<F: Fn(T, T) -> T>(self, f: F) -> Kernel {
+    type Output = VectorKernel;
+    fn run<F: Fn(T, T) -> T>(self, f: F) -> VectorKernel {
         BinaryLoop::run_row::<NoRow, F>(self, f)
     }
-    fn run_row<R: Row, F: Fn(T, T) -> T>(self, _: F) -> Kernel {
+    fn run_row<R: Row, F: Fn(T, T) -> T>(self, _: F) -> VectorKernel {
         match const { functions::pairs_have_vectors(R::BINARY) } {
             true => pair_kernel::<Combine<T, R, F>, T>(Instructions::Portable, self.operands.0, self.operands.1),
             false => pair_kernel::<Combine<T, R, F>, T>(self.isa, self.operands.0, self.operands.1),
@@ -230,7 +230,7 @@ polygamma!(f32, run_f32);
 polygamma!(f64, run_f64);
 
 /// The kernel of a row of the table.
-pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
+pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> VectorKernel {
     let choose = Choose { isa, operands: (OperandForm::Run, OperandForm::Run) };
     match (op, dtype) {
         (Unary::Polygamma(_), DType::F32) => kernel::<Polygamma<f32>>(isa),
@@ -244,7 +244,7 @@ pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
 }
 
 /// The kernel of a row of the table.
-pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: OperandForm, b: OperandForm) -> Kernel {
+pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
     let choose = Choose { isa, operands: (a, b) };
     match dtype {
         DType::F32 => op.run_f32(choose),
@@ -301,7 +301,7 @@ impl<T: Vectorised, R: BinaryRow<T, bool> + Question> InRegisters for Compared<T
 }
 
 /// The kernel of a row of the table.
-pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: OperandForm, b: OperandForm) -> Kernel {
+pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
     macro_rules! rows {
         ($($row:ident)*) => {
             match op {
@@ -361,7 +361,7 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> InRegisters for Chosen<T, A, B> 
 }
 
 /// The kernel of a choice between two elements, whose bits alone matter.
-pub(super) fn select(isa: Instructions, dtype: DType, yes: OperandForm, no: OperandForm) -> Kernel {
+pub(super) fn select(isa: Instructions, dtype: DType, yes: OperandForm, no: OperandForm) -> VectorKernel {
     for_size!(dtype, T => choice_kernel::<Select<T>, T>(isa, yes, no))
 }
 
@@ -413,6 +413,6 @@ impl<T: Vectorised, L: Level> InRegisters for Added<T, L> {
 }
 
 /// The kernel of a sum of products.
-pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: OperandForm, b: OperandForm) -> Kernel {
+pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
     for_dtype!(dtype, T => pair_kernel::<MultiplyAdd<T>, T>(isa, a, b))
 }

@@ -7,8 +7,8 @@ use super::functions::Real;
 use super::lanes::Lanes;
 use super::masked::Masks;
 use super::{
-    CopyingKernel, GatherKernel, Instructions, Kernel, MaskedKernel, RampKernel, RowsKernel, StridedKernel,
-    USES_REGISTERS,
+    CopyingKernel, GatherKernel, Instructions, MaskedKernel, RampKernel, RowsKernel, StridedKernel, USES_REGISTERS,
+    VectorKernel,
 };
 use crate::array::Scalar;
 
@@ -226,7 +226,7 @@ macro_rules! compiled {
     };
 }
 
-compiled!(Loop, kernel, portable_kernel, Kernel, (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize));
+compiled!(Loop, kernel, portable_kernel, VectorKernel, (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize));
 compiled!(
     MaskedLoop,
     masked_kernel, portable_masked_kernel,

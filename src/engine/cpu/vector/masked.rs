@@ -11,7 +11,7 @@ use super::level::{
     CopyingLoop, LARGEST_BLOCK, Level, Loop, MaskedLoop, call_copying, call_masked, kernel, masked_kernel,
 };
 use super::packed::{Packed, Vectorised};
-use super::{Instructions, Kernel, MaskedKernel, OperandForm};
+use super::{Instructions, MaskedKernel, OperandForm, VectorKernel};
 use crate::engine::cpu::elements::{counted, load, store};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -72,7 +72,7 @@ pub(super) fn pair_kernel<B: MaskedLoop, T: Vectorised>(
     isa: Instructions,
     left: OperandForm,
     right: OperandForm,
-) -> Kernel {
+) -> VectorKernel {
     of_operands::<B, T, false>(isa, left, right)
 }
 
@@ -81,7 +81,7 @@ pub(super) fn choice_kernel<B: MaskedLoop, T: Vectorised>(
     isa: Instructions,
     yes: OperandForm,
     no: OperandForm,
-) -> Kernel {
+) -> VectorKernel {
     of_operands::<B, T, true>(isa, yes, no)
 }
 
@@ -89,7 +89,7 @@ fn of_operands<B: MaskedLoop, T: Vectorised, const AFTER_MASK: bool>(
     isa: Instructions,
     first: OperandForm,
     second: OperandForm,
-) -> Kernel {
+) -> VectorKernel {
     match (first, second) {
         (OperandForm::Run, OperandForm::Run) => kernel::<Copied<B, T, AFTER_MASK, true, true>>(isa),
         (OperandForm::Run, OperandForm::One) => kernel::<Copied<B, T, AFTER_MASK, true, false>>(isa),

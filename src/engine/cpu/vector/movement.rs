@@ -5,7 +5,7 @@ use super::dispatch::for_size;
 use super::level::{GatherLoop, Level, Loop, Product, RampLoop, StridedLoop};
 use super::level::{gather_kernel, kernel, ramp_kernel, strided_kernel};
 use super::packed::{Packed, Vectorised};
-use super::{GatherKernel, Instructions, Kernel, RampKernel, StridedKernel};
+use super::{GatherKernel, Instructions, RampKernel, StridedKernel, VectorKernel};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::shape::DType;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ unsafe fn copy_run<T: Copy>(result: *mut u8, a: *const u8, _: *const u8, _: *con
 }
 
 /// The kernel of a copy.
-pub(super) fn copy(dtype: DType) -> Kernel {
+pub(super) fn copy(dtype: DType) -> VectorKernel {
     for_size!(dtype, T => copy_run::<T>)
 }
 
@@ -84,7 +84,7 @@ impl<T: Vectorised> Loop for Fill<T> {
 }
 
 /// The kernel of a repeated element.
-pub(super) fn fill(isa: Instructions, dtype: DType) -> Kernel {
+pub(super) fn fill(isa: Instructions, dtype: DType) -> VectorKernel {
     for_size!(dtype, T => kernel::<Fill<T>>(isa))
 }
 

@@ -3,7 +3,7 @@
 use super::dispatch::for_dtype;
 use super::level::{Level, Loop, Product, RowsLoop, kernel, portable_kernel, portable_rows_kernel, rows_kernel};
 use super::packed::Packed;
-use super::{Instructions, Kernel, RowsKernel};
+use super::{Instructions, RowsKernel, VectorKernel};
 use crate::array::{Scalar, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Reduction;
@@ -162,7 +162,7 @@ impl<T: Product, J: Join<T>> RowsLoop for Reduce<T, J> {
 
 /// The kernel of a loop over integers or booleans, of which the compiler makes vectors; with the instructions that floats are here
 /// for it makes none.
-fn of_integers<T: Product, B: Loop>(isa: Instructions) -> Kernel {
+fn of_integers<T: Product, B: Loop>(isa: Instructions) -> VectorKernel {
     if const { T::ANY_ORDER } { kernel::<B>(isa) } else { portable_kernel::<B>() }
 }
 
@@ -172,7 +172,7 @@ fn rows_of_integers<T: Product, B: RowsLoop>(isa: Instructions) -> RowsKernel {
 }
 
 /// The kernel of a reduction.
-pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
+pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> VectorKernel {
     for_dtype!(dtype, T => match op {
         Reduction::Sum => of_integers::<T, Reduce<T, Sum>>(isa),
         Reduction::Max => of_integers::<T, Reduce<T, Largest>>(isa),
@@ -270,12 +270,12 @@ impl<T: Product, F: Term<T>> RowsLoop for Sums<T, F> {
 }
 
 /// The kernel of a sum of products.
-pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
+pub(super) fn dot(isa: Instructions, dtype: DType) -> VectorKernel {
     for_dtype!(dtype, T => of_integers::<T, Sums<T, Products>>(isa))
 }
 
 /// The kernel of a sum of squared differences.
-pub(super) fn square_distance(dtype: DType) -> Kernel {
+pub(super) fn square_distance(dtype: DType) -> VectorKernel {
     match dtype {
         DType::F32 => portable_kernel::<Sums<f32, SquaredDifferences>>(),
         DType::F64 => portable_kernel::<Sums<f64, SquaredDifferences>>(),

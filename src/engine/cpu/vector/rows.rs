@@ -4,12 +4,12 @@
 //! by themselves, so they are spelled out in registers; machines without them use the portable loops.
 
 use super::reduction;
-use super::{Instructions, Kernel, RowsKernel};
+use super::{Instructions, RowsKernel, VectorKernel};
 use crate::operation::Reduction;
 use crate::shape::DType;
 
 /// The kernel of the reduction of a run.
-pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
+pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> VectorKernel {
     #[cfg(target_arch = "x86_64")]
     if let Some((kernel, _)) = x86::reduce(isa, op, dtype) {
         return kernel;
@@ -27,7 +27,7 @@ pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> Row
 }
 
 /// The kernel of a sum of products.
-pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
+pub(super) fn dot(isa: Instructions, dtype: DType) -> VectorKernel {
     #[cfg(target_arch = "x86_64")]
     if let Some((kernel, _)) = x86::dot(isa, dtype) {
         return kernel;
@@ -36,7 +36,7 @@ pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
 }
 
 /// The kernel of a sum of squared differences.
-pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
+pub(super) fn square_distance(isa: Instructions, dtype: DType) -> VectorKernel {
     #[cfg(target_arch = "x86_64")]
     if let Some((kernel, _)) = x86::square_distance(isa, dtype) {
         return kernel;
@@ -64,7 +64,7 @@ pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{DType, Instructions, Kernel, Reduction, RowsKernel, reduction::LANES};
+    use super::{DType, Instructions, Reduction, RowsKernel, VectorKernel, reduction::LANES};
     use crate::array::{Arithmetic, larger, smaller};
     use crate::engine::cpu::elements::{counted, load, store};
     use crate::engine::cpu::vector::USES_REGISTERS;
@@ -336,20 +336,20 @@ mod x86 {
         };
         (avx512, $t:ty, $width:ident, $rows:tt, $term:ty) => {
             (
-                avx512_of_one::<<$t as Vectorised>::$width, $term> as Kernel,
+                avx512_of_one::<<$t as Vectorised>::$width, $term> as VectorKernel,
                 avx512::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel,
             )
         };
         (avx2, $t:ty, $width:ident, $rows:tt, $term:ty) => {
             (
-                avx2_of_one::<<$t as Vectorised>::$width, $term> as Kernel,
+                avx2_of_one::<<$t as Vectorised>::$width, $term> as VectorKernel,
                 avx2::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel,
             )
         };
     }
 
     /// The kernels of the reduction of one row, and of rows.
-    pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Option<(Kernel, RowsKernel)> {
+    pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Option<(VectorKernel, RowsKernel)> {
         Some(match op {
             Reduction::Sum => kernels!(isa, dtype, Elements),
             Reduction::Max => kernels!(isa, dtype, Largest),
@@ -358,12 +358,12 @@ mod x86 {
     }
 
     /// The kernels of sums of products.
-    pub(super) fn dot(isa: Instructions, dtype: DType) -> Option<(Kernel, RowsKernel)> {
+    pub(super) fn dot(isa: Instructions, dtype: DType) -> Option<(VectorKernel, RowsKernel)> {
         Some(kernels!(isa, dtype, Products))
     }
 
     /// The kernels of sums of squared differences.
-    pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Option<(Kernel, RowsKernel)> {
+    pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Option<(VectorKernel, RowsKernel)> {
         Some(kernels!(isa, dtype, SquaredDifferences))
     }
 }

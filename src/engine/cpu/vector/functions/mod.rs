@@ -17,7 +17,7 @@ mod real;
 use super::blocks::{Blocks, SMALL, between_blocks, each_large_block};
 use super::lanes::{Lanes, Mask};
 use super::level::{Level, Loop, kernel};
-use super::{Instructions, Kernel, USES_REGISTERS};
+use super::{Instructions, USES_REGISTERS, VectorKernel};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
@@ -320,7 +320,7 @@ impl<T: Real, F: Function> Loop for Vectors<T, F> {
 }
 
 /// The kernel of an operation that has a vector version.
-pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel> {
+pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<VectorKernel> {
     match (op, dtype, isa) {
         // The table has no kernel for whole powers, since the exponent comes with each call.
         _ if !USES_REGISTERS && !matches!(op, Unary::Powi(_)) => None,
@@ -334,7 +334,7 @@ pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel
 
 macro_rules! kernels {
     ($($module:ident: $($function:ident)*;)*) => {
-        fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<Kernel> {
+        fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<VectorKernel> {
             Some(match op {
                 Unary::Powi(_) => kernel::<powers::Powers<T>>(isa),
                 $($(Unary::$function => kernel::<Vectors<T, $module::$function>>(isa),)*)*

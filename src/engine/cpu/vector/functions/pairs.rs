@@ -11,7 +11,7 @@ use crate::engine::cpu::vector::lanes::{Lanes, Mask};
 use crate::engine::cpu::vector::level::{Level, MaskedLoop};
 use crate::engine::cpu::vector::masked::{Masked, Masks, pair_kernel};
 use crate::engine::cpu::vector::packed::Vectorised;
-use crate::engine::cpu::vector::{Instructions, Kernel, OperandForm, USES_REGISTERS};
+use crate::engine::cpu::vector::{Instructions, OperandForm, USES_REGISTERS, VectorKernel};
 use crate::operation::Binary;
 use crate::shape::DType;
 use std::marker::PhantomData;
@@ -273,7 +273,12 @@ fn precise_power<T: Lanes<Element = f64>, L: Level>(a: T, b: T) -> T {
     exp_of_sum::<T, L>(product, T::either(bounded, low, T::number(0.0)))
 }
 
-fn of_floats<T: Real + Vectorised>(isa: Instructions, op: Binary, a: OperandForm, b: OperandForm) -> Option<Kernel> {
+fn of_floats<T: Real + Vectorised>(
+    isa: Instructions,
+    op: Binary,
+    a: OperandForm,
+    b: OperandForm,
+) -> Option<VectorKernel> {
     match op {
         Binary::LogAddExp => Some(pair_kernel::<Vectors<T, LogAddExp>, T>(isa, a, b)),
         Binary::Xlogy => Some(pair_kernel::<Vectors<T, Xlogy>, T>(isa, a, b)),
@@ -289,7 +294,7 @@ pub(in crate::engine::cpu::vector) fn binary(
     dtype: DType,
     a: OperandForm,
     b: OperandForm,
-) -> Option<Kernel> {
+) -> Option<VectorKernel> {
     match (op, dtype, isa) {
         _ if !USES_REGISTERS => None,
         // The logarithm in parts needs fused products, and that in the wider type is slower than a call without vectors of

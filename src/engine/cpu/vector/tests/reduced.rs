@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn kernel_on<T: Tested>(kernel: Kernel, start: T, a: &[T], b: &[T]) -> T {
+fn kernel_on<T: Tested>(kernel: VectorKernel, start: T, a: &[T], b: &[T]) -> T {
     let mut result = [start];
     // SAFETY: both operands have this many elements, and the result one.
     unsafe { kernel(result.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), std::ptr::null(), a.len()) };

@@ -78,7 +78,7 @@ fn rows_with_a_parameter_read_it() {
 
 /// Runs a kernel of two operands out of place, and checks it.
 fn pair<T: Tested, U: Tested>(
-    kernel: Kernel,
+    kernel: VectorKernel,
     kinds: (OperandForm, OperandForm),
     (a, b): (&[T], &[T]),
     expected: impl Fn(T, T) -> U,
