@@ -1,7 +1,7 @@
 //! Sine, cosine and tangent.
 
 use super::real::Real;
-use super::{Function, polynomial};
+use super::{VectorFunction, polynomial};
 use crate::engine::cpu::vector::lanes::{Lanes, Mask};
 use crate::engine::cpu::vector::level::Level;
 use crate::operation::Unary;
@@ -83,7 +83,7 @@ fn rounded<T: Lanes>((high, low): TwoParts<T>) -> TwoParts<T> {
 
 pub(super) struct Sin;
 
-impl Function for Sin {
+impl VectorFunction for Sin {
     const ROW: Unary = Unary::Sin;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -102,7 +102,7 @@ impl Function for Sin {
 
 pub(super) struct Cos;
 
-impl Function for Cos {
+impl VectorFunction for Cos {
     const ROW: Unary = Unary::Cos;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -119,7 +119,7 @@ impl Function for Cos {
 
 pub(super) struct Tan;
 
-impl Function for Tan {
+impl VectorFunction for Tan {
     const ROW: Unary = Unary::Tan;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {

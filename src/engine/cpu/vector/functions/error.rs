@@ -2,14 +2,14 @@
 
 use super::exponential::Exp;
 use super::real::Real;
-use super::{Function, polynomial};
+use super::{VectorFunction, polynomial};
 use crate::engine::cpu::vector::lanes::Lanes;
 use crate::engine::cpu::vector::level::Level;
 use crate::operation::Unary;
 
 pub(super) struct Erf;
 
-impl Function for Erf {
+impl VectorFunction for Erf {
     const ROW: Unary = Unary::Erf;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {

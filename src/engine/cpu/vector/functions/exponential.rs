@@ -2,7 +2,7 @@
 
 use super::logarithm::ln_1p_of;
 use super::real::Real;
-use super::{Function, polynomial};
+use super::{VectorFunction, polynomial};
 use crate::engine::cpu::vector::lanes::Lanes;
 use crate::engine::cpu::vector::level::Level;
 use crate::operation::Unary;
@@ -69,7 +69,7 @@ fn or_vanishing<T: Lanes>(x: T, bound: T::Element, value: T) -> T {
 
 pub(super) struct Exp;
 
-impl Function for Exp {
+impl VectorFunction for Exp {
     const ROW: Unary = Unary::Exp;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -81,7 +81,7 @@ impl Function for Exp {
 
 pub(super) struct Exp2;
 
-impl Function for Exp2 {
+impl VectorFunction for Exp2 {
     const ROW: Unary = Unary::Exp2;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -95,7 +95,7 @@ impl Function for Exp2 {
 
 pub(super) struct Expm1;
 
-impl Function for Expm1 {
+impl VectorFunction for Expm1 {
     const ROW: Unary = Unary::Expm1;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -113,7 +113,7 @@ fn half_exp_of_size<T: Lanes, L: Level>(size: T) -> T {
 
 pub(super) struct Sinh;
 
-impl Function for Sinh {
+impl VectorFunction for Sinh {
     const ROW: Unary = Unary::Sinh;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -128,7 +128,7 @@ impl Function for Sinh {
 
 pub(super) struct Cosh;
 
-impl Function for Cosh {
+impl VectorFunction for Cosh {
     const ROW: Unary = Unary::Cosh;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -139,7 +139,7 @@ impl Function for Cosh {
 
 pub(super) struct Tanh;
 
-impl Function for Tanh {
+impl VectorFunction for Tanh {
     const ROW: Unary = Unary::Tanh;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -163,7 +163,7 @@ impl Function for Tanh {
 
 pub(super) struct Sigmoid;
 
-impl Function for Sigmoid {
+impl VectorFunction for Sigmoid {
     const ROW: Unary = Unary::Sigmoid;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -174,7 +174,7 @@ impl Function for Sigmoid {
 
 pub(super) struct Softplus;
 
-impl Function for Softplus {
+impl VectorFunction for Softplus {
     const ROW: Unary = Unary::Softplus;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {

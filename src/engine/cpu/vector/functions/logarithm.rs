@@ -1,7 +1,7 @@
 //! Logarithms.
 
 use super::real::Real;
-use super::{Function, polynomial};
+use super::{VectorFunction, polynomial};
 use crate::engine::cpu::vector::lanes::Lanes;
 use crate::engine::cpu::vector::level::Level;
 use crate::operation::Unary;
@@ -61,7 +61,7 @@ fn to_base<T: Lanes, L: Level>(
 
 pub(super) struct Ln;
 
-impl Function for Ln {
+impl VectorFunction for Ln {
     const ROW: Unary = Unary::Ln;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -72,7 +72,7 @@ impl Function for Ln {
 
 pub(super) struct Log2;
 
-impl Function for Log2 {
+impl VectorFunction for Log2 {
     const ROW: Unary = Unary::Log2;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -82,7 +82,7 @@ impl Function for Log2 {
 
 pub(super) struct Log10;
 
-impl Function for Log10 {
+impl VectorFunction for Log10 {
     const ROW: Unary = Unary::Log10;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -102,7 +102,7 @@ pub(super) fn ln_1p_of<T: Lanes, L: Level>(x: T) -> T {
 
 pub(super) struct Ln1p;
 
-impl Function for Ln1p {
+impl VectorFunction for Ln1p {
     const ROW: Unary = Unary::Ln1p;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
