@@ -218,20 +218,20 @@ pub(super) trait Source<T> {
 }
 
 /// An operand of as many elements as the result has.
-pub(super) struct Run<T>(pub(super) *const T);
+pub(super) struct ElementRun<T>(pub(super) *const T);
 
 /// An operand of one element.
 pub(super) struct One<T>(pub(super) T);
 
-impl<T> Run<T> {
+impl<T> ElementRun<T> {
     /// The run that begins there.
     #[inline(always)]
     pub(super) fn new(start: *const u8) -> Self {
-        Run(start.cast())
+        ElementRun(start.cast())
     }
 }
 
-impl<T: Copy> Source<T> for Run<T> {
+impl<T: Copy> Source<T> for ElementRun<T> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT] {
         // SAFETY: the caller promises valid elements there.

@@ -1,10 +1,10 @@
 //! Kernels of elementwise operations, compiled from the closures of the operation table.
 
-use super::blocks::{Elements, InRegisters, Run, Source, fill};
+use super::blocks::{ElementRun, Elements, InRegisters, Source, fill};
 use super::dispatch::{for_dtype, for_size};
 use super::functions;
 use super::level::{Level, Loop, MaskedLoop, Product, kernel, portable_kernel};
-use super::masked::{Masked, Masks, choice_kernel, pair_kernel};
+use super::masked::{MaskedRun, Masks, choice_kernel, pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, OperandForm, VectorKernel};
 use crate::array::Scalar;
@@ -28,23 +28,23 @@ unsafe fn without_data<F>() -> F {
 }
 
 /// The loop of a row, or of a function, of one element.
-struct Map<T, R, F>(PhantomData<(T, R, F)>);
+struct MapLoop<T, R, F>(PhantomData<(T, R, F)>);
 
-impl<T: Vectorised, R: Row, F: Fn(T) -> T> Loop for Map<T, R, F> {
+impl<T: Vectorised, R: Row, F: Fn(T) -> T> Loop for MapLoop<T, R, F> {
     const IS_WIDE: bool = T::IS_WIDE;
 
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
         unsafe {
-            let mapped = Mapped::<T, R, F>(without_data(), Run::new(a), PhantomData);
+            let mapped = Mapped::<T, R, F>(without_data(), ElementRun::new(a), PhantomData);
             fill::<L, _>(result.cast(), count, mapped);
         }
     }
 }
 
 /// A row, or a function, of each element.
-struct Mapped<T, R, F>(F, Run<T>, PhantomData<R>);
+struct Mapped<T, R, F>(F, ElementRun<T>, PhantomData<R>);
 
 impl<T: Copy, U: Copy, R, F: Fn(T) -> U> Elements for Mapped<T, R, F> {
     type Value = U;
@@ -106,7 +106,7 @@ impl<T: Vectorised, R: Row, F: Fn(T, T) -> T> MaskedLoop for Combine<T, R, F> {
 }
 
 /// A row, or a function, of each element of two operands.
-struct Combined<T, R, F>(F, Masked<T>, Masked<T>, PhantomData<R>);
+struct Combined<T, R, F>(F, MaskedRun<T>, MaskedRun<T>, PhantomData<R>);
 
 impl<T: Copy, R, F: Fn(T, T) -> T> Elements for Combined<T, R, F> {
     type Value = T;
@@ -174,8 +174,8 @@ impl<T: Vectorised> UnaryLoop<T> for Choose {
         }
         // Where the vector version is chosen there is no other.
         match const { functions::has_vectors(R::UNARY) } {
-            true => portable_kernel::<Map<T, R, F>>(),
-            false => kernel::<Map<T, R, F>>(self.isa),
+            true => portable_kernel::<MapLoop<T, R, F>>(),
+            false => kernel::<MapLoop<T, R, F>>(self.isa),
         }
     }
 }
@@ -266,16 +266,16 @@ impl<T: Vectorised, R: BinaryRow<T, bool> + Question> MaskedLoop for Compare<T, 
         let (a, b) = masks.of(a, b);
         // SAFETY: the row is a type without data; the rest is what the caller promises.
         unsafe {
-            let compared = Compared::<T, R>(without_data(), a, b);
+            let compared = ComparedRuns::<T, R>(without_data(), a, b);
             fill::<L, _>(result.cast(), count, compared);
         }
     }
 }
 
 /// The answers of a comparison.
-struct Compared<T, R>(R, Masked<T>, Masked<T>);
+struct ComparedRuns<T, R>(R, MaskedRun<T>, MaskedRun<T>);
 
-impl<T: Copy, R: BinaryRow<T, bool>> Elements for Compared<T, R> {
+impl<T: Copy, R: BinaryRow<T, bool>> Elements for ComparedRuns<T, R> {
     type Value = bool;
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<bool>; COUNT] {
@@ -291,7 +291,7 @@ impl<T: Copy, R: BinaryRow<T, bool>> Elements for Compared<T, R> {
     }
 }
 
-impl<T: Vectorised, R: BinaryRow<T, bool> + Question> InRegisters for Compared<T, R> {
+impl<T: Vectorised, R: BinaryRow<T, bool> + Question> InRegisters for ComparedRuns<T, R> {
     type Element = T;
     #[inline(always)]
     unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut bool) {
@@ -313,21 +313,21 @@ pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operan
 }
 
 /// The loop of a choice between two elements.
-struct Select<T>(PhantomData<T>);
+struct SelectLoop<T>(PhantomData<T>);
 
-impl<T: Vectorised> MaskedLoop for Select<T> {
+impl<T: Vectorised> MaskedLoop for SelectLoop<T> {
     const IS_WIDE: bool = T::IS_WIDE;
 
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize, masks: Masks) {
         let (yes, no) = masks.of::<T>(b, c);
         // SAFETY: what the caller promises.
-        unsafe { fill::<L, _>(result.cast(), count, Chosen(Run::new(a), yes, no, PhantomData)) };
+        unsafe { fill::<L, _>(result.cast(), count, Chosen(ElementRun::new(a), yes, no, PhantomData)) };
     }
 }
 
 /// The elements of one operand where a mask is true, else those of another.
-pub(super) struct Chosen<T, A, B>(pub(super) Run<bool>, pub(super) A, pub(super) B, pub(super) PhantomData<T>);
+pub(super) struct Chosen<T, A, B>(pub(super) ElementRun<bool>, pub(super) A, pub(super) B, pub(super) PhantomData<T>);
 
 impl<T: Copy, A: Source<T>, B: Source<T>> Elements for Chosen<T, A, B> {
     type Value = T;
@@ -362,7 +362,7 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> InRegisters for Chosen<T, A, B> 
 
 /// The kernel of a choice between two elements, whose bits alone matter.
 pub(super) fn select(isa: Instructions, dtype: DType, yes: OperandForm, no: OperandForm) -> VectorKernel {
-    for_size!(dtype, T => choice_kernel::<Select<T>, T>(isa, yes, no))
+    for_size!(dtype, T => choice_kernel::<SelectLoop<T>, T>(isa, yes, no))
 }
 
 /// The loop of a sum of products.
@@ -375,12 +375,12 @@ impl<T: Vectorised> MaskedLoop for MultiplyAdd<T> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);
         // SAFETY: what the caller promises; the result is read at the position that is to be written.
-        unsafe { fill::<L, _>(result.cast(), count, Added::<T, L>(Run::new(result), a, b, PhantomData)) };
+        unsafe { fill::<L, _>(result.cast(), count, Added::<T, L>(ElementRun::new(result), a, b, PhantomData)) };
     }
 }
 
 /// Sums with products.
-struct Added<T, L>(Run<T>, Masked<T>, Masked<T>, PhantomData<L>);
+struct Added<T, L>(ElementRun<T>, MaskedRun<T>, MaskedRun<T>, PhantomData<L>);
 
 impl<T: Product, L: Level> Elements for Added<T, L> {
     type Value = T;

@@ -31,7 +31,7 @@ pub(in crate::engine::cpu) trait Mask: Copy {
 }
 
 /// The bits of each element, as unsigned whole numbers, which wrap.
-pub(super) trait Bits: Copy {
+pub(super) trait LaneBits: Copy {
     /// The low bits of this number, for all elements.
     fn of(bits: u64) -> Self;
     fn plus(self, other: Self) -> Self;
@@ -58,7 +58,7 @@ pub(super) trait Lanes:
     /// Answers for as many elements.
     type Mask: Mask;
     /// The bits of as many elements.
-    type Bits: Bits;
+    type Bits: LaneBits;
     /// As many elements of the wider type.
     type Double: Lanes<Element = f64>;
     /// How many elements there are.
@@ -190,7 +190,7 @@ impl Mask for bool {
 
 macro_rules! element {
     ($t:ident, $bits:ident, mantissa: $mantissa:literal) => {
-        impl Bits for $bits {
+        impl LaneBits for $bits {
             #[inline(always)]
             fn of(bits: u64) -> $bits {
                 bits as $bits

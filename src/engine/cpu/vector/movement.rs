@@ -185,9 +185,9 @@ pub(super) fn ramp(isa: Instructions) -> RampKernel {
     ramp_kernel::<Ramp>(isa)
 }
 
-struct Gather<T>(PhantomData<T>);
+struct GatheredElements<T>(PhantomData<T>);
 
-impl<T: Copy + Default> GatherLoop for Gather<T> {
+impl<T: Copy + Default> GatherLoop for GatheredElements<T> {
     const IS_WIDE: bool = false;
 
     #[inline(always)]
@@ -216,5 +216,5 @@ impl<T: Copy + Default> GatherLoop for Gather<T> {
 
 /// The kernel of elements by their positions.
 pub(super) fn gather(isa: Instructions, dtype: DType) -> GatherKernel {
-    for_size!(dtype, T => gather_kernel::<Gather<T>>(isa))
+    for_size!(dtype, T => gather_kernel::<GatheredElements<T>>(isa))
 }

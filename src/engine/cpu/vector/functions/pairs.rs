@@ -11,7 +11,7 @@ use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::blocks::{Blocks, SMALL, Source};
 use crate::engine::cpu::vector::lanes::{Lanes, Mask};
 use crate::engine::cpu::vector::level::{Level, MaskedLoop};
-use crate::engine::cpu::vector::masked::{Masked, Masks, pair_kernel};
+use crate::engine::cpu::vector::masked::{MaskedRun, Masks, pair_kernel};
 use crate::engine::cpu::vector::packed::Vectorised;
 use crate::engine::cpu::vector::{Instructions, OperandForm, USES_REGISTERS, VectorKernel};
 use crate::operation::Binary;
@@ -38,7 +38,7 @@ trait Pairwise {
 struct PairLoop<T, F>(PhantomData<(T, F)>);
 
 /// Results and operands of such a function.
-struct PairRuns<T, F, L>(*mut T, Masked<T>, Masked<T>, PhantomData<(F, L)>);
+struct PairRuns<T, F, L>(*mut T, MaskedRun<T>, MaskedRun<T>, PhantomData<(F, L)>);
 
 /// Such a block of them.
 struct PairsBlock<'a, T, F, L>(&'a PairRuns<T, F, L>, usize);
@@ -65,7 +65,7 @@ impl<T: Real, F: Pairwise, L: Level> Padded for PairRuns<T, F, L> {
                 count,
                 #[inline(always)]
                 |results| {
-                    let runs = PairRuns::<T, F, L>(results, Masked::run(a), Masked::run(b), PhantomData);
+                    let runs = PairRuns::<T, F, L>(results, MaskedRun::run(a), MaskedRun::run(b), PhantomData);
                     in_registers::<T, L, SMALL>(PairsBlock(&runs, 0));
                 },
             );
