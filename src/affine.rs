@@ -10,7 +10,7 @@ mod padding;
 mod print;
 mod solve;
 
-pub(crate) use solve::Equation;
+pub(crate) use solve::AffineEquation;
 
 /// `result[j] = source[matrix · j + offset]`, and 0 where that position lies outside the source.
 ///
@@ -21,11 +21,11 @@ pub(crate) use solve::Equation;
 /// on the axis, or at most [`AffineMap::REACH`] from its first one. No map reads further beyond its source, except for maps
 /// that read nothing inside, for which one position outside is representative.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct AffineMap(Arc<Parts>);
+pub struct AffineMap(Arc<AffineParts>);
 
 /// The parts of a map, which are many bytes: programs share them, and their nodes are small.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Parts {
+struct AffineParts {
     source: Shape,
     result: Shape,
     matrix: SmallVec<[i64; 9]>,
@@ -36,7 +36,7 @@ struct Parts {
 /// Maps of positions that memory could hold, and of those around them, are possible.
 const TOO_FAR: &str = "a map reads no further outside than its positions can be counted";
 
-impl Parts {
+impl AffineParts {
     fn range(&self, row: usize) -> (i128, i128) {
         let mut low = self.offset[row] as i128;
         let mut high = low;
@@ -168,7 +168,7 @@ impl AffineMap {
                 }
             }
         }
-        let mut parts = Parts { source, result, matrix, offset, inside: true };
+        let mut parts = AffineParts { source, result, matrix, offset, inside: true };
         if size(&parts.result) == 0 {
             // Where there is no position, nobody computes with terms that are too large to be counted either.
             if !parts.is_counted() {
@@ -336,7 +336,7 @@ impl AffineMap {
     /// As [`AffineMap::along`]; `None` where some positions are inside, and others further outside than
     /// [`AffineMap::REACH`].
     pub fn along_checked(source: &[usize], axis: usize, start: i64, step: i64, count: usize) -> Option<AffineMap> {
-        let mut parts = Parts::clone(&AffineMap::identity(source).0);
+        let mut parts = AffineParts::clone(&AffineMap::identity(source).0);
         let columns = source.len();
         parts.result[axis] = count;
         parts.matrix[axis * columns + axis] = step;

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 pub use crate::operation::{Contraction, Extreme, Label, Order, Reduction};
 use crate::shape::{Axes, DType, Shape, Type, Value};
-use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, source};
+use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, reference};
 use smallvec::smallvec;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ pub type Pullback<A> = Box<dyn Fn(Vec<Option<<A as Algebra>::Array>>) -> Vec<<A 
 pub type Operands<A> = Arrays<<A as Algebra>::Array>;
 
 /// A closed body, and the arrays that it captures.
-pub type Traced<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
+pub type CapturedBody<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
 
 /// Which derivative a rule gives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Rule {
+pub enum DerivativeRule {
     /// From the inputs, the outputs and cotangents of the outputs to cotangents of the inputs.
     Vjp,
     /// From the inputs, the outputs and tangents of the inputs to tangents of the outputs.
@@ -47,11 +47,11 @@ pub trait CustomFunction: Clone + Send + Sync + 'static {
     /// The function.
     fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array>;
     /// Whether there is a rule.
-    fn has(&self, rule: Rule) -> bool;
+    fn has(&self, rule: DerivativeRule) -> bool;
     /// A rule that there is, given the inputs, the outputs there, and cotangents or tangents.
     fn rule<A: Algebra>(
         &self,
-        rule: Rule,
+        rule: DerivativeRule,
         inputs: Vec<A::Array>,
         outputs: Vec<A::Array>,
         directions: Vec<A::Array>,
@@ -63,7 +63,7 @@ pub trait CustomFunction: Clone + Send + Sync + 'static {
 }
 
 /// A function on arrays that can be kept, and run again.
-pub type Function<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>) -> Vec<<A as Algebra>::Array>>;
+pub type StoredFunction<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>) -> Vec<<A as Algebra>::Array>>;
 
 /// An array of the algebra under a reverse derivative.
 pub type NestedArray<A> = <<A as Algebra>::Nested as Algebra>::Array;
@@ -312,12 +312,12 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         _parameters: &[Type],
         _lazy: bool,
         _f: &mut dyn FnMut(Vec<Self::Array>) -> Vec<Self::Array>,
-    ) -> Option<Traced<Self>> {
+    ) -> Option<CapturedBody<Self>> {
         None
     }
     /// A build over a closed body that still contains builds: a term in a staged algebra, all elements in an eager one.
     fn build(build: Build, captures: Vec<Self::Array>) -> Self::Array {
-        source::run_build::<Self>(&build, &captures)
+        reference::run_build::<Self>(&build, &captures)
     }
     /// As [`Algebra::scan`], over a body that may still contain builds.
     fn scan_source(
@@ -326,15 +326,19 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         inputs: Vec<Self::Array>,
         captures: Vec<Self::Array>,
     ) -> Vec<Self::Array> {
-        source::run_scan::<Self>(&scan, carries.into_iter().chain(inputs).chain(captures).collect())
+        reference::run_scan::<Self>(&scan, carries.into_iter().chain(inputs).chain(captures).collect())
     }
     /// As [`Algebra::sweeps`], over bodies that may still contain builds.
     fn sweeps_source(sweeps: Sweeps<Build>, operands: Vec<Self::Array>) -> Vec<Self::Array> {
-        source::run_sweeps::<Self>(&sweeps, operands)
+        reference::run_sweeps::<Self>(&sweeps, operands)
     }
     /// A conditional on closed bodies without parameters, which takes place at run time, one side only. The sides result in
     /// arrays of the same types.
-    fn cond_source(condition: Self::Array, then: Traced<Self>, otherwise: Traced<Self>) -> Vec<Self::Array> {
+    fn cond_source(
+        condition: Self::Array,
+        then: CapturedBody<Self>,
+        otherwise: CapturedBody<Self>,
+    ) -> Vec<Self::Array> {
         let holds = Self::holds(&condition);
         let (body, captures) = if holds == Some(true) { then } else { otherwise };
         interpret_source::<Self>(&body, captures)
@@ -342,7 +346,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
 
     /// The values of a function at a point. Only the point is kept: a reverse derivative runs the function again. For eager
     /// algebras only; a staged one has [`Sweeps`] for it.
-    fn recompute(f: &Function<Self>, at: Vec<Self::Array>) -> Vec<Self::Array> {
+    fn recompute(f: &StoredFunction<Self>, at: Vec<Self::Array>) -> Vec<Self::Array> {
         f(at)
     }
 

@@ -17,7 +17,7 @@
 //!   such an operand, as `float` does.
 //! - `cost`: what an element costs, in units of a sum: whether to compute a value again or to store it depends on that.
 //! - `test`: the interval that tests draw operands from, inside of which the operation is smooth.
-//! - `source`: how it is spelled in C, OpenCL's C and Rust, a `Spelling`: a library's function, an expression, or a helper, which is
+//! - `source`: how it is spelled in C, OpenCL's C and Rust, a `OperationSpelling`: a library's function, an expression, or a helper, which is
 //!   a constant with its texts in C and in Rust; behind `, of integers` that for integers, where it is another one.
 //! - `stablehlo`: how it is written in StableHLO: one operation, `to.elementwise("sine", &[x])`, one of CHLO, `to.special(..)`, or
 //!   several.
@@ -43,8 +43,8 @@ pub(crate) use binary::binary_row;
 pub use binary::{BINARY_ROWS, Binary};
 pub(crate) use columns::{BinaryLoop, BinaryRow, Row, UnaryLoop, UnaryRow};
 pub(crate) use formula::{Pointwise, Term};
-pub use parameters::{Contraction, Extreme, Label, Order, Reduction};
-pub(crate) use spelling::{HelperFunction, Spelling};
+pub use parameters::{Contraction, Extreme, Label, Labels, Order, Reduction};
+pub(crate) use spelling::{HelperFunction, OperationSpelling};
 pub(crate) use stablehlo::StableHlo;
 pub(crate) use unary::{UNARY_NAMES, unary_row};
 pub use unary::{UNARY_ROWS, Unary};

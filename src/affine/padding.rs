@@ -1,6 +1,6 @@
 //! Reads beyond the source as reads inside of it, and zeros around.
 
-use super::{AffineMap, Parts};
+use super::{AffineMap, AffineParts};
 use smallvec::SmallVec;
 
 impl AffineMap {
@@ -34,7 +34,8 @@ impl AffineMap {
                 _ => {}
             }
         }
-        let (mut inner, mut outer) = (Parts::clone(&self.0), Parts::clone(&AffineMap::identity(&self.0.result).0));
+        let (mut inner, mut outer) =
+            (AffineParts::clone(&self.0), AffineParts::clone(&AffineMap::identity(&self.0.result).0));
         for (column, &(start, stop)) in parts.iter().enumerate() {
             if start >= stop {
                 return None;
@@ -55,7 +56,7 @@ impl AffineMap {
     /// zeros around it; as large as needed. `None` where that is too large to be counted.
     pub(crate) fn surrounded(&self) -> Option<(AffineMap, AffineMap)> {
         let rank = self.source().len();
-        let mut inner = Parts::clone(&self.0);
+        let mut inner = AffineParts::clone(&self.0);
         let (mut offsets, mut rows): (SmallVec<[i64; 4]>, Vec<SmallVec<[i64; 4]>>) = Default::default();
         for row in 0..rank {
             let (low, high) = self.range(row);

@@ -4,7 +4,7 @@ use super::AffineMap;
 use smallvec::SmallVec;
 
 /// `Σ result[c] · j[c] = Σ source[r] · p[r] + constant`, for positions `j` of the result and `p` of the source.
-pub(crate) struct Equation {
+pub(crate) struct AffineEquation {
     pub(crate) result: SmallVec<[i64; 4]>,
     pub(crate) source: SmallVec<[i64; 4]>,
     pub(crate) constant: i64,
@@ -12,9 +12,9 @@ pub(crate) struct Equation {
     pub(crate) pivot: Option<usize>,
 }
 
-impl Equation {
+impl AffineEquation {
     /// `self - factor · other`, if it fits.
-    fn minus(&mut self, factor: i64, other: &Equation) -> Option<()> {
+    fn minus(&mut self, factor: i64, other: &AffineEquation) -> Option<()> {
         let pairs = self.result.iter_mut().zip(&other.result).chain(self.source.iter_mut().zip(&other.source));
         for (own, &its) in pairs.chain(std::iter::once((&mut self.constant, &other.constant))) {
             *own = own.checked_sub(factor.checked_mul(its)?)?;
@@ -32,14 +32,14 @@ impl Equation {
 
 impl AffineMap {
     /// The equations, solved for as many columns as have a coefficient ±1, columns of large extents first.
-    pub(crate) fn solved(&self) -> Option<Vec<Equation>> {
+    pub(crate) fn solved(&self) -> Option<Vec<AffineEquation>> {
         let count = self.source().len();
-        let mut equations: Vec<Equation> = Vec::with_capacity(count);
+        let mut equations: Vec<AffineEquation> = Vec::with_capacity(count);
         for (row, result) in (0..count).map(|row| SmallVec::from_slice(self.row(row))).enumerate() {
             let mut source = SmallVec::from_elem(0, count);
             // An axis of extent 1 has the one position 0.
             source[row] = i64::from(self.source()[row] > 1);
-            equations.push(Equation { result, source, constant: self.offset(row).checked_neg()?, pivot: None });
+            equations.push(AffineEquation { result, source, constant: self.offset(row).checked_neg()?, pivot: None });
         }
         loop {
             let mut best: Option<(usize, usize, usize)> = None;
@@ -71,7 +71,7 @@ impl AffineMap {
     /// `view(x, self) = accumulate(x, adjoint)`. `None` for other reads.
     pub(crate) fn adjoint(&self) -> Option<AffineMap> {
         let equations = self.solved()?;
-        let is_trivial = |equation: &Equation| {
+        let is_trivial = |equation: &AffineEquation| {
             equation.constant == 0
                 && equation.result.iter().chain(&equation.source).all(|&coefficient| coefficient == 0)
         };

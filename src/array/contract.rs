@@ -2,13 +2,11 @@
 
 use crate::affine::AffineMap;
 use crate::array::memory::{self, OutOfMemory};
-use crate::array::products::{Layout, Product, dot, product};
+use crate::array::products::{BlockedProduct, MatrixLayout, dot, product};
 use crate::array::{Array, Data, elementwise, reduce, view};
-use crate::operation::{Binary, Contraction, Label, Reduction};
+use crate::operation::{Binary, Contraction, Label, Labels, Reduction};
 use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
-
-type Labels = SmallVec<[Label; 4]>;
 
 /// The strides of an array's axes, by label.
 struct Strides<'a> {
@@ -42,7 +40,7 @@ impl<'a> Strides<'a> {
 }
 
 /// An array with axes in another order of their labels.
-fn permuted<T: Product>(a: Data<T>, from: &[Label], to: &[Label]) -> Result<Data<T>, OutOfMemory> {
+fn permuted<T: BlockedProduct>(a: Data<T>, from: &[Label], to: &[Label]) -> Result<Data<T>, OutOfMemory> {
     let permutation: Axes =
         to.iter().map(|label| from.iter().position(|l| l == label).expect("the same labels")).collect();
     let map = AffineMap::transpose(a.shape(), &permutation);
@@ -50,7 +48,7 @@ fn permuted<T: Product>(a: Data<T>, from: &[Label], to: &[Label]) -> Result<Data
 }
 
 /// The same elements in a buffer, of an array that is not of rank 0.
-fn in_buffer<T: Product>(a: Data<T>) -> Result<Data<T>, OutOfMemory> {
+fn in_buffer<T: BlockedProduct>(a: Data<T>) -> Result<Data<T>, OutOfMemory> {
     Ok(match a {
         Data::Uniform(shape, x) => Data::from_vec(&shape, memory::filled(&shape, x)?),
         dense => dense,
@@ -69,7 +67,7 @@ pub(crate) fn contract_arrays(spec: &Contraction, a: Array, b: Array) -> Result<
 }
 
 /// A sum of products with labelled axes.
-fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
+fn contract<T: BlockedProduct>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
     // Vectors of a few numbers are soon multiplied, and it should take no longer to see that they are vectors.
     if let (Data::Dense(left), Data::Dense(right)) = (&a, &b)
         && spec.result.is_empty()
@@ -141,7 +139,7 @@ fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Ar
     let result_strides = Strides::new(&result_labels, &result_shape);
     let layout = |strides: &Strides, first: &[Label], second: &[Label]| {
         let (rows, columns) = fits(strides, first, second).expect("the order was chosen for this");
-        Layout { start: 0, rows, columns }
+        MatrixLayout { start: 0, rows, columns }
     };
     let sizes = [size(&shape_of(&rows)), size(&shape_of(&summed)), size(&shape_of(&columns))];
     let mut at = layout(&left_strides, &rows, &summed);
@@ -176,7 +174,7 @@ fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Ar
 }
 
 /// The contraction with an operand whose elements are all `x`: the other one's sum, scaled and repeated.
-fn scaled<T: Product>(
+fn scaled<T: BlockedProduct>(
     spec: &Contraction,
     summed: &[Label],
     x: T,

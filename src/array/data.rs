@@ -77,7 +77,7 @@ impl<T: Copy> Data<T> {
 /// Runs an expression on the data of an array, whatever its element type.
 macro_rules! for_data {
     ($array:expr, $data:ident => $body:expr) => {
-        match $crate::array::Read::read($array) {
+        match $crate::array::ReadArrays::read($array) {
             $crate::array::Array::F32($data) => $body,
             $crate::array::Array::F64($data) => $body,
             $crate::array::Array::I32($data) => $body,
@@ -92,7 +92,7 @@ pub(crate) use for_data;
 /// Runs an expression on the data of two arrays of one element type, whichever it is.
 macro_rules! for_pair {
     ($left:expr, $right:expr, ($a:ident, $b:ident) => $body:expr) => {
-        match ($crate::array::Read::read($left), $crate::array::Read::read($right)) {
+        match ($crate::array::ReadArrays::read($left), $crate::array::ReadArrays::read($right)) {
             ($crate::array::Array::F32($a), $crate::array::Array::F32($b)) => $body,
             ($crate::array::Array::F64($a), $crate::array::Array::F64($b)) => $body,
             ($crate::array::Array::I32($a), $crate::array::Array::I32($b)) => $body,
@@ -105,12 +105,12 @@ macro_rules! for_pair {
 pub(crate) use for_pair;
 
 /// Arrays that are about to be read.
-pub(crate) trait Read {
+pub(crate) trait ReadArrays {
     /// The array with its elements. Reading a value of a traced closure is noted.
     fn read(self) -> Self;
 }
 
-impl Read for Array {
+impl ReadArrays for Array {
     #[inline]
     fn read(self) -> Array {
         match self {
@@ -123,7 +123,7 @@ impl Read for Array {
     }
 }
 
-impl Read for &Array {
+impl ReadArrays for &Array {
     #[inline]
     fn read(self) -> Self {
         match self {
@@ -136,7 +136,7 @@ impl Read for &Array {
     }
 }
 
-impl Read for &mut Array {
+impl ReadArrays for &mut Array {
     #[inline]
     fn read(self) -> Self {
         if self.is_traced() {

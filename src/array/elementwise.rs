@@ -7,9 +7,9 @@ use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
 use crate::shape::{DType, Shape};
 
 /// The loop over one operand, in place. Only this loop is compiled for every operation and element type.
-struct Map<'a, T>(&'a mut [T]);
+struct MapInPlace<'a, T>(&'a mut [T]);
 
-impl<T: Scalar> UnaryLoop<T> for Map<'_, T> {
+impl<T: Scalar> UnaryLoop<T> for MapInPlace<'_, T> {
     type Output = ();
     fn run<F: Fn(T) -> T>(self, f: F) {
         for x in self.0 {
@@ -20,10 +20,10 @@ impl<T: Scalar> UnaryLoop<T> for Map<'_, T> {
 
 /// Runs a loop on the elements where they are nobody else's, as of all arrays of one value; says whether.
 #[inline]
-fn map_in_place<T: Scalar>(a: &mut Data<T>, run: impl FnOnce(Map<'_, T>)) -> bool {
+fn map_in_place<T: Scalar>(a: &mut Data<T>, run: impl FnOnce(MapInPlace<'_, T>)) -> bool {
     match a {
-        Data::Uniform(_, x) => run(Map(std::slice::from_mut(x))),
-        Data::Dense(array) if array.is_unique() => run(Map(array.as_slice_mut())),
+        Data::Uniform(_, x) => run(MapInPlace(std::slice::from_mut(x))),
+        Data::Dense(array) if array.is_unique() => run(MapInPlace(array.as_slice_mut())),
         Data::Dense(_) => return false,
     }
     true
@@ -46,14 +46,14 @@ pub(crate) fn unary_in_place(op: Unary, a: &mut Array) -> bool {
 
 /// Runs a loop on the elements, which are this array's own from then on.
 #[inline]
-fn map<T: Scalar>(a: Data<T>, run: impl Fn(Map<'_, T>)) -> Result<Array, OutOfMemory> {
+fn map<T: Scalar>(a: Data<T>, run: impl Fn(MapInPlace<'_, T>)) -> Result<Array, OutOfMemory> {
     Ok(T::wrap(match a {
         Data::Uniform(shape, x) => {
             let mut one = [x];
-            run(Map(&mut one));
+            run(MapInPlace(&mut one));
             Data::Uniform(shape, one[0])
         }
-        Data::Dense(array) => Data::Dense(array.changed(|elements, _| run(Map(elements)))?),
+        Data::Dense(array) => Data::Dense(array.changed(|elements, _| run(MapInPlace(elements)))?),
     }))
 }
 
@@ -81,14 +81,14 @@ enum Other<'a, T> {
 }
 
 /// The loop over two operands, in place of one of them.
-struct Combine<'a, T> {
+struct CombineInPlace<'a, T> {
     out: &'a mut [T],
     other: Other<'a, T>,
     /// Whether `out` holds the left operand.
     left: bool,
 }
 
-impl<T: Scalar> BinaryLoop<T, T> for Combine<'_, T> {
+impl<T: Scalar> BinaryLoop<T, T> for CombineInPlace<'_, T> {
     type Output = ();
     fn run<F: Fn(T, T) -> T>(self, f: F) {
         let out = self.out;
@@ -119,7 +119,7 @@ impl<T: Scalar> BinaryLoop<T, T> for Combine<'_, T> {
 
 /// Runs a loop in place of the left operand where that is nobody else's and has room for the result; says whether.
 #[inline]
-fn combine_in_place<T: Scalar>(a: &mut Data<T>, b: &Data<T>, run: impl FnOnce(Combine<'_, T>)) -> bool {
+fn combine_in_place<T: Scalar>(a: &mut Data<T>, b: &Data<T>, run: impl FnOnce(CombineInPlace<'_, T>)) -> bool {
     let other = match b {
         Data::Uniform(_, x) => Other::Uniform(*x),
         Data::Dense(array) => Other::Dense(array.as_slice()),
@@ -129,7 +129,7 @@ fn combine_in_place<T: Scalar>(a: &mut Data<T>, b: &Data<T>, run: impl FnOnce(Co
         Data::Dense(array) if array.is_unique() => array.as_slice_mut(),
         _ => return false,
     };
-    run(Combine { out, other, left: true });
+    run(CombineInPlace { out, other, left: true });
     true
 }
 
@@ -147,18 +147,18 @@ pub(crate) fn binary_in_place(op: Binary, a: &mut Array, b: &Array) -> bool {
 
 /// Runs a loop in place of whichever operand is nobody else's, or of a copy.
 #[inline]
-fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl Fn(Combine<'_, T>)) -> Result<Array, OutOfMemory> {
+fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl Fn(CombineInPlace<'_, T>)) -> Result<Array, OutOfMemory> {
     Ok(T::wrap(match (a, b) {
         (Data::Uniform(shape, a), Data::Uniform(_, b)) => {
             let mut one = [a];
-            run(Combine { out: &mut one, other: Other::Uniform(b), left: true });
+            run(CombineInPlace { out: &mut one, other: Other::Uniform(b), left: true });
             Data::Uniform(shape, one[0])
         }
         (Data::Dense(a), Data::Uniform(_, b)) => {
-            Data::Dense(a.changed(|out, _| run(Combine { out, other: Other::Uniform(b), left: true }))?)
+            Data::Dense(a.changed(|out, _| run(CombineInPlace { out, other: Other::Uniform(b), left: true }))?)
         }
         (Data::Uniform(_, a), Data::Dense(b)) => {
-            Data::Dense(b.changed(|out, _| run(Combine { out, other: Other::Uniform(a), left: false }))?)
+            Data::Dense(b.changed(|out, _| run(CombineInPlace { out, other: Other::Uniform(a), left: false }))?)
         }
         (Data::Dense(a), Data::Dense(b)) => {
             // The left operand is copied if both are shared.
@@ -166,7 +166,7 @@ fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl Fn(Combine<'_, T>)) -> R
             let (own, other) = if left { (a, b) } else { (b, a) };
             Data::Dense(own.changed(|out, start| {
                 let other = Other::Dense(&other.as_slice()[start..start + out.len()]);
-                run(Combine { out, other, left });
+                run(CombineInPlace { out, other, left });
             })?)
         }
     }))
@@ -193,13 +193,13 @@ pub(crate) fn add(a: Array, b: Array) -> Result<Array, OutOfMemory> {
 }
 
 /// The loop over two operands with a boolean result.
-struct Compare<'a, T> {
+struct ComparisonLoop<'a, T> {
     out: &'a mut [bool],
     left: &'a [T],
     right: Other<'a, T>,
 }
 
-impl<T: Scalar> BinaryLoop<T, bool> for Compare<'_, T> {
+impl<T: Scalar> BinaryLoop<T, bool> for ComparisonLoop<'_, T> {
     type Output = ();
     fn run<F: Fn(T, T) -> bool>(self, f: F) {
         match self.right {
@@ -221,21 +221,21 @@ fn compare_data<T: Scalar>(op: Comparison, a: Data<T>, b: Data<T>) -> Result<Arr
     let shape = Shape::from_slice(a.shape());
     if let (Data::Uniform(_, a), Data::Uniform(_, b)) = (&a, &b) {
         let mut one = [false];
-        op.run(Compare { out: &mut one, left: &[*a], right: Other::Uniform(*b) });
+        op.run(ComparisonLoop { out: &mut one, left: &[*a], right: Other::Uniform(*b) });
         return Ok(Array::Bool(Data::Uniform(shape, one[0])));
     }
     let mut out = memory::filled(&shape, false)?;
     match (&a, &b) {
         (Data::Uniform(..), Data::Uniform(..)) => unreachable!("handled above"),
         (Data::Dense(a), Data::Uniform(_, b)) => {
-            op.run(Compare { out: &mut out, left: a.as_slice(), right: Other::Uniform(*b) });
+            op.run(ComparisonLoop { out: &mut out, left: a.as_slice(), right: Other::Uniform(*b) });
         }
         // A comparison holds where the mirrored one holds of swapped operands.
         (Data::Uniform(_, a), Data::Dense(b)) => {
-            op.mirrored().run(Compare { out: &mut out, left: b.as_slice(), right: Other::Uniform(*a) });
+            op.mirrored().run(ComparisonLoop { out: &mut out, left: b.as_slice(), right: Other::Uniform(*a) });
         }
         (Data::Dense(a), Data::Dense(b)) => {
-            op.run(Compare { out: &mut out, left: a.as_slice(), right: Other::Dense(b.as_slice()) });
+            op.run(ComparisonLoop { out: &mut out, left: a.as_slice(), right: Other::Dense(b.as_slice()) });
         }
     }
     Ok(bool::wrap(Data::from_vec(&shape, out)))

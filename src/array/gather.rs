@@ -11,19 +11,19 @@ use smallvec::SmallVec;
 use std::collections::HashSet;
 
 /// Index arrays of one shape, against the extents of the axes that they index.
-struct Positions<'a> {
+struct IndexPositions<'a> {
     axes: SmallVec<[(&'a Data<i64>, usize, usize); 4]>,
 }
 
-impl<'a> Positions<'a> {
-    fn new(indices: &'a [Array], extents: &[usize]) -> Positions<'a> {
+impl<'a> IndexPositions<'a> {
+    fn new(indices: &'a [Array], extents: &[usize]) -> IndexPositions<'a> {
         let strides = strides(extents);
         let axes = indices
             .iter()
             .enumerate()
             .map(|(axis, index)| (i64::unwrap(index).expect("index arrays are i64"), extents[axis], strides[axis]))
             .collect();
-        Positions { axes }
+        IndexPositions { axes }
     }
 
     /// Whether all positions are the same, known without a look at a buffer.
@@ -62,7 +62,7 @@ pub(crate) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Result<Array, 
     let mut shape = Shape::from_slice(first.shape());
     shape.extend_from_slice(row);
     let (count, width) = (size(first.shape()), size(row));
-    let positions = Positions::new(indices, extents);
+    let positions = IndexPositions::new(indices, extents);
     if size(&shape) == 0 {
         return Ok(T::wrap(Data::zeros(&shape)));
     }
@@ -110,7 +110,7 @@ pub(crate) fn scatter_onto<T: Scalar>(
     let shape = Shape::from_slice(target.shape());
     let (extents, row) = shape.split_at(indices.len());
     let (count, width) = (size(first.shape()), size(row));
-    let positions = Positions::new(indices, extents);
+    let positions = IndexPositions::new(indices, extents);
     let nothing = match &updates {
         Data::Uniform(_, x) => x.same_bits(T::ZERO),
         Data::Dense(_) => false,
@@ -156,7 +156,7 @@ pub(crate) fn scatter_set<T: Scalar>(
     let shape = Shape::from_slice(target.shape());
     let (extents, row) = shape.split_at(indices.len());
     let (count, width) = (size(first.shape()), size(row));
-    let positions = Positions::new(indices, extents);
+    let positions = IndexPositions::new(indices, extents);
     let nothing = match (&target, &updates) {
         (Data::Uniform(_, x), Data::Uniform(_, y)) => x.same_bits(*y),
         _ => false,
@@ -184,7 +184,7 @@ pub(crate) fn scatter_set<T: Scalar>(
 /// For each of `count` positions, whether no later one is the same, in time and memory that do not depend on the extents;
 /// `None` if this holds for all. Entries for positions outside have no meaning.
 pub(crate) fn latest(indices: &[Array], extents: &[usize], count: usize) -> Option<Vec<bool>> {
-    let (positions, mut seen) = (Positions::new(indices, extents), HashSet::with_capacity(count));
+    let (positions, mut seen) = (IndexPositions::new(indices, extents), HashSet::with_capacity(count));
     let mut latest: Vec<bool> =
         (0..count).rev().map(|at| positions.one(at).is_none_or(|position| seen.insert(position))).collect();
     latest.reverse();

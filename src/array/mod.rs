@@ -20,7 +20,7 @@ pub(crate) use arithmetic::{Arithmetic, larger, smaller};
 pub use buffer::Buffer;
 pub(crate) use convert::repeated;
 pub use data::{Array, Data, Traced};
-pub(crate) use data::{Read, for_data, for_pair};
+pub(crate) use data::{ReadArrays, for_data, for_pair};
 pub(crate) use gather::latest;
 pub use memory::OutOfMemory;
 pub(crate) use memory::{ReportedAt, available, filled};

@@ -5,15 +5,15 @@ use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, linalg::general_mat_mul};
 
 /// A matrix in a buffer: its first element, and how far apart rows and columns are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(super) struct MatrixLayout {
     pub start: usize,
     pub rows: usize,
     pub columns: usize,
 }
 
-impl Layout {
-    fn transposed(self) -> Layout {
-        Layout { start: self.start, rows: self.columns, columns: self.rows }
+impl MatrixLayout {
+    fn transposed(self) -> MatrixLayout {
+        MatrixLayout { start: self.start, rows: self.columns, columns: self.rows }
     }
 
     fn at(self, row: usize, column: usize) -> usize {
@@ -22,19 +22,24 @@ impl Layout {
 }
 
 /// Element types with a matrix product.
-pub(super) trait Product: Scalar {
+pub(super) trait BlockedProduct: Scalar {
     /// The product of large matrices by blocks, where there is one for the type: `c = a · b`, `m × k` by `k × n`.
-    fn blocked(size: [usize; 3], a: (&[Self], Layout), b: (&[Self], Layout), c: (&mut [Self], Layout)) -> bool;
+    fn blocked(
+        size: [usize; 3],
+        a: (&[Self], MatrixLayout),
+        b: (&[Self], MatrixLayout),
+        c: (&mut [Self], MatrixLayout),
+    ) -> bool;
 }
 
 macro_rules! blocked {
     ($($t:ident)*) => {$(
-        impl Product for $t {
+        impl BlockedProduct for $t {
             fn blocked(
                 [m, k, n]: [usize; 3],
-                (a, at): (&[$t], Layout),
-                (b, bt): (&[$t], Layout),
-                (c, ct): (&mut [$t], Layout),
+                (a, at): (&[$t], MatrixLayout),
+                (b, bt): (&[$t], MatrixLayout),
+                (c, ct): (&mut [$t], MatrixLayout),
             ) -> bool {
                 let a = ArrayView2::from_shape((m, k).strides((at.rows, at.columns)), &a[at.start..]);
                 let b = ArrayView2::from_shape((k, n).strides((bt.rows, bt.columns)), &b[bt.start..]);
@@ -51,14 +56,24 @@ macro_rules! blocked {
 
 blocked!(f32 f64);
 
-impl Product for i32 {
-    fn blocked(_: [usize; 3], _: (&[i32], Layout), _: (&[i32], Layout), _: (&mut [i32], Layout)) -> bool {
+impl BlockedProduct for i32 {
+    fn blocked(
+        _: [usize; 3],
+        _: (&[i32], MatrixLayout),
+        _: (&[i32], MatrixLayout),
+        _: (&mut [i32], MatrixLayout),
+    ) -> bool {
         false
     }
 }
 
-impl Product for i64 {
-    fn blocked(_: [usize; 3], _: (&[i64], Layout), _: (&[i64], Layout), _: (&mut [i64], Layout)) -> bool {
+impl BlockedProduct for i64 {
+    fn blocked(
+        _: [usize; 3],
+        _: (&[i64], MatrixLayout),
+        _: (&[i64], MatrixLayout),
+        _: (&mut [i64], MatrixLayout),
+    ) -> bool {
         false
     }
 }
@@ -67,11 +82,11 @@ impl Product for i64 {
 const SMALL: usize = 256;
 
 /// Sets `c`, which is zero, to `a · b`: `m × k` by `k × n`.
-pub(crate) fn product<T: Product>(
+pub(crate) fn product<T: BlockedProduct>(
     [m, k, n]: [usize; 3],
-    (a, at): (&[T], Layout),
-    (b, bt): (&[T], Layout),
-    (c, ct): (&mut [T], Layout),
+    (a, at): (&[T], MatrixLayout),
+    (b, bt): (&[T], MatrixLayout),
+    (c, ct): (&mut [T], MatrixLayout),
 ) {
     if m == 1 && n == 1 {
         c[ct.start] = dot(k, (a, at.start, at.columns), (b, bt.start, bt.rows));
@@ -133,7 +148,7 @@ pub(crate) fn dot<T: Scalar>(k: usize, (a, i, s): (&[T], usize, usize), (b, j, t
 /// Sets `y`, which is zero, to `a · x`; vectors are given by buffer, start and stride.
 fn matrix_by_vector<T: Scalar>(
     [m, k]: [usize; 2],
-    (a, at): (&[T], Layout),
+    (a, at): (&[T], MatrixLayout),
     (x, j, t): (&[T], usize, usize),
     (y, i, s): (&mut [T], usize, usize),
 ) {

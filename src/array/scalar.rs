@@ -1,6 +1,6 @@
 //! The five element types, as Rust types.
 
-use crate::array::{Arithmetic, Array, Data, Read};
+use crate::array::{Arithmetic, Array, Data, ReadArrays};
 use crate::shape::{DType, Value};
 
 /// A Rust type that is an element type of arrays: `f32`, `f64`, `i32`, `i64` or `bool`.

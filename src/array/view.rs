@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 /// Positions `result..result + count` of the result read positions `source, source + step, ..` of the source.
 #[derive(Clone, Copy)]
-struct Run {
+struct StridedRun {
     result: usize,
     source: usize,
     step: isize,
@@ -18,20 +18,20 @@ struct Run {
 }
 
 /// A strided walk in the row-major order of its extents; axes that run together are joined.
-struct Walk {
+struct StridedWalk {
     base: isize,
     extents: SmallVec<[usize; 4]>,
     steps: SmallVec<[isize; 4]>,
 }
 
-impl Walk {
+impl StridedWalk {
     /// The walk of a map that stays inside, over the source's row-major positions.
-    fn new(map: &AffineMap) -> Walk {
+    fn new(map: &AffineMap) -> StridedWalk {
         debug_assert!(map.is_inside() && size(map.result()) > 0);
         let strides = strides(map.source());
         // Positions stay inside the source at every corner, so that these sums do not overflow.
         let base = (0..strides.len()).map(|row| map.offset(row) as isize * strides[row] as isize).sum();
-        let mut walk = Walk { base, extents: SmallVec::new(), steps: SmallVec::new() };
+        let mut walk = StridedWalk { base, extents: SmallVec::new(), steps: SmallVec::new() };
         for (column, &extent) in map.result().iter().enumerate() {
             if extent == 1 {
                 continue;
@@ -53,15 +53,15 @@ impl Walk {
     }
 
     /// All runs, in the order of the result.
-    fn runs(&self, mut f: impl FnMut(Run)) {
+    fn runs(&self, mut f: impl FnMut(StridedRun)) {
         let Some(inner) = self.extents.len().checked_sub(1) else {
-            return f(Run { result: 0, source: self.base as usize, step: 0, count: 1 });
+            return f(StridedRun { result: 0, source: self.base as usize, step: 0, count: 1 });
         };
         let (count, step) = (self.extents[inner], self.steps[inner]);
         let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, inner);
         let (mut result, mut source) = (0, self.base);
         loop {
-            f(Run { result, source: source as usize, step, count });
+            f(StridedRun { result, source: source as usize, step, count });
             result += count;
             let mut axis = inner;
             loop {
@@ -92,7 +92,7 @@ fn clip(start: i128, step: i128, extent: i128, count: i128) -> (i128, i128) {
 }
 
 /// The runs of a map that may read outside, cut to the part inside.
-fn clipped_runs(map: &AffineMap, mut f: impl FnMut(Run)) {
+fn clipped_runs(map: &AffineMap, mut f: impl FnMut(StridedRun)) {
     if size(map.result()) == 0 || size(map.source()) == 0 {
         return;
     }
@@ -123,7 +123,12 @@ fn clipped_runs(map: &AffineMap, mut f: impl FnMut(Run)) {
             }
             // A run of one element has a step that is never taken, and that might not fit.
             let step = if high - low > 1 { step as isize } else { 0 };
-            f(Run { result: result + low as usize, source: source as usize, step, count: (high - low) as usize });
+            f(StridedRun {
+                result: result + low as usize,
+                source: source as usize,
+                step,
+                count: (high - low) as usize,
+            });
         }
         result += count;
         let mut axis = outer;
@@ -147,7 +152,7 @@ fn clipped_runs(map: &AffineMap, mut f: impl FnMut(Run)) {
 }
 
 /// The positions that a strided run visits in its source.
-fn positions(run: Run) -> impl Iterator<Item = usize> {
+fn positions(run: StridedRun) -> impl Iterator<Item = usize> {
     (0..run.count as isize).map(move |j| (run.source as isize + run.step * j) as usize)
 }
 
@@ -156,11 +161,11 @@ const TILE: usize = 16;
 
 /// Copies a walk whose innermost axis strides through the source, while an outer axis `fast` is contiguous there: by
 /// tiles of these two axes, so that lines of the cache are used whole on both sides.
-fn copy_tiled<T: Scalar>(walk: &Walk, fast: usize, source: &[T], out: &mut [T]) {
+fn copy_tiled<T: Scalar>(walk: &StridedWalk, fast: usize, source: &[T], out: &mut [T]) {
     let inner = walk.extents.len() - 1;
     let (columns, step) = (walk.extents[inner], walk.steps[inner]);
     let (lines, pitch) = (walk.extents[fast], strides(&walk.extents)[fast]);
-    let mut rest = Walk { base: walk.base, extents: walk.extents.clone(), steps: walk.steps.clone() };
+    let mut rest = StridedWalk { base: walk.base, extents: walk.extents.clone(), steps: walk.steps.clone() };
     rest.extents[fast] = 1;
     rest.extents[inner] = 1;
     // The walk over the other axes visits the first element of each plane; its place in the result follows the strides.
@@ -222,7 +227,7 @@ pub(crate) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Result<Array, OutO
         });
         return Ok(T::wrap(Data::from_vec(shape, out)));
     }
-    let walk = Walk::new(map);
+    let walk = StridedWalk::new(map);
     if walk.steps.iter().all(|&step| step == 0) {
         return Ok(T::wrap(Data::Uniform(Shape::from_slice(shape), source[walk.base as usize])));
     }
@@ -278,7 +283,7 @@ pub(crate) fn accumulate_onto<T: Scalar>(
             let (once, times) = without_repetition(map);
             reduced = once;
             let longest = match reduced.is_inside() {
-                true => Walk::new(&reduced).extents.last().copied(),
+                true => StridedWalk::new(&reduced).extents.last().copied(),
                 // A run moves along some axis of the result and of the source, and is cut to it.
                 false => reduced.source().iter().max().min(reduced.result().iter().max()).copied(),
             };
@@ -288,7 +293,7 @@ pub(crate) fn accumulate_onto<T: Scalar>(
         Data::Dense(array) => (map, array.as_slice(), true),
     };
     let mut out = target.into_vec()?;
-    let add = |run: Run| {
+    let add = |run: StridedRun| {
         let start = if whole { run.result } else { 0 };
         let updates = &updates[start..start + run.count];
         match run.step {
@@ -298,7 +303,7 @@ pub(crate) fn accumulate_onto<T: Scalar>(
         }
     };
     if map.is_inside() {
-        Walk::new(map).runs(add)
+        StridedWalk::new(map).runs(add)
     } else {
         clipped_runs(map, add)
     }

@@ -2,7 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, ForwardArray, NestedArray, Operands, Pullback};
-use crate::array::{Array, OutOfMemory, Read, Traced, available, elementwise, for_pair, gather, view};
+use crate::array::{Array, OutOfMemory, ReadArrays, Traced, available, elementwise, for_pair, gather, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::evaluate::{self, Failure, run_sweeps};
 use crate::operation::{Binary, Comparison, Unary};
@@ -19,20 +19,20 @@ pub struct Concrete;
 
 /// An operation being run, for messages, and, in builds with debug assertions, the types that shape inference gives for its
 /// results.
-struct Call<F> {
+struct CheckedCall<F> {
     op: F,
     expected: Option<SmallVec<[Type; 2]>>,
 }
 
-impl<F: Fn() -> Op> Call<F> {
-    fn new(op: F, operands: &[&[Array]]) -> Call<F> {
+impl<F: Fn() -> Op> CheckedCall<F> {
+    fn new(op: F, operands: &[&[Array]]) -> CheckedCall<F> {
         if !cfg!(debug_assertions) {
-            return Call { op, expected: None };
+            return CheckedCall { op, expected: None };
         }
         let types: SmallVec<[Type; 4]> = operands.iter().flat_map(|arrays| arrays.iter().map(Array::ty)).collect();
         let operands: SmallVec<[&[Type]; 4]> = types.iter().map(std::slice::from_ref).collect();
         match infer::outputs(&op(), &operands) {
-            Ok(types) => Call { op, expected: Some(types.into_iter().collect()) },
+            Ok(types) => CheckedCall { op, expected: Some(types.into_iter().collect()) },
             Err(problem) => panic!("operands that do not fit reached the arrays: {problem}"),
         }
     }
@@ -89,7 +89,7 @@ impl Algebra for Concrete {
         if operands.iter().any(Array::is_traced) {
             return trace::traced::<Concrete>(op, operands);
         }
-        let call = Call::new(|| op.clone(), &[&operands]);
+        let call = CheckedCall::new(|| op.clone(), &[&operands]);
         call.one(evaluate::apply(op, operands))
     }
 
@@ -99,7 +99,7 @@ impl Algebra for Concrete {
         if a.is_traced() {
             return Self::bind(&Op::Unary(op), smallvec![a]);
         }
-        let call = Call::new(|| Op::Unary(op), &[std::slice::from_ref(&a)]);
+        let call = CheckedCall::new(|| Op::Unary(op), &[std::slice::from_ref(&a)]);
         if elementwise::unary_in_place(op, &mut a) {
             return call.checked(a);
         }
@@ -111,7 +111,7 @@ impl Algebra for Concrete {
         if a.is_traced() || b.is_traced() {
             return Self::bind(&Op::Binary(op), smallvec![a, b]);
         }
-        let call = Call::new(|| Op::Binary(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
+        let call = CheckedCall::new(|| Op::Binary(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
         if elementwise::binary_in_place(op, &mut a, &b) {
             return call.checked(a);
         }
@@ -123,7 +123,7 @@ impl Algebra for Concrete {
         if a.is_traced() || b.is_traced() {
             return Self::bind(&Op::Compare(op), smallvec![a, b]);
         }
-        let call = Call::new(|| Op::Compare(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
+        let call = CheckedCall::new(|| Op::Compare(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
         call.one(elementwise::compare(op, a, b))
     }
 
@@ -133,7 +133,7 @@ impl Algebra for Concrete {
             return Self::bind(&Op::Select, smallvec![mask, yes, no]);
         }
         let operands = [std::slice::from_ref(&mask), std::slice::from_ref(&yes), std::slice::from_ref(&no)];
-        let call = Call::new(|| Op::Select, &operands);
+        let call = CheckedCall::new(|| Op::Select, &operands);
         call.one(elementwise::select(mask, yes, no))
     }
 
@@ -164,9 +164,9 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn scan(scan: &Arc<Scan>, carries: Vec<Array>, inputs: Vec<Array>, captures: Vec<Array>) -> Vec<Array> {
-        let read = |arrays: Vec<Array>| arrays.into_iter().map(Read::read).collect::<Vec<_>>();
+        let read = |arrays: Vec<Array>| arrays.into_iter().map(ReadArrays::read).collect::<Vec<_>>();
         let (carries, inputs, captures) = (read(carries), read(inputs), read(captures));
-        let call = Call::new(|| Op::Scan(scan.clone()), &[&carries, &inputs, &captures]);
+        let call = CheckedCall::new(|| Op::Scan(scan.clone()), &[&carries, &inputs, &captures]);
         call.several(evaluate::run_scan(scan, carries, &inputs, &captures))
     }
 
@@ -174,15 +174,15 @@ impl Algebra for Concrete {
     fn branch(condition: Array, then: &Arc<Body>, otherwise: &Arc<Body>, captures: Vec<Array>) -> Vec<Array> {
         let condition = condition.read();
         let branch = || Op::Branch(Arc::new(Branch { then: then.clone(), otherwise: otherwise.clone() }));
-        let call = Call::new(branch, &[std::slice::from_ref(&condition), &captures]);
+        let call = CheckedCall::new(branch, &[std::slice::from_ref(&condition), &captures]);
         let chosen = if evaluate::is_true(&condition) { then } else { otherwise };
         call.several(evaluate::run(chosen, captures))
     }
 
     #[track_caller]
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<Array>) -> Vec<Array> {
-        let operands: Vec<Array> = operands.into_iter().map(Read::read).collect();
-        let call = Call::new(|| Op::Sweeps(sweeps.clone()), &[&operands]);
+        let operands: Vec<Array> = operands.into_iter().map(ReadArrays::read).collect();
+        let call = CheckedCall::new(|| Op::Sweeps(sweeps.clone()), &[&operands]);
         call.several(run_sweeps(sweeps, operands))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! All are loops that carry nothing, which the bulk transform makes batched operations of when they are staged.
 
-use super::eager::{Over, Parameter, forward, vjp_as};
+use super::eager::{Over, ParameterOf, forward, vjp_as};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::error::Error;
@@ -68,10 +68,10 @@ pub fn vmap_axes<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(
     out_axes: impl AxisList,
 ) -> Y::Stack {
     let place = Location::caller();
-    let inner = |arrays: Vec<A::Array>| moved::<A>(arrays, in_axes.axes(), Direction::Inwards, place);
+    let inner = |arrays: Vec<A::Array>| moved::<A>(arrays, in_axes.axes(), AxisMove::Inwards, place);
     let turned = X::Family::rebuild::<A, A>(xs, &mut inner(xs.leaves()).into_iter());
     let stack = mapped(("vmap_axes", place), f, &turned);
-    let outer = moved::<A>(stack.leaves(), out_axes.axes(), Direction::Outwards, place);
+    let outer = moved::<A>(stack.leaves(), out_axes.axes(), AxisMove::Outwards, place);
     <Y::Stack as Tree<A>>::Family::rebuild::<A, A>(&stack, &mut outer.into_iter())
 }
 
@@ -88,7 +88,7 @@ fn slices<A: Algebra, X: Tree<A>>(name: &str, xs: &X, place: &Location<'_>) -> u
 }
 
 #[derive(Clone, Copy)]
-enum Direction {
+enum AxisMove {
     /// The axis becomes the outermost one.
     Inwards,
     /// The outermost axis goes to this place.
@@ -99,7 +99,7 @@ enum Direction {
 fn moved<A: Algebra>(
     arrays: Vec<A::Array>,
     axes: &[usize],
-    direction: Direction,
+    direction: AxisMove,
     place: &'static Location<'static>,
 ) -> Vec<A::Array> {
     let _place = ReportedAt::place(place);
@@ -114,8 +114,8 @@ fn moved<A: Algebra>(
             return report(format!("there is no axis {axis} in shape {:?}", &shape[..]), A::type_of(&array));
         }
         match direction {
-            Direction::Inwards => move_axis::<A>(array, axis, 0),
-            Direction::Outwards => move_axis::<A>(array, 0, axis),
+            AxisMove::Inwards => move_axis::<A>(array, axis, 0),
+            AxisMove::Outwards => move_axis::<A>(array, 0, axis),
         }
     };
     arrays.into_iter().enumerate().map(one).collect()
@@ -146,7 +146,7 @@ pub type BatchPullback<In, Out> = Box<dyn Fn(&Out) -> In>;
 /// When tangents have other shapes; in a staged function that is the error of [`stage`](super::stage) instead.
 #[track_caller]
 pub fn jvp_batch<A, X, O>(
-    f: impl Fn(&Parameter<A, A::Forward, X>) -> O,
+    f: impl Fn(&ParameterOf<A, A::Forward, X>) -> O,
     args: X,
     tangents: &Stack<A, X::First>,
 ) -> (Over<A, A::Forward, O>, Stack<A, Over<A, A::Forward, O>>)
@@ -187,7 +187,7 @@ where
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub fn vjp_batch<A, X, O>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> O,
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> O,
     args: X,
 ) -> (Over<A, A::Nested, O>, BatchPullback<Stack<A, X::First>, Stack<A, Over<A, A::Nested, O>>>)
 where

@@ -1,15 +1,12 @@
 //! Functions with derivative rules of their own.
 
-use super::ArrayFn;
-use crate::algebra::{Algebra, CustomFunction, Rule};
+use super::{ArrayFn, At};
+use crate::algebra::{Algebra, CustomFunction, DerivativeRule};
 use crate::array;
 use crate::concrete::Concrete;
 use crate::tensor::{Family, Tree, check_same_trees, refuse};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
-
-/// A tree of family `F` over the algebra `A`.
-type At<F, A> = <F as Family>::At<A>;
 
 /// A function, and a rule for its derivative in reverse mode: from the point, the value there and a cotangent of the value to
 /// the cotangent of the argument. The rule is linear in the cotangent.
@@ -258,7 +255,7 @@ where
 
 /// The rules that there are of a function's two.
 trait RuleSet<F: ArrayFn>: Clone + Send + Sync + 'static {
-    fn has(&self, rule: Rule) -> bool;
+    fn has(&self, rule: DerivativeRule) -> bool;
     fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A>;
     fn jvp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A>;
 }
@@ -279,8 +276,8 @@ where
     F: ArrayFn,
     V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
 {
-    fn has(&self, rule: Rule) -> bool {
-        rule == Rule::Vjp
+    fn has(&self, rule: DerivativeRule) -> bool {
+        rule == DerivativeRule::Vjp
     }
     fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
         self.0.call::<A>(given)
@@ -295,8 +292,8 @@ where
     F: ArrayFn,
     J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
-    fn has(&self, rule: Rule) -> bool {
-        rule == Rule::Jvp
+    fn has(&self, rule: DerivativeRule) -> bool {
+        rule == DerivativeRule::Jvp
     }
     fn vjp<A: Algebra>(&self, _: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
         unreachable!("{ABSENT}")
@@ -312,7 +309,7 @@ where
     V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
     J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
-    fn has(&self, _: Rule) -> bool {
+    fn has(&self, _: DerivativeRule) -> bool {
         true
     }
     fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
@@ -324,7 +321,7 @@ where
 }
 
 /// A function and its rules, at one call, in the form for the algebras.
-struct Typed<F: ArrayFn, R> {
+struct TypedFunction<F: ArrayFn, R> {
     function: F,
     rules: R,
     name: &'static str,
@@ -335,9 +332,9 @@ struct Typed<F: ArrayFn, R> {
     output: Arc<OnceLock<At<F::Out, Concrete>>>,
 }
 
-impl<F: ArrayFn + Clone, R: Clone> Clone for Typed<F, R> {
+impl<F: ArrayFn + Clone, R: Clone> Clone for TypedFunction<F, R> {
     fn clone(&self) -> Self {
-        Typed {
+        TypedFunction {
             function: self.function.clone(),
             rules: self.rules.clone(),
             name: self.name,
@@ -360,7 +357,7 @@ where
     F: ArrayFn + Clone + Send + Sync + 'static,
     R: RuleSet<F>,
 {
-    let typed = Typed {
+    let typed = TypedFunction {
         function: f.clone(),
         rules,
         name,
@@ -373,7 +370,7 @@ where
     F::Out::rebuild::<Concrete, A>(like, &mut outputs.into_iter())
 }
 
-impl<F, R> Typed<F, R>
+impl<F, R> TypedFunction<F, R>
 where
     F: ArrayFn + Clone + Send + Sync + 'static,
     R: RuleSet<F>,
@@ -390,7 +387,7 @@ where
     }
 }
 
-impl<F, R> CustomFunction for Typed<F, R>
+impl<F, R> CustomFunction for TypedFunction<F, R>
 where
     F: ArrayFn + Clone + Send + Sync + 'static,
     R: RuleSet<F>,
@@ -402,13 +399,13 @@ where
         value.leaves()
     }
 
-    fn has(&self, rule: Rule) -> bool {
+    fn has(&self, rule: DerivativeRule) -> bool {
         self.rules.has(rule)
     }
 
     fn rule<A: Algebra>(
         &self,
-        rule: Rule,
+        rule: DerivativeRule,
         inputs: Vec<A::Array>,
         outputs: Vec<A::Array>,
         directions: Vec<A::Array>,
@@ -417,12 +414,12 @@ where
         let argument = F::In::rebuild::<Concrete, A>(&self.argument, &mut inputs.into_iter());
         let value = F::Out::rebuild::<Concrete, A>(self.output(), &mut outputs.into_iter());
         match rule {
-            Rule::Vjp => {
+            DerivativeRule::Vjp => {
                 let given = (argument, value, F::Out::rebuild::<Concrete, A>(self.output(), &mut directions));
                 let found = self.rules.vjp::<A>(&given);
                 self.checked::<A, _, _>("the argument", &*self.argument, &found)
             }
-            Rule::Jvp => {
+            DerivativeRule::Jvp => {
                 let given = (argument, value, F::In::rebuild::<Concrete, A>(&self.argument, &mut directions));
                 let found = self.rules.jvp::<A>(&given);
                 self.checked::<A, _, _>("the value", self.output(), &found)

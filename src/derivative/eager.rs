@@ -17,13 +17,13 @@ pub type TreePullback<In, Out> = Box<dyn Fn(&Out) -> In>;
 pub(super) type Over<A, B, T> = <<T as Tree<B>>::Family as Family>::At<A>;
 
 /// The parameter, over `B`, of a function with arguments `X` over `A`.
-pub(super) type Parameter<A, B, X> = <<X as Args<A>>::Family as Family>::At<B>;
+pub(super) type ParameterOf<A, B, X> = <<X as Args<A>>::Family as Family>::At<B>;
 
 /// The value of a function over an inner algebra `B` at these arrays of all arguments, its auxiliary output, and the untyped
 /// pullback for the value's arrays only.
 #[track_caller]
 fn reverse<A, B, X, O, U>(
-    f: impl Fn(&Parameter<A, B::Nested, X>) -> (O, U),
+    f: impl Fn(&ParameterOf<A, B::Nested, X>) -> (O, U),
     args: &X,
     mut at: Vec<B::Array>,
 ) -> (Over<B, B::Nested, O>, Over<B, B::Nested, U>, Pullback<B>)
@@ -121,7 +121,7 @@ fn rebuild_gradient<A: Algebra, B: Algebra, In: Tree<A>>(like: &In, cotangents: 
 /// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn vjp<A, X, O>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> O, // `f {}.closure()`; of two arguments `|(x, y)| ..`
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> O, // `f {}.closure()`; of two arguments `|(x, y)| ..`
     args: X,
 ) -> (Over<A, A::Nested, O>, TreePullback<X::First, Over<A, A::Nested, O>>)
 where
@@ -136,7 +136,7 @@ where
 #[track_caller]
 pub(super) fn vjp_as<A, X, O>(
     name: &'static str,
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> O,
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> O,
     args: X,
 ) -> (Over<A, A::Nested, O>, TreePullback<X::First, Over<A, A::Nested, O>>)
 where
@@ -166,7 +166,7 @@ where
 /// As [`vjp`].
 #[track_caller]
 pub fn vjp_aux<A, X, O, U>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> (O, U),
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> (O, U),
     args: X,
 ) -> (Over<A, A::Nested, O>, Over<A, A::Nested, U>, TreePullback<X::First, Over<A, A::Nested, O>>)
 where
@@ -193,7 +193,7 @@ where
 /// ```
 #[track_caller]
 pub fn value_and_grad<A, X, E>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
     args: X,
 ) -> (Scalar<A, E>, X::First)
 where
@@ -218,7 +218,7 @@ where
 /// ```
 #[track_caller]
 pub fn value_and_grad_aux<A, X, E, U>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
     args: X,
 ) -> ((Scalar<A, E>, Over<A, A::Nested, U>), X::First)
 where
@@ -235,7 +235,7 @@ where
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub(super) fn value_and_grad_at<A, B, X, E, U>(
-    f: impl Fn(&Parameter<A, B::Nested, X>) -> (Scalar<B::Nested, E>, U),
+    f: impl Fn(&ParameterOf<A, B::Nested, X>) -> (Scalar<B::Nested, E>, U),
     args: &X,
     at: Vec<B::Array>,
 ) -> ((Scalar<B, E>, Over<B, B::Nested, U>), Over<B, A, X::First>)
@@ -272,7 +272,7 @@ where
 /// ```
 #[track_caller]
 pub fn grad<A, X, E>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
     args: X,
 ) -> X::First
 where
@@ -295,7 +295,7 @@ where
 /// ```
 #[track_caller]
 pub fn grad_aux<A, X, E, U>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
     args: X,
 ) -> (X::First, Over<A, A::Nested, U>)
 where
@@ -326,7 +326,7 @@ where
 /// instead.
 #[track_caller]
 pub fn jvp<A, X, O>(
-    f: impl Fn(&Parameter<A, A::Forward, X>) -> O, // `f {}.closure()`; of two arguments `|(x, y)| ..`
+    f: impl Fn(&ParameterOf<A, A::Forward, X>) -> O, // `f {}.closure()`; of two arguments `|(x, y)| ..`
     args: X,
     tangent: &X::First,
 ) -> (Over<A, A::Forward, O>, Over<A, A::Forward, O>)
@@ -355,7 +355,7 @@ where
 /// As [`jvp`].
 #[track_caller]
 pub fn jvp_aux<A, X, O, U>(
-    f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
+    f: impl Fn(&ParameterOf<A, A::Forward, X>) -> (O, U),
     args: X,
     tangent: &X::First,
 ) -> (Over<A, A::Forward, O>, Over<A, A::Forward, O>, Over<A, A::Forward, U>)
@@ -372,7 +372,7 @@ where
 #[track_caller]
 pub(super) fn forward<A, X, O, U>(
     (name, place): (&str, &'static Location<'static>),
-    f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
+    f: impl Fn(&ParameterOf<A, A::Forward, X>) -> (O, U),
     args: &X,
     tangent: &X::First,
 ) -> (Over<A, A::Forward, O>, Over<A, A::Forward, O>, Over<A, A::Forward, U>)

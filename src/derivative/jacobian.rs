@@ -6,7 +6,7 @@
 //! All are by one tensor: by a single argument `&x`, or by the first of several, `(&x, &data)`. The parameters in a tree
 //! become one vector by [`ravel`](crate::tensor::ravel).
 
-use super::eager::{Over, Parameter, forward, value_and_grad_at};
+use super::eager::{Over, ParameterOf, forward, value_and_grad_at};
 use super::vjp;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -45,7 +45,7 @@ impl<A: Algebra, E: Float, R: Rank> OneArray<A, E, R> for Tensor<A, E, R> {
 }
 
 /// The algebra in which second derivatives are taken: a reverse derivative inside of a forward one.
-type Twice<A> = <<A as Algebra>::Forward as Algebra>::Nested;
+type ReverseInForward<A> = <<A as Algebra>::Forward as Algebra>::Nested;
 
 /// For a position, row-major, the array of this shape that is 1 there, and 0 elsewhere.
 #[track_caller]
@@ -101,7 +101,7 @@ fn by_columns<A: Algebra, E: Float, R: Rank, S: Rank>(
 /// [`stage`](super::stage) instead.
 #[track_caller]
 pub fn jacfwd<A, X, E, R, S>(
-    f: impl Fn(&Parameter<A, A::Forward, X>) -> Tensor<A::Forward, E, S>,
+    f: impl Fn(&ParameterOf<A, A::Forward, X>) -> Tensor<A::Forward, E, S>,
     args: X,
 ) -> Tensor<A, E, S::Plus<R>>
 where
@@ -139,7 +139,7 @@ where
 /// As [`jacfwd`].
 #[track_caller]
 pub fn jacrev<A, X, E, R, S>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> Tensor<A::Nested, E, S>,
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> Tensor<A::Nested, E, S>,
     args: X,
 ) -> Tensor<A, E, S::Plus<R>>
 where
@@ -165,7 +165,7 @@ where
 #[track_caller]
 fn gradient_along<A, X, E>(
     (name, place): (&'static str, &'static Location<'static>),
-    f: &impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    f: &impl Fn(&ParameterOf<A, ReverseInForward<A>, X>) -> Scalar<ReverseInForward<A>, E>,
     args: &X,
     along: &X::First,
 ) -> X::First
@@ -174,7 +174,7 @@ where
     X: Args<A>,
     E: Float,
 {
-    let inner = |x: &Parameter<A, A::Forward, X>| {
+    let inner = |x: &ParameterOf<A, A::Forward, X>| {
         let (_, gradient) = value_and_grad_at::<A, A::Forward, X, E, ()>(|y| (f(y), ()), args, x.leaves());
         (gradient, ())
     };
@@ -200,7 +200,7 @@ where
 /// instead.
 #[track_caller]
 pub fn hvp<A, X, E>(
-    f: impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    f: impl Fn(&ParameterOf<A, ReverseInForward<A>, X>) -> Scalar<ReverseInForward<A>, E>,
     args: X,
     along: &X::First,
 ) -> X::First
@@ -230,7 +230,7 @@ where
 /// As [`jacfwd`].
 #[track_caller]
 pub fn hessian<A, X, E, R>(
-    f: impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    f: impl Fn(&ParameterOf<A, ReverseInForward<A>, X>) -> Scalar<ReverseInForward<A>, E>,
     args: X,
 ) -> Tensor<A, E, R::Plus<R>>
 where

@@ -74,7 +74,7 @@ type FirstOf<X> = <<X as Args<Concrete>>::First as Tree<Concrete>>::Family;
 type ResultOf<X, Y, W> = <W as Wanted<<X as Args<Concrete>>::Family, <Y as Tree<Staged>>::Family, FirstOf<X>>>::Result;
 
 /// A program, and the arguments that it is for.
-struct Kept {
+struct KeptProgram {
     first: TypeId,
     outline: Outline,
     types: Vec<Type>,
@@ -88,7 +88,7 @@ pub struct Jit<F, T, Y, W = Value> {
     function: F,
     options: Cpu,
     /// In order of last use, the most recent one last.
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<KeptProgram>>,
     types: PhantomData<fn(&T) -> (Y, W)>,
 }
 
@@ -200,7 +200,7 @@ impl<F, T, Y, W> Jit<F, T, Y, W> {
         self.kept().clear();
     }
 
-    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+    fn kept(&self) -> MutexGuard<'_, Vec<KeptProgram>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -319,7 +319,7 @@ where
         let mut outline = Outline::default();
         arguments.outline(&mut outline);
         let (first, types) = (TypeId::of::<FirstOf<X>>(), arguments.types());
-        let found = |kept: &mut Vec<Kept>| found::<T::Family, ResultOf<X, Y, W>>(kept, first, &outline, &types);
+        let found = |kept: &mut Vec<KeptProgram>| found::<T::Family, ResultOf<X, Y, W>>(kept, first, &outline, &types);
         if let Some(program) = found(&mut self.kept()) {
             return Ok(program);
         }
@@ -332,14 +332,14 @@ where
         if kept.len() >= KEPT_PROGRAMS {
             kept.remove(0);
         }
-        kept.push(Kept { first, outline, types, program: program.clone() });
+        kept.push(KeptProgram { first, outline, types, program: program.clone() });
         Ok(program)
     }
 }
 
 /// A program that is kept, which becomes the one that was used last.
 fn found<In: Family, Out: Family<At<Concrete>: Send + Sync>>(
-    kept: &mut Vec<Kept>,
+    kept: &mut Vec<KeptProgram>,
     first: TypeId,
     outline: &Outline,
     types: &[Type],

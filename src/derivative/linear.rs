@@ -5,7 +5,7 @@
 //! computes at the point. So nothing new is recorded, loops keep their residuals, and every instance that can take a pullback
 //! twice can linearise.
 
-use super::eager::{Over, Parameter};
+use super::eager::{Over, ParameterOf};
 use super::{Function, program};
 use crate::algebra::{Algebra, Pullback, floats};
 use crate::array;
@@ -25,7 +25,7 @@ use std::panic::Location;
 pub type LinearMap<In, Out> = Box<dyn Fn(&In) -> Out>;
 
 /// The algebra in which a function is linearised: two reverse derivatives inside.
-type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
+type ReverseInReverse<A> = <<A as Algebra>::Nested as Algebra>::Nested;
 
 /// The value of a function at a point, and the linear map from tangents of the argument, or of the first of several, to
 /// tangents of the value: the map gives the same as [`jvp`](super::jvp), but the function runs only once. Tangents have the
@@ -50,13 +50,13 @@ type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub fn linearize<A, X, O>(
-    f: impl Fn(&Parameter<A, Twice<A>, X>) -> O,
+    f: impl Fn(&ParameterOf<A, ReverseInReverse<A>, X>) -> O,
     args: X,
-) -> (Over<A, Twice<A>, O>, LinearMap<X::First, Over<A, Twice<A>, O>>)
+) -> (Over<A, ReverseInReverse<A>, O>, LinearMap<X::First, Over<A, ReverseInReverse<A>, O>>)
 where
     A: Algebra,
     X: Args<A>,
-    O: Tree<Twice<A>>,
+    O: Tree<ReverseInReverse<A>>,
 {
     let place = Location::caller();
     let mut at: Vec<_> = args.leaves().into_iter().map(A::lift).collect();
@@ -67,7 +67,8 @@ where
     let (values, _) = A::vjp(
         &|_| {
             let on_duals = |active: Vec<_>| {
-                let parameter = args.rebuild::<Twice<A>>(&mut active.into_iter().chain(passive.iter().cloned()));
+                let parameter =
+                    args.rebuild::<ReverseInReverse<A>>(&mut active.into_iter().chain(passive.iter().cloned()));
                 let output = f(&parameter);
                 let leaves = output.leaves();
                 *result.borrow_mut() = Some(output);
@@ -81,7 +82,8 @@ where
     );
     let inner = inner.into_inner().expect("the algebra runs the function");
     let output = result.into_inner().expect("the algebra runs the function");
-    let output: Over<A, Twice<A>, O> = O::Family::rebuild::<Twice<A>, A>(&output, &mut values.into_iter());
+    let output: Over<A, ReverseInReverse<A>, O> =
+        O::Family::rebuild::<ReverseInReverse<A>, A>(&output, &mut values.into_iter());
     let expected = output.types();
     let seeds: Vec<A::Array> = expected.iter().map(generic::<A>).collect();
     let (_, transposed) = A::vjp(&|cotangents| inner(floats::<A::Nested>(cotangents)), seeds);
@@ -96,7 +98,7 @@ where
             }
         };
         let _place = array::ReportedAt::place(place);
-        <Over<A, Twice<A>, O> as Tree<A>>::Family::rebuild::<A, A>(
+        <Over<A, ReverseInReverse<A>, O> as Tree<A>>::Family::rebuild::<A, A>(
             &value,
             &mut transposed(floats::<A>(leaves)).into_iter(),
         )

@@ -40,3 +40,6 @@ pub use linear::{LinearMap, Linearized, linearize};
 pub use on_device::{CompiledForDevice, DeviceArguments, DeviceRest, OnDevice};
 pub use staged::{Function, stage};
 pub use stored::{CompiledFn, JitFn, Signature, StagedFn};
+
+/// A tree of family `F` over the algebra `A`.
+type At<F, A> = <F as crate::tensor::Family>::At<A>;

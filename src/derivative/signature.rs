@@ -1,13 +1,13 @@
 //! The names that a staged function is printed under.
 
 use crate::tensor::Outline;
-use crate::tensor::attribute::Names;
+use crate::tensor::attribute::ItemNames;
 use crate::term::{Body, Extension, Program};
 use std::sync::Arc;
 
 /// The names of a program, its parameters and its results; an empty name is the printer's choice.
 #[derive(Clone)]
-pub(super) struct Signature {
+pub(super) struct ProgramNames {
     name: String,
     parameters: Vec<String>,
     results: Vec<String>,
@@ -77,21 +77,21 @@ fn parameter_names(arguments: &Outline, parameters: &[&str]) -> Vec<String> {
     arguments.iter().map(|(at, path)| within(parameters.get(*at).unwrap_or(&""), path)).collect()
 }
 
-impl Signature {
+impl ProgramNames {
     /// The signature of a function as it was written, with the names that it reported when it was entered.
-    pub(super) fn of<F>(arguments: &Outline, results: &Outline, heard: Option<Names>) -> Self {
+    pub(super) fn of<F>(arguments: &Outline, results: &Outline, heard: Option<ItemNames>) -> Self {
         let path = function_path(std::any::type_name::<F>());
         let name = function_name(&path).to_string();
         let parameters = match heard {
             Some((inside, parameters)) if is_inside(inside, &path) => parameter_names(arguments, parameters),
             _ => arguments.names(),
         };
-        Signature { name, parameters, results: results.names() }
+        ProgramNames { name, parameters, results: results.names() }
     }
 
     fn derived(&self, derivative: &str, parameters: Vec<String>, results: Vec<String>) -> Self {
         let name = if self.name.is_empty() { "f" } else { &self.name };
-        Signature { name: format!("{derivative}_{name}"), parameters, results }
+        ProgramNames { name: format!("{derivative}_{name}"), parameters, results }
     }
 
     fn active(&self, count: usize) -> &[String] {

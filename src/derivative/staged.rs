@@ -2,7 +2,7 @@
 
 use super::arguments::checked_arguments;
 use super::program;
-use super::signature::Signature;
+use super::signature::ProgramNames;
 use crate::array;
 use crate::concrete::Concrete;
 use crate::engine::Engine;
@@ -41,7 +41,7 @@ pub struct Function<In: Family, Out: Family, First: Family> {
     /// The structure that arguments must have.
     outline: Outline,
     /// How the program is printed.
-    signature: Signature,
+    signature: ProgramNames,
 }
 
 /// Clones share the program and its kernels.
@@ -119,7 +119,7 @@ where
             like.first(),
             &mut zeros(&types[..like.active()]).into_iter(),
         ),
-        signature: Signature::of::<F>(&outline, &outline_of(&output), heard),
+        signature: ProgramNames::of::<F>(&outline, &outline_of(&output), heard),
         output,
         outline,
     })
@@ -184,7 +184,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         program: Body,
         active: usize,
         (input, output, first): (I::At<Concrete>, O::At<Concrete>, W::At<Concrete>),
-        signature: Signature,
+        signature: ProgramNames,
     ) -> Function<I, O, W> {
         let differentiable = Arc::new(program::tidy(&program));
         let source = Arc::new(differentiable.widen());

@@ -1,6 +1,6 @@
 //! Bodies, and which of their parameters move.
 
-use super::memo::Key;
+use super::memo::MemoKey;
 use crate::term::Body;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(crate) struct Active {
     pub(crate) parameters: Vec<bool>,
 }
 
-impl Key for Active {
+impl MemoKey for Active {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         std::iter::once(&*self.body)
     }

@@ -1,7 +1,7 @@
 //! Arrays with their Deltas.
 
 use super::delta::Delta;
-use super::rules::Pair;
+use super::rules::WithDerivative;
 use crate::algebra::Algebra;
 use std::marker::PhantomData;
 
@@ -23,14 +23,14 @@ impl<A: Algebra> Clone for DualArray<A> {
     }
 }
 
-impl<A: Algebra> From<DualArray<A>> for Pair<A, Delta<A>> {
+impl<A: Algebra> From<DualArray<A>> for WithDerivative<A, Delta<A>> {
     fn from(array: DualArray<A>) -> Self {
         (array.primal, array.delta)
     }
 }
 
-impl<A: Algebra> From<Pair<A, Delta<A>>> for DualArray<A> {
-    fn from((primal, delta): Pair<A, Delta<A>>) -> Self {
+impl<A: Algebra> From<WithDerivative<A, Delta<A>>> for DualArray<A> {
+    fn from((primal, delta): WithDerivative<A, Delta<A>>) -> Self {
         DualArray { primal, delta }
     }
 }

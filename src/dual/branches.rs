@@ -9,7 +9,7 @@
 use super::active::Active;
 use super::cotangent::Cotangent;
 use super::delta::Rolled;
-use super::extract::{Held, Level, Needs, extract_renamed, is_acyclic, levels, needs_beside, zeros};
+use super::extract::{BindingTime, Held, Needs, extract_renamed, is_acyclic, levels, needs_beside, zeros};
 use super::loops::{Recording, Residual};
 use super::memo::Memo;
 use super::record::restored;
@@ -22,22 +22,22 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The two sides, and which captures move with the inputs.
-type Sides = (Active, Active);
+type ActiveSides = (Active, Active);
 
 /// A residual of a side, in all its recordings.
 #[derive(Clone, Copy)]
-enum Kept {
+enum KeptResidual {
     /// A node of the body proper.
     Node(NodeId),
     /// One of the arrays of overwritten elements.
     Overwritten(usize),
 }
 
-impl Kept {
+impl KeptResidual {
     fn node(self, overwritten: &[NodeId]) -> NodeId {
         match self {
-            Kept::Node(node) => node,
-            Kept::Overwritten(at) => overwritten[at],
+            KeptResidual::Node(node) => node,
+            KeptResidual::Overwritten(at) => overwritten[at],
         }
     }
 }
@@ -45,7 +45,7 @@ impl Kept {
 /// The residuals in one place.
 struct Stored {
     /// The residual of each side.
-    sides: [Option<Kept>; 2],
+    sides: [Option<KeptResidual>; 2],
     ty: Type,
     place: Residual,
 }
@@ -61,10 +61,10 @@ struct ForwardBranch {
     changed: Vec<(usize, usize)>,
 }
 
-fn levels_of(active: &Active, graph: &Graph) -> Vec<Level> {
+fn levels_of(active: &Active, graph: &Graph) -> Vec<BindingTime> {
     let body = &active.body;
-    let level = |at| if at < body.arity() { Level::Step } else { Level::Backward };
-    let parameters: Vec<Level> = (0..body.arity() + body.results.len()).map(level).collect();
+    let level = |at| if at < body.arity() { BindingTime::Step } else { BindingTime::Backward };
+    let parameters: Vec<BindingTime> = (0..body.arity() + body.results.len()).map(level).collect();
     levels(graph, &parameters)
 }
 
@@ -75,7 +75,7 @@ fn recordings((then, otherwise): (&Active, &Active), present: &[bool]) -> [Box<R
 }
 
 /// One side's recording, the values that its backward pass has, and those that it needs.
-struct Side<'a> {
+struct BranchSide<'a> {
     active: &'a Active,
     recording: &'a mut Recording,
     held: Held,
@@ -86,8 +86,8 @@ struct Side<'a> {
     places: HashMap<NodeId, usize>,
 }
 
-impl<'a> Side<'a> {
-    fn new(active: &'a Active, recording: &'a mut Recording) -> (Side<'a>, Undoing) {
+impl<'a> BranchSide<'a> {
+    fn new(active: &'a Active, recording: &'a mut Recording) -> (BranchSide<'a>, Undoing) {
         let is_small = |at: &usize| {
             let ty = active.body.parameter_type(*at);
             !ty.dtype.is_float() && ty.size() == 1
@@ -95,7 +95,7 @@ impl<'a> Side<'a> {
         let held = Held { inputs: (0..active.body.arity()).filter(is_small).collect(), ..Held::default() };
         let wanted = recording.reached();
         let (overwritten, places) = (Vec::new(), HashMap::new());
-        let mut side = Side { active, recording, held, wanted, overwritten, places };
+        let mut side = BranchSide { active, recording, held, wanted, overwritten, places };
         let stored = side.needed();
         let Recording { graph, results, .. } = &mut *side.recording;
         let undoing = Undoing::choose(graph, results, &stored, |_, _| true);
@@ -104,8 +104,8 @@ impl<'a> Side<'a> {
         (side, undoing)
     }
 
-    fn kept(&self, node: NodeId) -> Kept {
-        self.places.get(&node).map_or(Kept::Node(node), |&at| Kept::Overwritten(at))
+    fn kept(&self, node: NodeId) -> KeptResidual {
+        self.places.get(&node).map_or(KeptResidual::Node(node), |&at| KeptResidual::Overwritten(at))
     }
 
     /// Nodes of the body proper that are not given.
@@ -120,7 +120,7 @@ impl<'a> Side<'a> {
 }
 
 /// The residuals of both sides.
-fn residuals(sides: [&Side; 2], undoing: &[Undoing; 2], changed: &[(usize, usize)]) -> Vec<Stored> {
+fn residuals(sides: [&BranchSide; 2], undoing: &[Undoing; 2], changed: &[(usize, usize)]) -> Vec<Stored> {
     let mut position = sides[0].active.body.results.len();
     let have_bodies = sides.iter().all(|side| side.active.body.nesting() > 0);
     let results = sides.map(|side| &side.recording.results);
@@ -179,12 +179,12 @@ fn residuals(sides: [&Side; 2], undoing: &[Undoing; 2], changed: &[(usize, usize
 }
 
 impl ForwardBranch {
-    fn new((then, otherwise): &Sides) -> ForwardBranch {
+    fn new((then, otherwise): &ActiveSides) -> ForwardBranch {
         let present = vec![true; then.body.results.len()];
         let [mut first, mut second] = recordings((then, otherwise), &present);
         let moving = first.moving.iter().zip(&second.moving).map(|(a, b)| a | b).collect();
-        let (mut yes, yes_undoing) = Side::new(then, &mut first);
-        let (mut no, no_undoing) = Side::new(otherwise, &mut second);
+        let (mut yes, yes_undoing) = BranchSide::new(then, &mut first);
+        let (mut no, no_undoing) = BranchSide::new(otherwise, &mut second);
         let undoing = [yes_undoing, no_undoing];
         let changed = changed([&mut yes, &mut no], &undoing);
         let residuals = residuals([&yes, &no], &undoing, &changed);
@@ -208,7 +208,7 @@ impl ForwardBranch {
 
 /// The captures that one side changes by writes that are taken back, and the other as well or not at all: which result they
 /// become. The other side is given them as they are in the end.
-fn changed(sides: [&mut Side; 2], undoing: &[Undoing; 2]) -> Vec<(usize, usize)> {
+fn changed(sides: [&mut BranchSide; 2], undoing: &[Undoing; 2]) -> Vec<(usize, usize)> {
     let mut changed: Vec<(usize, usize)> = Vec::new();
     for at in 0..2 {
         for array in &undoing[at].arrays {
@@ -237,7 +237,7 @@ struct BackwardBranch {
 
 impl BackwardBranch {
     fn new(
-        (then, otherwise): &Sides,
+        (then, otherwise): &ActiveSides,
         (present, restores): &(Vec<bool>, bool),
         forward: &ForwardBranch,
     ) -> BackwardBranch {
@@ -290,12 +290,12 @@ impl BackwardBranch {
     }
 }
 
-static FORWARD: Memo<Sides, Arc<ForwardBranch>> = Memo::new();
-static BACKWARD: Memo<(Sides, (Vec<bool>, bool)), Arc<BackwardBranch>> = Memo::new();
+static FORWARD: Memo<ActiveSides, Arc<ForwardBranch>> = Memo::new();
+static BACKWARD: Memo<(ActiveSides, (Vec<bool>, bool)), Arc<BackwardBranch>> = Memo::new();
 
 /// A conditional as a linear map: how it was run, and the values that it left.
 pub(crate) struct RolledBranch<A: Algebra> {
-    sides: Sides,
+    sides: ActiveSides,
     forward: Arc<ForwardBranch>,
     condition: A::Array,
     residuals: Vec<A::Array>,

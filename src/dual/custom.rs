@@ -9,7 +9,7 @@ use super::delta::Rolled;
 use super::rules::generic;
 use super::transpose::transpose;
 use super::{Delta, Dual, DualArray, Tangent, TangentArray};
-use crate::algebra::{Algebra, CustomFunction, Rule, or_zeros};
+use crate::algebra::{Algebra, CustomFunction, DerivativeRule, or_zeros};
 use crate::shape::Type;
 
 /// The linear map of a function: its rules, and where they are taken.
@@ -47,38 +47,38 @@ impl<A: Algebra, F: CustomFunction> Pull<A> for F {
         outputs: &[A::Array],
         cotangents: Vec<Option<Cotangent<A>>>,
     ) -> Vec<Option<Cotangent<A>>> {
-        if !self.has(Rule::Vjp) {
-            let rule = &over::<Dual<A>, F>(self, Rule::Jvp);
+        if !self.has(DerivativeRule::Vjp) {
+            let rule = &over::<Dual<A>, F>(self, DerivativeRule::Jvp);
             return transposed::<A>(rule, (inputs, outputs), &types::<A>(inputs), cotangents);
         }
-        let rule = Rule::Vjp;
-        let rules = Rules { plain: &over::<A, F>(self, rule), marked: &over::<Tangent<A, true>, F>(self, rule) };
+        let rule = DerivativeRule::Vjp;
+        let rules = RulePair { plain: &over::<A, F>(self, rule), marked: &over::<Tangent<A, true>, F>(self, rule) };
         pulled::<A>(&rules, (inputs, outputs), cotangents)
     }
 }
 
 /// A rule over an algebra, applied to inputs, outputs and directions. It hides the function's type, so that code that works
 /// with rules is compiled once per algebra, and not once per function.
-type RuleOver<'a, A> = &'a dyn Fn(Arrays<A>, Arrays<A>, Arrays<A>) -> Arrays<A>;
+type RuleOver<'a, A> = &'a dyn Fn(AlgebraArrays<A>, AlgebraArrays<A>, AlgebraArrays<A>) -> AlgebraArrays<A>;
 
-type Arrays<A> = Vec<<A as Algebra>::Array>;
+type AlgebraArrays<A> = Vec<<A as Algebra>::Array>;
 
 fn over<A: Algebra, F: CustomFunction>(
     function: &F,
-    rule: Rule,
-) -> impl Fn(Arrays<A>, Arrays<A>, Arrays<A>) -> Arrays<A> {
+    rule: DerivativeRule,
+) -> impl Fn(AlgebraArrays<A>, AlgebraArrays<A>, AlgebraArrays<A>) -> AlgebraArrays<A> {
     move |inputs, outputs, directions| function.rule::<A>(rule, inputs, outputs, directions)
 }
 
 /// A rule, and the same one over arrays with tangents that keep zeros.
-struct Rules<'a, A: Algebra> {
+struct RulePair<'a, A: Algebra> {
     plain: RuleOver<'a, A>,
     marked: RuleOver<'a, Tangent<A, true>>,
 }
 
 /// The rule for cotangents, at these.
 fn pulled<A: Algebra>(
-    rules: &Rules<'_, A>,
+    rules: &RulePair<'_, A>,
     (inputs, outputs): (&[A::Array], &[A::Array]),
     cotangents: Vec<Option<Cotangent<A>>>,
 ) -> Vec<Option<Cotangent<A>>> {
@@ -94,7 +94,7 @@ fn pulled<A: Algebra>(
 /// A rule at directions, for the floats among its results. Where the directions are marked the rule is run forwards, which
 /// is the same since it is linear in them, but that zeros in them stay zeros.
 fn applied<A: Algebra>(
-    rules: &Rules<'_, A>,
+    rules: &RulePair<'_, A>,
     (inputs, outputs): (&[A::Array], &[A::Array]),
     directions: Vec<A::Array>,
     marked: bool,
@@ -177,13 +177,13 @@ pub(super) fn custom_tangent<A: Algebra, F: CustomFunction, const MARKED: bool>(
     let of = (&primals[..], &outputs[..]);
     let tangents = if tangents.iter().all(Option::is_none) {
         vec![None; outputs.len()]
-    } else if function.has(Rule::Jvp) {
-        let rule = Rule::Jvp;
+    } else if function.has(DerivativeRule::Jvp) {
+        let rule = DerivativeRule::Jvp;
         let rules =
-            Rules { plain: &over::<A, F>(function, rule), marked: &over::<Tangent<A, true>, F>(function, rule) };
+            RulePair { plain: &over::<A, F>(function, rule), marked: &over::<Tangent<A, true>, F>(function, rule) };
         applied::<A>(&rules, of, or_zeros::<A>(tangents, &primals), MARKED)
     } else {
-        pushed::<A>(&over::<Dual<A>, F>(function, Rule::Vjp), of, tangents, MARKED)
+        pushed::<A>(&over::<Dual<A>, F>(function, DerivativeRule::Vjp), of, tangents, MARKED)
     };
     tangents_along::<A>(outputs, tangents)
 }

@@ -23,18 +23,18 @@ fn fresh() -> ShareId {
 /// The derivative of an array as a linear function of inputs' tangents: a node of a graph, cheap to clone.
 ///
 /// Zero is not a Delta: where a derivative is zero there is `None`.
-pub struct Delta<A: Algebra>(Arc<Node<A>>);
+pub struct Delta<A: Algebra>(Arc<DeltaNode<A>>);
 
 /// A linear map applied to operands, `None` being zero.
-pub(crate) struct Node<A: Algebra> {
+pub(crate) struct DeltaNode<A: Algebra> {
     /// Where there is one, cotangents are summed under it before the node is visited (`Share` of P 2.5).
     pub(crate) share: Option<ShareId>,
-    pub(crate) map: Map<A>,
+    pub(crate) map: DeltaMap<A>,
     pub(crate) operands: SmallVec<[Option<Delta<A>>; 2]>,
 }
 
 /// The linear maps. Each holds the values that its transpose needs.
-pub(crate) enum Map<A: Algebra> {
+pub(crate) enum DeltaMap<A: Algebra> {
     /// The tangent of an input, which the identity of the node names.
     Input,
     /// The sum of all operands.
@@ -99,9 +99,9 @@ impl<A: Algebra> Clone for Delta<A> {
     }
 }
 
-impl<A: Algebra> Node<A> {
+impl<A: Algebra> DeltaNode<A> {
     /// Gives up the operands, and moves out those that nobody else holds.
-    fn orphan(&mut self, orphans: &mut Vec<Node<A>>) {
+    fn orphan(&mut self, orphans: &mut Vec<DeltaNode<A>>) {
         for operand in &mut self.operands {
             if let Some(orphan) = operand.take().and_then(|delta| Arc::into_inner(delta.0)) {
                 orphans.push(orphan);
@@ -110,10 +110,10 @@ impl<A: Algebra> Node<A> {
     }
 }
 
-impl<A: Algebra> Drop for Node<A> {
+impl<A: Algebra> Drop for DeltaNode<A> {
     /// Takes apart the nodes that only this node held, with an explicit list instead of recursion: chains are long.
     fn drop(&mut self) {
-        let mut orphans: Vec<Node<A>> = Vec::new();
+        let mut orphans: Vec<DeltaNode<A>> = Vec::new();
         self.orphan(&mut orphans);
         while let Some(mut orphan) = orphans.pop() {
             orphan.orphan(&mut orphans);
@@ -127,28 +127,28 @@ impl<A: Algebra> Delta<A> {
         Arc::as_ptr(&self.0).addr()
     }
 
-    fn new(map: Map<A>, operands: SmallVec<[Option<Delta<A>>; 2]>) -> Delta<A> {
-        Delta(Arc::new(Node { share: None, map, operands }))
+    fn new(map: DeltaMap<A>, operands: SmallVec<[Option<Delta<A>>; 2]>) -> Delta<A> {
+        Delta(Arc::new(DeltaNode { share: None, map, operands }))
     }
 
-    fn of(map: Map<A>, operand: Delta<A>) -> Delta<A> {
+    fn of(map: DeltaMap<A>, operand: Delta<A>) -> Delta<A> {
         Delta::new(map, smallvec![Some(operand)])
     }
 
     /// The tangent of a new input.
     pub fn input() -> Delta<A> {
-        Delta(Arc::new(Node { share: Some(fresh()), map: Map::Input, operands: SmallVec::new() }))
+        Delta(Arc::new(DeltaNode { share: Some(fresh()), map: DeltaMap::Input, operands: SmallVec::new() }))
     }
 
     /// A loop or conditional on operands; [`Delta::output`] picks from it.
     pub(crate) fn rolled(rolled: impl Rolled<A> + 'static, operands: Vec<Option<Delta<A>>>) -> Delta<A> {
-        Delta::new(Map::Rolled(Box::new(rolled)), operands.into()).shared()
+        Delta::new(DeltaMap::Rolled(Box::new(rolled)), operands.into()).shared()
     }
 
     /// One output of a loop or conditional.
     pub(crate) fn output(&self, position: usize) -> Delta<A> {
-        debug_assert!(matches!(self.0.map, Map::Rolled(_)));
-        Delta::of(Map::Output(position), self.clone())
+        debug_assert!(matches!(self.0.map, DeltaMap::Rolled(_)));
+        Delta::of(DeltaMap::Output(position), self.clone())
     }
 
     /// The identity under which cotangents are summed, if the Delta is shared.
@@ -156,50 +156,50 @@ impl<A: Algebra> Delta<A> {
         self.0.share
     }
 
-    pub(crate) fn node(&self) -> &Node<A> {
+    pub(crate) fn node(&self) -> &DeltaNode<A> {
         &self.0
     }
 }
 
 impl<A: Algebra> Derivative<A> for Delta<A> {
     fn add(self, other: Self) -> Self {
-        Delta::new(Map::Add, smallvec![Some(self), Some(other)])
+        Delta::new(DeltaMap::Add, smallvec![Some(self), Some(other)])
     }
 
     fn scale(self, factor: A::Array, scaling: Scaling) -> Self {
-        Delta::of(Map::Scale(factor, scaling), self)
+        Delta::of(DeltaMap::Scale(factor, scaling), self)
     }
 
     fn add_scaled(self, factor: A::Array, other: Self, other_factor: A::Array) -> Self {
-        Delta::new(Map::Products(Box::new([factor, other_factor])), smallvec![Some(self), Some(other)])
+        Delta::new(DeltaMap::Products(Box::new([factor, other_factor])), smallvec![Some(self), Some(other)])
     }
 
     fn mask(self, mask: A::Array) -> Self {
-        Delta::of(Map::Mask(mask), self)
+        Delta::of(DeltaMap::Mask(mask), self)
     }
 
     fn select(mask: A::Array, yes: Option<Self>, no: Option<Self>) -> Self {
-        Delta::new(Map::Select(mask), smallvec![yes, no])
+        Delta::new(DeltaMap::Select(mask), smallvec![yes, no])
     }
 
     fn mark(self) -> Self {
-        Delta::of(Map::Mark, self)
+        Delta::of(DeltaMap::Mark, self)
     }
 
     fn cast(self, from: DType, _to: DType) -> Self {
-        Delta::of(Map::Cast(from), self)
+        Delta::of(DeltaMap::Cast(from), self)
     }
 
     fn view(self, map: &AffineMap) -> Self {
-        Delta::of(Map::View(map.clone()), self)
+        Delta::of(DeltaMap::View(map.clone()), self)
     }
 
     fn accumulate(self, map: &AffineMap) -> Self {
-        Delta::of(Map::Accumulate(map.clone()), self)
+        Delta::of(DeltaMap::Accumulate(map.clone()), self)
     }
 
     fn reshape(self, from: &[usize], _to: &[usize]) -> Self {
-        Delta::of(Map::Reshape(Shape::from_slice(from)), self)
+        Delta::of(DeltaMap::Reshape(Shape::from_slice(from)), self)
     }
 
     fn concatenate(axis: usize, parts: Vec<Option<Self>>, types: &[Type]) -> Self {
@@ -211,15 +211,15 @@ impl<A: Algebra> Derivative<A> for Delta<A> {
             start += ty.shape[axis] as i64;
             slice
         });
-        Delta::new(Map::Concatenate(slices.collect()), parts.into())
+        Delta::new(DeltaMap::Concatenate(slices.collect()), parts.into())
     }
 
     fn gather(self, indices: Vec<A::Array>, extents: &[usize]) -> Self {
-        Delta::of(Map::Gather(indices, Shape::from_slice(extents)), self)
+        Delta::of(DeltaMap::Gather(indices, Shape::from_slice(extents)), self)
     }
 
     fn scatter(self, indices: Vec<A::Array>, _extents: &[usize]) -> Self {
-        Delta::of(Map::Scatter(indices), self)
+        Delta::of(DeltaMap::Scatter(indices), self)
     }
 
     fn scatter_set(
@@ -230,26 +230,26 @@ impl<A: Algebra> Derivative<A> for Delta<A> {
         _types: [Type; 2],
     ) -> Self {
         let latest = updates.as_ref().and_then(|_| latest());
-        Delta::new(Map::ScatterSet(Box::new((indices, latest))), smallvec![target, updates])
+        Delta::new(DeltaMap::ScatterSet(Box::new((indices, latest))), smallvec![target, updates])
     }
 
     fn sum(self, axes: &[usize], shape: &[usize]) -> Self {
         let kept: Axes = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
         let result: Shape = kept.iter().map(|&axis| shape[axis]).collect();
-        Delta::of(Map::Sum(AffineMap::broadcast(&result, shape, &kept)), self)
+        Delta::of(DeltaMap::Sum(AffineMap::broadcast(&result, shape, &kept)), self)
     }
 
     fn contract_left(self, spec: &Contraction, right: A::Array) -> Self {
-        Delta::of(Map::ContractLeft(Box::new((spec.left_adjoint(), right))), self)
+        Delta::of(DeltaMap::ContractLeft(Box::new((spec.left_adjoint(), right))), self)
     }
 
     fn contract_right(self, spec: &Contraction, left: A::Array) -> Self {
-        Delta::of(Map::ContractRight(Box::new((spec.right_adjoint(), left))), self)
+        Delta::of(DeltaMap::ContractRight(Box::new((spec.right_adjoint(), left))), self)
     }
 
     fn shared(mut self) -> Self {
         // Inputs and shared Deltas have an identity already; outputs are told apart by the loop's identity.
-        if self.0.share.is_none() && !matches!(self.0.map, Map::Output(_)) {
+        if self.0.share.is_none() && !matches!(self.0.map, DeltaMap::Output(_)) {
             let id = fresh();
             debug_assert!(
                 self.0.operands.iter().flatten().all(|delta| delta.share_id().is_none_or(|other| other < id))

@@ -15,7 +15,7 @@ pub(crate) fn zeros(graph: &mut Graph, ty: &Type) -> NodeId {
 
 /// When the value of a recorded node is known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Level {
+pub(crate) enum BindingTime {
     /// Always: constants and iotas.
     Known,
     /// Before the loop: it depends on captures only.
@@ -27,14 +27,14 @@ pub(crate) enum Level {
 }
 
 /// The level of every node, given those of the parameters.
-pub(crate) fn levels(graph: &Graph, parameters: &[Level]) -> Vec<Level> {
+pub(crate) fn levels(graph: &Graph, parameters: &[BindingTime]) -> Vec<BindingTime> {
     let mut levels = parameters.to_vec();
     for id in parameters.len()..graph.len() {
         let node = graph.node(id as NodeId);
         levels.push(match node.op {
-            Op::Constant(_) | Op::Iota(_) => Level::Known,
+            Op::Constant(_) | Op::Iota(_) => BindingTime::Known,
             // A computation on constants is worth doing once.
-            _ => node.args.iter().map(|&arg| levels[arg as usize]).fold(Level::Invariant, Level::max),
+            _ => node.args.iter().map(|&arg| levels[arg as usize]).fold(BindingTime::Invariant, BindingTime::max),
         });
     }
     levels
@@ -67,17 +67,17 @@ pub(crate) fn is_read(op: &Op) -> bool {
 }
 
 /// Which nodes are positions and masks that follow from the inputs of a step: they are computed again.
-fn follow(graph: &Graph, levels: &[Level], inputs: &HashSet<usize>) -> Vec<bool> {
+fn follow(graph: &Graph, levels: &[BindingTime], inputs: &HashSet<usize>) -> Vec<bool> {
     let mut follow = vec![false; graph.len()];
     for at in 0..graph.len() {
         let node = graph.node(at as NodeId);
         let is_whole = |id: NodeId| !graph.node(id).op.is_multiple() && !graph.ty(id).dtype.is_float();
         follow[at] = match &node.op {
-            _ if levels[at] < Level::Step => true,
+            _ if levels[at] < BindingTime::Step => true,
             Op::Parameter(position) => inputs.contains(position),
             Op::View(_) | Op::Reshape(_) | Op::Mark | Op::Alias => follow[node.args[0] as usize],
             Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_) => {
-                levels[at] == Level::Step && node.args.iter().all(|&arg| follow[arg as usize] && is_whole(arg))
+                levels[at] == BindingTime::Step && node.args.iter().all(|&arg| follow[arg as usize] && is_whole(arg))
             }
             _ => false,
         };
@@ -87,9 +87,9 @@ fn follow(graph: &Graph, levels: &[Level], inputs: &HashSet<usize>) -> Vec<bool>
 
 /// Which nodes are read again: elements of given nodes, at positions that are recomputed or smaller than the read; rows of
 /// arrays from before the loop, at recomputed positions; and arrays that follow from these by sums, products and selections.
-fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeId>) -> Vec<bool> {
+fn reads(graph: &Graph, levels: &[BindingTime], follow: &[bool], given: &HashSet<NodeId>) -> Vec<bool> {
     let mut reads = vec![false; graph.len()];
-    for at in (0..graph.len()).filter(|&at| levels[at] == Level::Step) {
+    for at in (0..graph.len()).filter(|&at| levels[at] == BindingTime::Step) {
         let node = graph.node(at as NodeId);
         let is_again = |&arg: &NodeId| reads[arg as usize] || given.contains(&arg);
         // A smaller array that is repeated is kept instead of the repetition.
@@ -99,7 +99,7 @@ fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeI
         };
         let is_known = |arg: &NodeId| is_again(arg) || follow[*arg as usize] || is_repeated(*arg);
         reads[at] = match &node.op {
-            Op::Gather if levels[node.args[0] as usize] == Level::Invariant => {
+            Op::Gather if levels[node.args[0] as usize] == BindingTime::Invariant => {
                 node.ty().size() > 1 && node.args[1..].iter().all(|&arg| follow[arg as usize])
             }
             op if is_read(op) && is_again(&node.args[0]) => {
@@ -122,13 +122,19 @@ fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeI
 /// A rearrangement is not worth storing when its source is not larger: the source is needed instead. Nodes that transposing
 /// added to the `proper` nodes of the body are not stored either, since their identity depends on the cotangents that were
 /// present: they are recomputed from the nodes that they need.
-pub(crate) fn needs_beside(graph: &Graph, levels: &[Level], results: &[NodeId], proper: usize, held: &Held) -> Needs {
+pub(crate) fn needs_beside(
+    graph: &Graph,
+    levels: &[BindingTime],
+    results: &[NodeId],
+    proper: usize,
+    held: &Held,
+) -> Needs {
     let mut wanted = vec![false; graph.len()];
     results.iter().for_each(|&id| wanted[id as usize] = true);
     let (mut invariant, mut step, mut given) = (Vec::new(), Vec::new(), Vec::new());
     let follow = follow(graph, levels, &held.inputs);
     let reads = reads(graph, levels, &follow, &held.given);
-    for at in (0..graph.len()).rev().filter(|&at| levels[at] != Level::Known) {
+    for at in (0..graph.len()).rev().filter(|&at| levels[at] != BindingTime::Known) {
         if !wanted[at] {
             continue;
         }
@@ -138,14 +144,14 @@ pub(crate) fn needs_beside(graph: &Graph, levels: &[Level], results: &[NodeId], 
             && graph.ty(node.args[0]).size() <= node.ty().size();
         let follows = follow[at] && !matches!(node.op, Op::Parameter(_));
         match levels[at] {
-            Level::Step if held.kept.contains(&id) && !follow[at] => step.push(id),
+            BindingTime::Step if held.kept.contains(&id) && !follow[at] => step.push(id),
             _ if held.given.contains(&id) => given.push(id),
             _ if at >= proper => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
-            Level::Backward => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
-            Level::Step if reads[at] => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
-            Level::Step if rearranges => wanted[node.args[0] as usize] = true,
-            Level::Step if follows => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
-            Level::Step => step.push(id),
+            BindingTime::Backward => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
+            BindingTime::Step if reads[at] => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
+            BindingTime::Step if rearranges => wanted[node.args[0] as usize] = true,
+            BindingTime::Step if follows => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
+            BindingTime::Step => step.push(id),
             _ => invariant.push(id),
         }
     }

@@ -15,15 +15,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A body with tangents, recorded. The graph's parameters are the body's, and then a tangent for each of them.
-struct Recording {
+struct ForwardRecording {
     graph: Graph,
     results: Vec<NodeId>,
     tangents: Vec<Option<NodeId>>,
 }
 
-impl Recording {
+impl ForwardRecording {
     /// Where `wanted` says so, missing tangents become zeros.
-    fn new(active: &Active, wanted: &[bool], marked: bool) -> Recording {
+    fn new(active: &Active, wanted: &[bool], marked: bool) -> ForwardRecording {
         let body = &active.body;
         let types: Vec<Type> = (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
         let (graph, (results, tangents)) = record(&[&types[..], &types].concat(), |nodes| {
@@ -41,7 +41,7 @@ impl Recording {
             let tangents = results.iter().zip(wanted).map(or_zeros).collect();
             (results.iter().map(|result| result.primal).collect(), tangents)
         });
-        Recording { graph, results, tangents }
+        ForwardRecording { graph, results, tangents }
     }
 
     fn moving(&self) -> Vec<bool> {
@@ -65,7 +65,7 @@ fn with_tangents<T: Clone>(
 }
 
 /// A loop's body with tangents: of those carries, inputs and captures that have some, after the values of each group.
-struct ForwardLoop {
+struct TangentLoop {
     body: Arc<Body>,
     active: Active,
     /// Which results have a tangent.
@@ -82,7 +82,7 @@ pub(super) fn body_with_tangents(
     captures: Range<usize>,
     results: &[Range<usize>],
 ) -> Arc<Body> {
-    let mut recording = Recording::new(active, moving, marked);
+    let mut recording = ForwardRecording::new(active, moving, marked);
     // Where reverse mode found that nothing moves, a tangent is zero, though one may be there.
     for (tangent, &moves) in recording.tangents.iter_mut().zip(moving) {
         debug_assert!(tangent.is_some() || !moves);
@@ -99,11 +99,11 @@ pub(super) fn body_with_tangents(
 }
 
 /// A body with its numbers of carries and inputs, and whether tangents are marked.
-type Key = (Active, (usize, usize), bool);
+type LoopKey = (Active, (usize, usize), bool);
 
-static LOOPS: Memo<Key, Arc<ForwardLoop>> = Memo::new();
+static LOOPS: Memo<LoopKey, Arc<TangentLoop>> = Memo::new();
 
-fn derive_loop((active, (carries, inputs), marked): &Key) -> ForwardLoop {
+fn derive_loop((active, (carries, inputs), marked): &LoopKey) -> TangentLoop {
     let mut active = active.clone();
     let body = active.body.clone();
     match marked {
@@ -113,7 +113,7 @@ fn derive_loop((active, (carries, inputs), marked): &Key) -> ForwardLoop {
     // A carry that has a tangent before a step has one after it.
     let mut wanted = active.parameters[..*carries].to_vec();
     wanted.resize(body.results.len(), false);
-    let recording = Recording::new(&active, &wanted, *marked);
+    let recording = ForwardRecording::new(&active, &wanted, *marked);
     let slices = carries + inputs;
     let arity = body.arity();
     let nodes: Vec<NodeId> = (0..arity as NodeId).collect();
@@ -125,7 +125,7 @@ fn derive_loop((active, (carries, inputs), marked): &Key) -> ForwardLoop {
     let results: Vec<NodeId> =
         recording.results(0..*carries).chain(recording.results(*carries..body.results.len())).collect();
     let derived = extract(&recording.graph, &parameters, captures.len(), &results);
-    ForwardLoop { body: derived, moving: recording.moving(), active }
+    TangentLoop { body: derived, moving: recording.moving(), active }
 }
 
 /// A loop over arrays with tangents.
@@ -184,24 +184,24 @@ pub(super) fn pair<A: Algebra>(values: &mut impl Iterator<Item = A::Array>, movi
 }
 
 /// Both sides with tangents of the captures that have some; which results have some.
-type Sides = ([Arc<Body>; 2], Vec<bool>);
+type ForwardSides = ([Arc<Body>; 2], Vec<bool>);
 
 /// The sides, and whether tangents are marked.
 type BranchKey = ((Active, Active), bool);
 
-static BRANCHES: Memo<BranchKey, Arc<Sides>> = Memo::new();
+static BRANCHES: Memo<BranchKey, Arc<ForwardSides>> = Memo::new();
 
-fn derive_branch(((then, otherwise), marked): &BranchKey) -> Sides {
+fn derive_branch(((then, otherwise), marked): &BranchKey) -> ForwardSides {
     let sides = [then, otherwise];
     let none = vec![false; then.body.results.len()];
-    let [a, b] = sides.map(|side| Recording::new(side, &none, *marked).moving());
+    let [a, b] = sides.map(|side| ForwardRecording::new(side, &none, *marked).moving());
     let moving: Vec<bool> = a.iter().zip(&b).map(|(a, b)| a | b).collect();
     let arity = then.body.arity();
     let nodes: Vec<NodeId> = (0..arity as NodeId).collect();
     let tangent = |at: usize| then.parameters[at].then_some((arity + at) as NodeId);
     let parameters = with_tangents(&nodes, tangent, 0..arity);
     let bodies = sides.map(|side| {
-        let recording = Recording::new(side, &moving, *marked);
+        let recording = ForwardRecording::new(side, &moving, *marked);
         let results: Vec<NodeId> = recording.results(0..moving.len()).collect();
         extract(&recording.graph, &parameters, parameters.len(), &results)
     });

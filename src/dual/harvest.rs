@@ -7,7 +7,7 @@
 //! additional memory. It is stacked where a step writes no more than it would sum, for instance where one cotangent meets
 //! several residuals, and where all stacks together are no larger than those of the residuals.
 
-use super::extract::{Level, zeros};
+use super::extract::{BindingTime, zeros};
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Contraction, Label, Reduction, Unary};
 use crate::shape::{Axes, Shape, Type};
@@ -31,7 +31,7 @@ pub(crate) struct Harvest {
 
 /// How the sum of a node over all steps is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum SumMethod {
     /// Step by step.
     Sum,
     /// By the same operation on the sums of its backward operands: it is linear and the same in every step.
@@ -48,20 +48,20 @@ enum Way {
 /// nodes must not be.
 pub(crate) fn harvest(
     graph: &mut Graph,
-    levels: &[Level],
+    levels: &[BindingTime],
     totals: &[NodeId],
     (residuals, restored): (&[NodeId], &HashSet<NodeId>),
     invariants: &[NodeId],
     length: usize,
 ) -> Harvest {
     let size = |ids: &[NodeId]| ids.iter().fold(0usize, |sum, &id| sum.saturating_add(graph.ty(id).size()));
-    let all = |chosen: &Chosen| size(&chosen.stacks).saturating_add(size(&chosen.summed));
+    let all = |chosen: &HarvestPlan| size(&chosen.stacks).saturating_add(size(&chosen.summed));
     let mut chosen = choose(graph, levels, totals, (residuals, restored), true);
     let without = choose(graph, levels, totals, (residuals, restored), false);
     if size(&chosen.stacks) > size(residuals) || all(&chosen) > all(&without) {
         chosen = without;
     }
-    let Chosen { ways, wanted, summed, stacks } = chosen;
+    let HarvestPlan { ways, wanted, summed, stacks } = chosen;
     let epilogue = epilogue(graph, levels, &ways, &wanted, totals, [&summed, &stacks, residuals, invariants], length);
     // A partial sum needs a variable of its own: a node of the right type that nothing else uses.
     let partial: Vec<NodeId> = summed.iter().map(|&id| graph.add(Op::Alias, &[id])).collect();
@@ -70,8 +70,8 @@ pub(crate) fn harvest(
 }
 
 /// How every sum that is wanted is found.
-struct Chosen {
-    ways: Vec<Way>,
+struct HarvestPlan {
+    ways: Vec<SumMethod>,
     wanted: Vec<bool>,
     /// The nodes that are summed step by step.
     summed: Vec<NodeId>,
@@ -81,36 +81,41 @@ struct Chosen {
 
 fn choose(
     graph: &Graph,
-    levels: &[Level],
+    levels: &[BindingTime],
     totals: &[NodeId],
     (residuals, restored): (&[NodeId], &HashSet<NodeId>),
     elementwise: bool,
-) -> Chosen {
-    let mut ways: Vec<Way> = Vec::with_capacity(levels.len());
+) -> HarvestPlan {
+    let mut ways: Vec<SumMethod> = Vec::with_capacity(levels.len());
     for id in 0..levels.len() {
-        let way = if levels[id] == Level::Backward { way(graph, levels, &ways, id as NodeId) } else { Way::Sum };
+        let way =
+            if levels[id] == BindingTime::Backward { way(graph, levels, &ways, id as NodeId) } else { SumMethod::Sum };
         // Arrays that the loop restores are too large to be stacked.
         let is_restored = graph.node(id as NodeId).args.iter().any(|arg| restored.contains(arg));
-        let stacks = matches!(way, Way::Scatter | Way::Contract | Way::Elementwise);
-        ways.push(if way == Way::Elementwise && !elementwise || stacks && is_restored { Way::Sum } else { way });
+        let stacks = matches!(way, SumMethod::Scatter | SumMethod::Contract | SumMethod::Elementwise);
+        ways.push(if way == SumMethod::Elementwise && !elementwise || stacks && is_restored {
+            SumMethod::Sum
+        } else {
+            way
+        });
     }
     let mut wanted = vec![false; levels.len()];
     totals.iter().for_each(|&id| wanted[id as usize] = true);
     let (mut summed, mut stacks): (Vec<NodeId>, Vec<NodeId>) = Default::default();
     let mut is_stacked = vec![false; graph.len()];
-    for at in (0..levels.len()).rev().filter(|&at| levels[at] == Level::Backward) {
+    for at in (0..levels.len()).rev().filter(|&at| levels[at] == BindingTime::Backward) {
         if !wanted[at] {
             continue;
         }
-        let varying = |&&arg: &&NodeId| levels[arg as usize] >= Level::Step;
+        let varying = |&&arg: &&NodeId| levels[arg as usize] >= BindingTime::Step;
         let args = graph.node(at as NodeId).args.iter().filter(varying);
         // A product that is stacked itself, for one of its users, needs no stacks of its factors.
-        if ways[at] == Way::Elementwise && is_stacked[at] {
-            ways[at] = Way::Sum;
+        if ways[at] == SumMethod::Elementwise && is_stacked[at] {
+            ways[at] = SumMethod::Sum;
         }
         match ways[at] {
-            Way::Sum => summed.push(at as NodeId),
-            Way::After => args.for_each(|&arg| wanted[arg as usize] = true),
+            SumMethod::Sum => summed.push(at as NodeId),
+            SumMethod::After => args.for_each(|&arg| wanted[arg as usize] = true),
             _ => {
                 for &arg in args.filter(|arg| residuals.binary_search(arg).is_err()) {
                     if !std::mem::replace(&mut is_stacked[arg as usize], true) {
@@ -123,21 +128,22 @@ fn choose(
     stacks.sort_unstable();
     // A node that is stacked for a product is not carried as well.
     summed.retain(|id| stacks.binary_search(id).is_err());
-    Chosen { ways, wanted, summed, stacks }
+    HarvestPlan { ways, wanted, summed, stacks }
 }
 
-fn way(graph: &Graph, levels: &[Level], ways: &[Way], id: NodeId) -> Way {
+fn way(graph: &Graph, levels: &[BindingTime], ways: &[SumMethod], id: NodeId) -> SumMethod {
     let node = graph.node(id);
     let level = |at: usize| levels[node.args[at] as usize];
     let size = |at: usize| graph.ty(node.args[at]).size();
-    let fixed = |at: usize| level(at) <= Level::Invariant;
+    let fixed = |at: usize| level(at) <= BindingTime::Invariant;
     let only_backward = |at: usize| (0..node.args.len()).all(|other| other == at || fixed(other));
     // Moved after the loop where the remaining sum is not larger.
     let after = |at: usize| {
-        let moves = level(at) == Level::Backward && only_backward(at) && size(at) <= node.ty().size();
-        if moves { Way::After } else { Way::Sum }
+        let moves = level(at) == BindingTime::Backward && only_backward(at) && size(at) <= node.ty().size();
+        if moves { SumMethod::After } else { SumMethod::Sum }
     };
-    let backward = || (0..2).find(|&at| level(at) == Level::Backward).expect("a backward node has a backward operand");
+    let backward =
+        || (0..2).find(|&at| level(at) == BindingTime::Backward).expect("a backward node has a backward operand");
     match &node.op {
         Op::View(_) | Op::Accumulate(_) | Op::Reshape(_) | Op::Cast(_) | Op::Mark | Op::Reduce(Reduction::Sum, _) => {
             after(0)
@@ -145,39 +151,39 @@ fn way(graph: &Graph, levels: &[Level], ways: &[Way], id: NodeId) -> Way {
         Op::Unary(Unary::Neg) => after(0),
         Op::Binary(Binary::Mul) if !only_backward(backward()) => {
             if node.ty().rank() < Label::MAX as usize {
-                Way::Elementwise
+                SumMethod::Elementwise
             } else {
-                Way::Sum
+                SumMethod::Sum
             }
         }
         Op::Binary(Binary::Mul) => after(backward()),
         Op::Binary(Binary::Add) => {
-            let splits = (0..2).all(|at| level(at) == Level::Backward)
-                && node.args.iter().any(|&arg| ways[arg as usize] != Way::Sum);
-            if splits { Way::After } else { Way::Sum }
+            let splits = (0..2).all(|at| level(at) == BindingTime::Backward)
+                && node.args.iter().any(|&arg| ways[arg as usize] != SumMethod::Sum);
+            if splits { SumMethod::After } else { SumMethod::Sum }
         }
         Op::Scatter(_) if only_backward(0) => after(0),
-        Op::Scatter(_) if level(0) == Level::Backward => Way::Scatter,
+        Op::Scatter(_) if level(0) == BindingTime::Backward => SumMethod::Scatter,
         Op::Contract(spec) => {
             let at = backward();
             let labels = spec.left.iter().chain(&spec.right).chain(&spec.result);
             if only_backward(at) {
                 after(at)
             } else if size(at) < node.ty().size() && labels.max() < Some(&Label::MAX) {
-                Way::Contract
+                SumMethod::Contract
             } else {
-                Way::Sum
+                SumMethod::Sum
             }
         }
-        _ => Way::Sum,
+        _ => SumMethod::Sum,
     }
 }
 
 /// The program after the loop.
 fn epilogue(
     graph: &Graph,
-    levels: &[Level],
-    ways: &[Way],
+    levels: &[BindingTime],
+    ways: &[SumMethod],
     wanted: &[bool],
     totals: &[NodeId],
     [summed, stacks, residuals, invariants]: [&[NodeId]; 4],
@@ -203,9 +209,9 @@ fn epilogue(
     let series: HashMap<NodeId, NodeId> =
         stacks.iter().chain(residuals).enumerate().map(|(at, &id)| (id, (first_stack + at) as NodeId)).collect();
 
-    for at in (0..levels.len()).filter(|&at| wanted[at] && levels[at] == Level::Backward) {
+    for at in (0..levels.len()).filter(|&at| wanted[at] && levels[at] == BindingTime::Backward) {
         let node = graph.node(at as NodeId);
-        if ways[at] == Way::Sum {
+        if ways[at] == SumMethod::Sum {
             if let Some(&stack) = series.get(&(at as NodeId)) {
                 let sum = after.add(Op::Reduce(Reduction::Sum, Axes::from_slice(&[0])), &[stack]);
                 values.insert(at as NodeId, sum);
@@ -214,7 +220,7 @@ fn epilogue(
         }
         let mut fixed = |after: &mut Graph, id: NodeId| fixed(graph, after, &mut values, id);
         let value = match (&node.op, ways[at]) {
-            (Op::Scatter(extents), Way::Scatter) => {
+            (Op::Scatter(extents), SumMethod::Scatter) => {
                 let mut args = vec![series[&node.args[0]]];
                 for &index in &node.args[1..] {
                     args.push(match series.get(&index) {
@@ -227,14 +233,14 @@ fn epilogue(
                 }
                 after.add(Op::Scatter(extents.clone()), &args)
             }
-            (Op::Contract(spec), Way::Contract) => {
+            (Op::Contract(spec), SumMethod::Contract) => {
                 let labels = spec.left.iter().chain(&spec.right).chain(&spec.result);
                 let step = labels.max().map_or(0, |label| label + 1);
                 let with_step = |labels: &[Label]| [&[step], labels].concat();
                 let spec = Contraction::new(&with_step(&spec.left), &with_step(&spec.right), &spec.result);
                 after.add(Op::Contract(spec), &[series[&node.args[0]], series[&node.args[1]]])
             }
-            (_, Way::Elementwise) => {
+            (_, SumMethod::Elementwise) => {
                 let labels: SmallVec<[Label; 4]> = (0..=node.ty().rank() as Label).collect();
                 let spec = Contraction::new(&labels, &labels, &labels[1..]);
                 after.add(Op::Contract(spec), &[series[&node.args[0]], series[&node.args[1]]])
@@ -250,7 +256,7 @@ fn epilogue(
         Some(&value) => value,
         // A cotangent is linear in those that came in: one that depends on none of them is zero.
         None => {
-            debug_assert!(levels[total as usize] < Level::Backward);
+            debug_assert!(levels[total as usize] < BindingTime::Backward);
             zeros(&mut after, graph.ty(total))
         }
     };

@@ -7,7 +7,7 @@ use super::tangent::{Direction, Tangent, TangentArray};
 use super::transpose::transpose;
 use super::{branches, custom, forward, loops, recompute, rules, sweeps};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, CustomFunction, Function, Operands, Pullback};
+use crate::algebra::{Algebra, CustomFunction, Operands, Pullback, StoredFunction};
 use crate::array::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Unary};
@@ -168,7 +168,7 @@ impl<A: Algebra> Algebra for Dual<A> {
         sweeps::sweeps_dual(sweeps, operands)
     }
 
-    fn recompute(f: &Function<Self>, at: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+    fn recompute(f: &StoredFunction<Self>, at: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
         recompute::recompute_dual(f, at)
     }
 }

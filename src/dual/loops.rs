@@ -12,9 +12,9 @@
 use super::active::Active;
 use super::cotangent::Cotangent;
 use super::delta::Rolled;
-use super::extract::{Held, Level, Needs, extract, extract_renamed, levels, needs_beside, zeros};
+use super::extract::{BindingTime, Held, Needs, extract, extract_renamed, levels, needs_beside, zeros};
 use super::harvest::{Harvest, harvest};
-use super::memo::{Key, Memo};
+use super::memo::{Memo, MemoKey};
 use super::reach::{reached, spread};
 use super::record::{Recorded, record, recorded, restorations, restored};
 use super::transpose::transpose;
@@ -133,28 +133,28 @@ impl Residual {
 
 /// A loop without its length and direction.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Step {
+struct LoopStep {
     active: Active,
     carries: usize,
     inputs: usize,
 }
 
-impl Key for Step {
+impl MemoKey for LoopStep {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.active.bodies()
     }
 }
 
-impl Step {
+impl LoopStep {
     /// The levels of a recording's nodes.
-    fn levels(&self, graph: &Graph) -> Vec<Level> {
+    fn levels(&self, graph: &Graph) -> Vec<BindingTime> {
         let body = &self.active.body;
         let level = |at: usize| match at {
-            _ if at < self.carries + self.inputs => Level::Step,
-            _ if at < body.arity() => Level::Invariant,
-            _ => Level::Backward,
+            _ if at < self.carries + self.inputs => BindingTime::Step,
+            _ if at < body.arity() => BindingTime::Invariant,
+            _ => BindingTime::Backward,
         };
-        let parameters: Vec<Level> = (0..body.arity() + body.results.len()).map(level).collect();
+        let parameters: Vec<BindingTime> = (0..body.arity() + body.results.len()).map(level).collect();
         levels(graph, &parameters)
     }
 
@@ -173,7 +173,7 @@ impl Step {
 /// The forward pass of a loop.
 struct ForwardLoop {
     /// The loop, with its activity at the fixed point.
-    step: Step,
+    step: LoopStep,
     /// The original body, which returns residuals in addition.
     body: Arc<Body>,
     /// Which results move with the inputs.
@@ -193,7 +193,7 @@ struct ForwardLoop {
 }
 
 impl ForwardLoop {
-    fn new(step: &Step) -> ForwardLoop {
+    fn new(step: &LoopStep) -> ForwardLoop {
         let mut step = step.clone();
         let body = step.active.body.clone();
         spread::<Dual<Recorded>>(&mut step.active, step.carries);
@@ -245,14 +245,14 @@ impl ForwardLoop {
 /// Whether the backward pass of a step multiplies cotangents only by finite values while the carries, inputs and captures are
 /// finite, and the step leaves the carries finite. Then a cotangent that is 0 because nobody uses a value stays 0, in this step
 /// and in all others.
-fn keeps_zeros(graph: &Graph, levels: &[Level], carries: &[NodeId]) -> bool {
+fn keeps_zeros(graph: &Graph, levels: &[BindingTime], carries: &[NodeId]) -> bool {
     let regular = regular(graph);
-    let harmless = |(id, &level): (usize, &Level)| {
+    let harmless = |(id, &level): (usize, &BindingTime)| {
         let node = graph.node(id as NodeId);
-        let finite = |&arg: &NodeId| levels[arg as usize] == Level::Backward || regular[arg as usize];
+        let finite = |&arg: &NodeId| levels[arg as usize] == BindingTime::Backward || regular[arg as usize];
         // A divisor may be 0 too.
         let divides = matches!(node.op, Op::Binary(Binary::Div));
-        level != Level::Backward || !divides && !node.op.is_multiple() && node.args.iter().all(finite)
+        level != BindingTime::Backward || !divides && !node.op.is_multiple() && node.args.iter().all(finite)
     };
     carries.iter().all(|&id| regular[id as usize]) && levels.iter().enumerate().all(harmless)
 }
@@ -260,13 +260,13 @@ fn keeps_zeros(graph: &Graph, levels: &[Level], carries: &[NodeId]) -> bool {
 /// Which cotangents a backward loop is given.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Incoming {
-    step: Step,
+    step: LoopStep,
     present: Vec<bool>,
     marked: bool,
     length: usize,
 }
 
-impl Key for Incoming {
+impl MemoKey for Incoming {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.step.bodies()
     }
@@ -358,7 +358,7 @@ impl BackwardLoop {
     }
 }
 
-static FORWARD: Memo<Step, Arc<ForwardLoop>> = Memo::new();
+static FORWARD: Memo<LoopStep, Arc<ForwardLoop>> = Memo::new();
 static BACKWARD: Memo<Incoming, Arc<BackwardLoop>> = Memo::new();
 
 /// A loop as a linear map: how it was run, and the values that it left.
@@ -400,7 +400,7 @@ pub(crate) fn scan_dual<A: Algebra>(
     }
     let parameters = deltas.iter().map(Option::is_some).collect();
     let active = Active { body: scan.body.clone(), parameters };
-    let step = Step { active, carries: scan.carries, inputs: scan.inputs };
+    let step = LoopStep { active, carries: scan.carries, inputs: scan.inputs };
     let forward = FORWARD.get(step, |step| Arc::new(ForwardLoop::new(step)));
 
     let captures = primals[scan.carries + scan.inputs..].to_vec();

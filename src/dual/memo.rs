@@ -6,54 +6,54 @@ use std::hash::Hash;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A key by which values are remembered: bodies, and other distinctions.
-pub(super) trait Key: Eq + Hash {
+pub(super) trait MemoKey: Eq + Hash {
     /// The bodies that the key holds on to.
     fn bodies(&self) -> impl Iterator<Item = &Body>;
 }
 
-impl<K: Key, T: Eq + Hash, U: Eq + Hash> Key for (K, T, U) {
+impl<K: MemoKey, T: Eq + Hash, U: Eq + Hash> MemoKey for (K, T, U) {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.0.bodies()
     }
 }
 
-impl<K: Key, L: Key> Key for (K, L) {
+impl<K: MemoKey, L: MemoKey> MemoKey for (K, L) {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.0.bodies().chain(self.1.bodies())
     }
 }
 
 /// Whether derivatives are marked, which holds on to nothing.
-impl Key for bool {
+impl MemoKey for bool {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         std::iter::empty()
     }
 }
 
 /// Which results have a cotangent, which holds on to nothing.
-impl Key for Vec<bool> {
+impl MemoKey for Vec<bool> {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         std::iter::empty()
     }
 }
 
-struct Table<K, V> {
+struct MemoTable<K, V> {
     values: HashMap<K, V>,
     /// The bytes of the constants in all keys.
     bytes: usize,
 }
 
 /// Values by key, bounded in number and in the memory of the constants they hold on to, for all threads.
-pub(super) struct Memo<K, V>(LazyLock<Mutex<Table<K, V>>>);
+pub(super) struct Memo<K, V>(LazyLock<Mutex<MemoTable<K, V>>>);
 
-impl<K: Key, V: Clone> Memo<K, V> {
+impl<K: MemoKey, V: Clone> Memo<K, V> {
     /// How many values are kept; beyond, all are forgotten.
     const CAPACITY: usize = 8 * MAX_NESTING;
     /// How many bytes of constants.
     const BYTES: usize = 1 << 24;
 
     pub(super) const fn new() -> Self {
-        Memo(LazyLock::new(|| Mutex::new(Table { values: HashMap::new(), bytes: 0 })))
+        Memo(LazyLock::new(|| Mutex::new(MemoTable { values: HashMap::new(), bytes: 0 })))
     }
 
     /// The remembered value, or a new one. Nothing is locked while it is made: making it asks for others.

@@ -1,6 +1,6 @@
 //! Printing Delta terms of staged programs: the state of the symbolic pass before it transposes.
 
-use super::delta::{Delta, Map, ShareId};
+use super::delta::{Delta, DeltaMap, ShareId};
 use super::rules::Scaling;
 use crate::algebra::Algebra;
 use crate::shape::Shape;
@@ -17,7 +17,7 @@ pub(crate) struct PrintedDelta<A: Algebra> {
 
 /// Prints the Delta of a result as a function of the tangents of named inputs.
 pub(crate) fn print_delta<A: Algebra>(delta: &Delta<A>, inputs: &[(Delta<A>, &str)]) -> PrintedDelta<A> {
-    let mut printer = Printer { names: HashMap::new(), places: HashMap::new(), arrays: Vec::new() };
+    let mut printer = DeltaPrinter { names: HashMap::new(), places: HashMap::new(), arrays: Vec::new() };
     for (input, name) in inputs {
         printer.names.extend(input.share_id().map(|id| (id, format!("(Input {name})"))));
     }
@@ -43,14 +43,14 @@ pub(crate) fn print_delta<A: Algebra>(delta: &Delta<A>, inputs: &[(Delta<A>, &st
     PrintedDelta { text, arrays: printer.arrays }
 }
 
-struct Printer<A: Algebra> {
+struct DeltaPrinter<A: Algebra> {
     names: HashMap<ShareId, String>,
     /// Places among `arrays`, by what tells these apart.
     places: HashMap<(usize, u64), usize>,
     arrays: Vec<A::Array>,
 }
 
-impl<A: Algebra> Printer<A> {
+impl<A: Algebra> DeltaPrinter<A> {
     fn array(&mut self, array: &A::Array) -> String {
         let next = self.arrays.len();
         let place = A::identity(array).map_or(next, |identity| *self.places.entry(identity).or_insert(next));
@@ -73,7 +73,7 @@ impl<A: Algebra> Printer<A> {
     /// One linear map on its operands; recursive only within the few unshared nodes of one operation.
     fn node(&mut self, delta: &Delta<A>) -> String {
         let node = delta.node();
-        if let Map::Products(factors) = &node.map {
+        if let DeltaMap::Products(factors) = &node.map {
             let mut scaled = factors.iter().zip(&node.operands).map(|(factor, operand)| {
                 let factor = self.array(factor);
                 format!("(Scale {factor} {})", self.operand(operand))
@@ -81,26 +81,26 @@ impl<A: Algebra> Printer<A> {
             return format!("Add {} {}", scaled.next().unwrap_or_default(), scaled.next().unwrap_or_default());
         }
         let head = match &node.map {
-            Map::Input => "Input".into(),
-            Map::Add | Map::Products(_) => "Add".into(),
-            Map::Scale(factor, Scaling::Product) => format!("Scale {}", self.array(factor)),
-            Map::Scale(factor, _) => format!("ScaleKeepingZero {}", self.array(factor)),
-            Map::Mask(mask) => format!("Mask {}", self.array(mask)),
-            Map::Select(mask) => format!("Select {}", self.array(mask)),
-            Map::Mark => "Mark".into(),
-            Map::Cast(from) => format!("CastFrom {from}"),
-            Map::View(map) => format!("View ({map})"),
-            Map::Accumulate(map) => format!("Accumulate ({map})"),
-            Map::Reshape(from) => format!("ReshapeFrom {:?}", list(from)),
-            Map::Sum(map) => format!("Sum {:?}", map.ignored().as_slice()),
-            Map::Concatenate(_) => "Concatenate".into(),
-            Map::Gather(indices, _) => format!("Gather {}", self.indices(indices)),
-            Map::Scatter(indices) => format!("Scatter {}", self.indices(indices)),
-            Map::ScatterSet(written) => format!("ScatterSet {}", self.indices(&written.0)),
-            Map::ContractLeft(fixed) => format!("ContractWithRight {}", self.array(&fixed.1)),
-            Map::ContractRight(fixed) => format!("ContractWithLeft {}", self.array(&fixed.1)),
-            Map::Rolled(rolled) => rolled.name().into(),
-            Map::Output(position) => format!("Output {position}"),
+            DeltaMap::Input => "Input".into(),
+            DeltaMap::Add | DeltaMap::Products(_) => "Add".into(),
+            DeltaMap::Scale(factor, Scaling::Product) => format!("Scale {}", self.array(factor)),
+            DeltaMap::Scale(factor, _) => format!("ScaleKeepingZero {}", self.array(factor)),
+            DeltaMap::Mask(mask) => format!("Mask {}", self.array(mask)),
+            DeltaMap::Select(mask) => format!("Select {}", self.array(mask)),
+            DeltaMap::Mark => "Mark".into(),
+            DeltaMap::Cast(from) => format!("CastFrom {from}"),
+            DeltaMap::View(map) => format!("View ({map})"),
+            DeltaMap::Accumulate(map) => format!("Accumulate ({map})"),
+            DeltaMap::Reshape(from) => format!("ReshapeFrom {:?}", list(from)),
+            DeltaMap::Sum(map) => format!("Sum {:?}", map.ignored().as_slice()),
+            DeltaMap::Concatenate(_) => "Concatenate".into(),
+            DeltaMap::Gather(indices, _) => format!("Gather {}", self.indices(indices)),
+            DeltaMap::Scatter(indices) => format!("Scatter {}", self.indices(indices)),
+            DeltaMap::ScatterSet(written) => format!("ScatterSet {}", self.indices(&written.0)),
+            DeltaMap::ContractLeft(fixed) => format!("ContractWithRight {}", self.array(&fixed.1)),
+            DeltaMap::ContractRight(fixed) => format!("ContractWithLeft {}", self.array(&fixed.1)),
+            DeltaMap::Rolled(rolled) => rolled.name().into(),
+            DeltaMap::Output(position) => format!("Output {position}"),
         };
         node.operands.iter().fold(head, |text, operand| text + " " + &self.operand(operand))
     }

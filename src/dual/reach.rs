@@ -5,9 +5,9 @@ use super::active::Active;
 use super::record::{Recorded, record};
 use super::{Delta, Dual, DualArray, ShareId, Tangent, TangentArray};
 use crate::algebra::{Algebra, Operands};
-use crate::dual::delta::Map;
+use crate::dual::delta::DeltaMap;
 use crate::shape::Type;
-use crate::term::interpret::{Slot, evaluate};
+use crate::term::interpret::{NodeValue, evaluate};
 use crate::term::{NodeId, Op};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -61,9 +61,9 @@ pub(super) fn spread<A: Moves>(active: &mut Active, carries: usize) -> Vec<bool>
             }
             let args: Operands<A> = node.args.iter().map(|&arg| values[arg as usize][0].clone()).collect();
             match evaluate::<A>(node, args) {
-                Slot::One(array) => vec![array],
-                Slot::Several(outputs) => outputs.into_iter().flatten().collect(),
-                Slot::Empty | Slot::Later(..) | Slot::Permuted(_) => unreachable!("a node has a value"),
+                NodeValue::One(array) => vec![array],
+                NodeValue::Several(outputs) => outputs.into_iter().flatten().collect(),
+                NodeValue::Empty | NodeValue::Later(..) | NodeValue::Permuted(_) => unreachable!("a node has a value"),
             }
         };
         for (at, &is_used) in is_used.iter().enumerate().skip(body.arity()) {
@@ -132,7 +132,7 @@ pub(super) fn reached(
                 open.extend(&results[carry].delta);
             }
         }
-        if !matches!(delta.node().map, Map::Rolled(_)) {
+        if !matches!(delta.node().map, DeltaMap::Rolled(_)) {
             open.extend(delta.node().operands.iter().flatten());
         }
     }

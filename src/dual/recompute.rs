@@ -3,11 +3,11 @@
 use super::cotangent::Cotangent;
 use super::delta::Rolled;
 use super::{Delta, Dual, DualArray};
-use crate::algebra::{Algebra, Function};
+use crate::algebra::{Algebra, StoredFunction};
 
 /// A function and where it was run.
 pub(crate) struct Recomputed<A: Algebra> {
-    f: Function<Dual<A>>,
+    f: StoredFunction<Dual<A>>,
     at: Vec<DualArray<A>>,
 }
 
@@ -28,7 +28,7 @@ impl<A: Algebra> Rolled<A> for Recomputed<A> {
 }
 
 /// The results of a function, which is run without a derivative, but may capture arrays that have one.
-pub(crate) fn recompute_dual<A: Algebra>(f: &Function<Dual<A>>, at: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+pub(crate) fn recompute_dual<A: Algebra>(f: &StoredFunction<Dual<A>>, at: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
     let constants = at.iter().map(|array| DualArray { primal: array.primal.clone(), delta: None });
     let results = f(constants.collect());
     let moves = |array: &DualArray<A>| array.delta.is_some();

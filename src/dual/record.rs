@@ -15,13 +15,13 @@ use std::sync::Arc;
 pub(crate) struct Recorded;
 
 /// A graph, and which nodes of it later ones restore.
-struct Open {
+struct OpenGraph {
     graph: Graph,
     restored: HashMap<NodeId, NodeId>,
 }
 
 thread_local! {
-    static GRAPHS: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
+    static GRAPHS: RefCell<Vec<OpenGraph>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Drops the innermost graph when a panic leaves the recording early.
@@ -36,7 +36,7 @@ impl Drop for Restore {
 /// Records the operations of `f` on parameters of the given types, in a graph of its own.
 pub(crate) fn record<R>(parameters: &[Type], f: impl FnOnce(Vec<NodeId>) -> R) -> (Graph, R) {
     let restore = Restore(GRAPHS.with_borrow(Vec::len));
-    let open = Open { graph: Graph::new(parameters, 0), restored: HashMap::new() };
+    let open = OpenGraph { graph: Graph::new(parameters, 0), restored: HashMap::new() };
     GRAPHS.with_borrow_mut(|graphs| graphs.push(open));
     let result = f((0..parameters.len() as NodeId).collect());
     let open = GRAPHS.with_borrow_mut(Vec::pop).expect("recordings are nested");
@@ -54,7 +54,7 @@ pub(crate) fn recorded() -> usize {
     graph(Graph::len)
 }
 
-fn open<R>(change: impl FnOnce(&mut Open) -> R) -> R {
+fn open<R>(change: impl FnOnce(&mut OpenGraph) -> R) -> R {
     GRAPHS.with_borrow_mut(|graphs| change(graphs.last_mut().expect("something is being recorded")))
 }
 

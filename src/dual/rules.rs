@@ -80,7 +80,7 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
 }
 
 /// An array and its derivative.
-pub(crate) type Pair<A, D> = (<A as Algebra>::Array, Option<D>);
+pub(crate) type WithDerivative<A, D> = (<A as Algebra>::Array, Option<D>);
 
 /// Numbers of a type at which linear maps are transposed. Their derivative is the same everywhere; but a map that solves
 /// equations iteratively makes a number of steps that depends on the right side, and none for zeros. So these are numbers
@@ -98,8 +98,8 @@ pub(crate) fn generic<A: Algebra>(ty: &Type) -> A::Array {
 #[track_caller]
 pub(crate) fn apply<A: Algebra, D: Derivative<A>>(
     op: &Op,
-    mut operands: impl Iterator<Item = Pair<A, D>>,
-) -> Pair<A, D> {
+    mut operands: impl Iterator<Item = WithDerivative<A, D>>,
+) -> WithDerivative<A, D> {
     let mut next = || operands.next().expect("the operands of the operation");
     match op {
         Op::Unary(op) => unary(*op, next()),
@@ -150,7 +150,7 @@ fn sum<A: Algebra, D: Derivative<A>>(a: Option<D>, b: Option<D>) -> Option<D> {
 
 /// Elementwise, one operand.
 #[track_caller]
-pub(crate) fn unary<A: Algebra, D: Derivative<A>>(op: Unary, (x, dx): Pair<A, D>) -> Pair<A, D> {
+pub(crate) fn unary<A: Algebra, D: Derivative<A>>(op: Unary, (x, dx): WithDerivative<A, D>) -> WithDerivative<A, D> {
     let Some(dx) = dx else { return (A::unary(op, x), None) };
     let y = A::unary(op, x.clone());
     let dy = along(op.partial::<A>(&x, &y), dx);
@@ -159,7 +159,11 @@ pub(crate) fn unary<A: Algebra, D: Derivative<A>>(op: Unary, (x, dx): Pair<A, D>
 
 /// Elementwise, two operands: the sum of both, times the factor that both have in common.
 #[track_caller]
-pub(crate) fn binary<A: Algebra, D: Derivative<A>>(op: Binary, (a, da): Pair<A, D>, (b, db): Pair<A, D>) -> Pair<A, D> {
+pub(crate) fn binary<A: Algebra, D: Derivative<A>>(
+    op: Binary,
+    (a, da): WithDerivative<A, D>,
+    (b, db): WithDerivative<A, D>,
+) -> WithDerivative<A, D> {
     if da.is_none() && db.is_none() {
         return (A::binary(op, a, b), None);
     }
@@ -192,9 +196,9 @@ pub(crate) fn binary<A: Algebra, D: Derivative<A>>(op: Binary, (a, da): Pair<A, 
 #[track_caller]
 pub(crate) fn select<A: Algebra, D: Derivative<A>>(
     mask: A::Array,
-    (yes, dyes): Pair<A, D>,
-    (no, dno): Pair<A, D>,
-) -> Pair<A, D> {
+    (yes, dyes): WithDerivative<A, D>,
+    (no, dno): WithDerivative<A, D>,
+) -> WithDerivative<A, D> {
     if dyes.is_none() && dno.is_none() {
         return (A::select(mask, yes, no), None);
     }
@@ -203,39 +207,51 @@ pub(crate) fn select<A: Algebra, D: Derivative<A>>(
 
 /// Conversion of the element type: a derivative passes between floats only.
 #[track_caller]
-pub(crate) fn cast<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, to: DType) -> Pair<A, D> {
+pub(crate) fn cast<A: Algebra, D: Derivative<A>>((x, dx): WithDerivative<A, D>, to: DType) -> WithDerivative<A, D> {
     let from = A::dtype(&x);
     let dy = if from == to { dx } else { dx.filter(|_| to.is_float()).map(|dx| dx.cast(from, to).shared()) };
     (A::cast(x, to), dy)
 }
 
 /// The marked derivative of a chosen branch.
-pub(crate) fn mark<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>) -> Pair<A, D> {
+pub(crate) fn mark<A: Algebra, D: Derivative<A>>((x, dx): WithDerivative<A, D>) -> WithDerivative<A, D> {
     (A::mark(x), dx.map(|dx| dx.mark().shared()))
 }
 
 /// An affine read.
 #[track_caller]
-pub(crate) fn view<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, map: &AffineMap) -> Pair<A, D> {
+pub(crate) fn view<A: Algebra, D: Derivative<A>>(
+    (x, dx): WithDerivative<A, D>,
+    map: &AffineMap,
+) -> WithDerivative<A, D> {
     (A::view(x, map), dx.map(|dx| dx.view(map).shared()))
 }
 
 /// An affine add.
 #[track_caller]
-pub(crate) fn accumulate<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, map: &AffineMap) -> Pair<A, D> {
+pub(crate) fn accumulate<A: Algebra, D: Derivative<A>>(
+    (x, dx): WithDerivative<A, D>,
+    map: &AffineMap,
+) -> WithDerivative<A, D> {
     (A::accumulate(x, map), dx.map(|dx| dx.accumulate(map).shared()))
 }
 
 /// Another shape.
 #[track_caller]
-pub(crate) fn reshape<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, shape: &[usize]) -> Pair<A, D> {
+pub(crate) fn reshape<A: Algebra, D: Derivative<A>>(
+    (x, dx): WithDerivative<A, D>,
+    shape: &[usize],
+) -> WithDerivative<A, D> {
     let dy = dx.map(|dx| dx.reshape(&A::shape(&x), shape).shared());
     (A::reshape(x, shape), dy)
 }
 
 /// Concatenation.
 #[track_caller]
-pub(crate) fn concatenate<A: Algebra, D: Derivative<A>>(axis: usize, parts: Vec<Pair<A, D>>) -> Pair<A, D> {
+pub(crate) fn concatenate<A: Algebra, D: Derivative<A>>(
+    axis: usize,
+    parts: Vec<WithDerivative<A, D>>,
+) -> WithDerivative<A, D> {
     let (arrays, derivatives): (Vec<A::Array>, Vec<Option<D>>) = parts.into_iter().unzip();
     if derivatives.iter().all(Option::is_none) {
         return (A::concatenate(axis, arrays), None);
@@ -246,7 +262,10 @@ pub(crate) fn concatenate<A: Algebra, D: Derivative<A>>(axis: usize, parts: Vec<
 
 /// Reads at computed positions.
 #[track_caller]
-pub(crate) fn gather<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, indices: Vec<A::Array>) -> Pair<A, D> {
+pub(crate) fn gather<A: Algebra, D: Derivative<A>>(
+    (x, dx): WithDerivative<A, D>,
+    indices: Vec<A::Array>,
+) -> WithDerivative<A, D> {
     let extents = Shape::from_slice(&A::shape(&x)[..indices.len()]);
     (A::gather(x, indices.clone()), dx.map(|dx| dx.gather(indices, &extents).shared()))
 }
@@ -254,20 +273,20 @@ pub(crate) fn gather<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, indices:
 /// Adds at computed positions.
 #[track_caller]
 pub(crate) fn scatter<A: Algebra, D: Derivative<A>>(
-    (x, dx): Pair<A, D>,
+    (x, dx): WithDerivative<A, D>,
     indices: Vec<A::Array>,
     extents: &[usize],
-) -> Pair<A, D> {
+) -> WithDerivative<A, D> {
     (A::scatter(x, indices.clone(), extents), dx.map(|dx| dx.scatter(indices, extents).shared()))
 }
 
 /// Adds at computed positions of an array.
 #[track_caller]
 pub(crate) fn scatter_onto<A: Algebra, D: Derivative<A>>(
-    (target, dtarget): Pair<A, D>,
-    (x, dx): Pair<A, D>,
+    (target, dtarget): WithDerivative<A, D>,
+    (x, dx): WithDerivative<A, D>,
     indices: Vec<A::Array>,
-) -> Pair<A, D> {
+) -> WithDerivative<A, D> {
     let extents = Shape::from_slice(&A::shape(&target)[..indices.len()]);
     let dy = match (dtarget, dx) {
         (Some(dtarget), Some(dx)) => Some(dx.scatter_onto(dtarget, indices.clone(), &extents)),
@@ -279,10 +298,10 @@ pub(crate) fn scatter_onto<A: Algebra, D: Derivative<A>>(
 /// Writes at computed positions of an array.
 #[track_caller]
 pub(crate) fn scatter_set<A: Algebra, D: Derivative<A>>(
-    (target, dtarget): Pair<A, D>,
-    (x, dx): Pair<A, D>,
+    (target, dtarget): WithDerivative<A, D>,
+    (x, dx): WithDerivative<A, D>,
     indices: Vec<A::Array>,
-) -> Pair<A, D> {
+) -> WithDerivative<A, D> {
     if indices.is_empty() {
         return (x, dx);
     }
@@ -345,10 +364,10 @@ fn latest_of_few<A: Algebra>(indices: &[A::Array], count: usize) -> A::Array {
 /// An affine add onto an array.
 #[track_caller]
 pub(crate) fn accumulate_onto<A: Algebra, D: Derivative<A>>(
-    (target, dtarget): Pair<A, D>,
-    (x, dx): Pair<A, D>,
+    (target, dtarget): WithDerivative<A, D>,
+    (x, dx): WithDerivative<A, D>,
     map: &AffineMap,
-) -> Pair<A, D> {
+) -> WithDerivative<A, D> {
     let dy = match (dtarget, dx) {
         (Some(dtarget), Some(dx)) => Some(dx.accumulate_onto(dtarget, map)),
         (dtarget, dx) => dtarget.or_else(|| dx.map(|dx| dx.accumulate(map))),
@@ -358,7 +377,11 @@ pub(crate) fn accumulate_onto<A: Algebra, D: Derivative<A>>(
 
 /// Reductions: a sum is linear, an extreme moves with the first element that attains it.
 #[track_caller]
-pub(crate) fn reduce<A: Algebra, D: Derivative<A>>(op: Reduction, (x, dx): Pair<A, D>, axes: &[usize]) -> Pair<A, D> {
+pub(crate) fn reduce<A: Algebra, D: Derivative<A>>(
+    op: Reduction,
+    (x, dx): WithDerivative<A, D>,
+    axes: &[usize],
+) -> WithDerivative<A, D> {
     let Some(dx) = dx else { return (A::reduce(op, x, axes), None) };
     let shape = A::shape(&x);
     let dy = match op {
@@ -412,9 +435,9 @@ fn first_extreme<A: Algebra>(extreme: Extreme, x: &A::Array, axes: &[usize]) -> 
 #[track_caller]
 pub(crate) fn contract<A: Algebra, D: Derivative<A>>(
     spec: &Contraction,
-    (a, da): Pair<A, D>,
-    (b, db): Pair<A, D>,
-) -> Pair<A, D> {
+    (a, da): WithDerivative<A, D>,
+    (b, db): WithDerivative<A, D>,
+) -> WithDerivative<A, D> {
     let y = A::contract(spec, a.clone(), b.clone());
     let left = da.map(|da| da.contract_left(spec, b));
     let right = db.map(|db| db.contract_right(spec, a));

@@ -12,10 +12,10 @@
 use super::active::Active;
 use super::cotangent::Cotangent;
 use super::delta::Rolled;
-use super::extract::{Held, Level, extract_renamed, levels, needs_beside, zeros};
+use super::extract::{BindingTime, Held, extract_renamed, levels, needs_beside, zeros};
 use super::forward;
 use super::loops::Recording;
-use super::memo::{Key, Memo};
+use super::memo::{Memo, MemoKey};
 use super::reach::spread;
 use super::record::Recorded;
 use super::undo::{Restored, Undoing, is_written};
@@ -28,7 +28,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-impl Key for Arc<Sweeps> {
+impl MemoKey for Arc<Sweeps> {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         Sweeps::bodies(self).map(|body| &**body)
     }
@@ -68,14 +68,14 @@ fn find_activity(sweeps: &Sweeps, operands: &[bool]) -> Vec<Activity> {
 
 /// A loop, which of its operands move, and which outputs have a cotangent.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Request {
+struct SweepsRequest {
     sweeps: Arc<Sweeps>,
     operands: Vec<bool>,
     present: Vec<bool>,
     marked: bool,
 }
 
-impl Key for Request {
+impl MemoKey for SweepsRequest {
     fn bodies(&self) -> impl Iterator<Item = &Body> {
         Sweeps::bodies(&self.sweeps).map(|body| &**body)
     }
@@ -113,8 +113,8 @@ fn roles(sweep: &Sweep) -> [Range<usize>; 4] {
 }
 
 impl Transposed {
-    fn new(request: &Request) -> Transposed {
-        let Request { sweeps, operands, present, marked } = request;
+    fn new(request: &SweepsRequest) -> Transposed {
+        let SweepsRequest { sweeps, operands, present, marked } = request;
         let found = activity(sweeps, operands);
         // For each sweep, which last carries and which outputs have a cotangent.
         let given: Vec<Vec<bool>> = (0..found.len())
@@ -170,12 +170,12 @@ impl Transposed {
             outcome.extend(written.iter().map(|&at| part(&inputs, at)));
 
             let level = |at: usize| match at {
-                _ if at < sweep.body.parameters => Level::Step,
+                _ if at < sweep.body.parameters => BindingTime::Step,
                 // Captures of the sweep are captures of its transpose.
-                _ if at < arity => Level::Known,
-                _ => Level::Backward,
+                _ if at < arity => BindingTime::Known,
+                _ => BindingTime::Backward,
             };
-            let levels_given: Vec<Level> = (0..arity + results.len()).map(level).collect();
+            let levels_given: Vec<BindingTime> = (0..arity + results.len()).map(level).collect();
             let needs = |graph: &Graph, roots: &[NodeId], held: &Held| {
                 needs_beside(graph, &levels(graph, &levels_given), roots, proper, held)
             };
@@ -264,7 +264,7 @@ impl Transposed {
     }
 }
 
-static TRANSPOSED: Memo<Request, Arc<Transposed>> = Memo::new();
+static TRANSPOSED: Memo<SweepsRequest, Arc<Transposed>> = Memo::new();
 
 /// A loop as a linear map: how it was run.
 pub(crate) struct RolledSweeps<A: Algebra> {
@@ -325,7 +325,7 @@ impl<A: Algebra> Rolled<A> for RolledSweeps<A> {
         let mut carries = (0..sweeps.sweeps.len()).flat_map(|at| sweeps.results(at).0);
         let missing = carries.any(|carry| self.moving[carry] && !present[carry]);
         let marked = missing || cotangents.iter().flatten().any(|cotangent| cotangent.marked);
-        let request = Request { sweeps: sweeps.clone(), operands: self.active.clone(), present, marked };
+        let request = SweepsRequest { sweeps: sweeps.clone(), operands: self.active.clone(), present, marked };
         let transposed = TRANSPOSED.get(request, |request| Arc::new(Transposed::new(request)));
 
         let count = transposed.adjoints.len();

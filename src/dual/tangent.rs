@@ -1,6 +1,6 @@
 //! Arrays with tangents, and no tape.
 
-use super::rules::{Derivative, Pair, Scaling};
+use super::rules::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::operation::{Binary, Contraction, Reduction};
@@ -37,14 +37,14 @@ impl<A: Algebra, const MARKED: bool> Clone for Direction<A, MARKED> {
     }
 }
 
-impl<A: Algebra, const MARKED: bool> From<TangentArray<A>> for Pair<A, Direction<A, MARKED>> {
+impl<A: Algebra, const MARKED: bool> From<TangentArray<A>> for WithDerivative<A, Direction<A, MARKED>> {
     fn from(array: TangentArray<A>) -> Self {
         (array.primal, array.tangent.map(Direction))
     }
 }
 
-impl<A: Algebra, const MARKED: bool> From<Pair<A, Direction<A, MARKED>>> for TangentArray<A> {
-    fn from((primal, direction): Pair<A, Direction<A, MARKED>>) -> Self {
+impl<A: Algebra, const MARKED: bool> From<WithDerivative<A, Direction<A, MARKED>>> for TangentArray<A> {
+    fn from((primal, direction): WithDerivative<A, Direction<A, MARKED>>) -> Self {
         TangentArray { primal, tangent: direction.map(|direction| direction.0) }
     }
 }

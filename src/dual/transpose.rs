@@ -1,7 +1,7 @@
 //! The transpose of Delta: from cotangents of outputs to cotangents of inputs (P 2.6 and 6.4, figures 5 and 17).
 
 use super::cotangent::Cotangent;
-use super::delta::{Delta, Map, ShareId};
+use super::delta::{Delta, DeltaMap, ShareId};
 use super::rules::Scaling;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -83,7 +83,7 @@ impl<A: Algebra> Evaluator<A> {
     fn add(&mut self, delta: &Delta<A>, contribution: Contribution<A>, marked: bool) {
         let node = delta.node();
         let (delta, id, output) = match (&node.map, node.share) {
-            (Map::Output(position), _) => {
+            (DeltaMap::Output(position), _) => {
                 let rolled = node.operands[0].as_ref().expect("an output has an operand");
                 (rolled, rolled.share_id().expect("loops are shared"), *position)
             }
@@ -113,17 +113,17 @@ impl<A: Algebra> Evaluator<A> {
     /// Passes on the complete cotangent of a shared Delta.
     fn visit(&mut self, id: ShareId, delta: &Delta<A>, mut cotangents: SmallVec<[Option<Cotangent<A>>; 1]>) {
         match &delta.node().map {
-            Map::Input => {
+            DeltaMap::Input => {
                 self.gradient.push((id, cotangents.pop().flatten()));
             }
-            Map::Rolled(rolled) if let Some(outputs) = rolled.again() => {
+            DeltaMap::Rolled(rolled) if let Some(outputs) = rolled.again() => {
                 for (output, cotangent) in outputs.into_iter().zip(cotangents) {
                     if let (Some(delta), Some(cotangent)) = (output, cotangent) {
                         self.add(&delta, Contribution::Whole(cotangent.array), cotangent.marked);
                     }
                 }
             }
-            Map::Rolled(rolled) => {
+            DeltaMap::Rolled(rolled) => {
                 let parts = rolled.transpose(cotangents.into_iter().collect());
                 for (operand, part) in delta.node().operands.iter().zip(parts) {
                     if let (Some(operand), Some(part)) = (operand, part) {
@@ -142,8 +142,8 @@ impl<A: Algebra> Evaluator<A> {
         let node = delta.node();
         let operand = || node.operands[0].as_ref().expect("the only operand is not zero");
         match &node.map {
-            Map::Input | Map::Rolled(_) | Map::Output(_) => unreachable!("these are shared"),
-            Map::Add => {
+            DeltaMap::Input | DeltaMap::Rolled(_) | DeltaMap::Output(_) => unreachable!("these are shared"),
+            DeltaMap::Add => {
                 let (last, others) = node.operands.split_last().expect("a sum has operands");
                 for operand in others.iter().flatten() {
                     self.add(operand, Whole(c.clone()), marked);
@@ -152,7 +152,7 @@ impl<A: Algebra> Evaluator<A> {
                     self.add(last, Whole(c), marked);
                 }
             }
-            Map::Scale(factor, scaling) => {
+            DeltaMap::Scale(factor, scaling) => {
                 let product = match scaling {
                     Scaling::Product if !marked => A::binary(Binary::Mul, c, factor.clone()),
                     Scaling::Product | Scaling::KeepDerivative => A::binary(Binary::KeepZero, c, factor.clone()),
@@ -160,7 +160,7 @@ impl<A: Algebra> Evaluator<A> {
                 };
                 self.add(operand(), Whole(product), marked);
             }
-            Map::Products(factors) => {
+            DeltaMap::Products(factors) => {
                 let product = |c: A::Array, factor: &A::Array| {
                     let op = if marked { Binary::KeepZero } else { Binary::Mul };
                     Whole(A::binary(op, c, factor.clone()))
@@ -170,11 +170,11 @@ impl<A: Algebra> Evaluator<A> {
                     self.add(right, product(c, &factors[1]), marked);
                 }
             }
-            Map::Mask(mask) => {
+            DeltaMap::Mask(mask) => {
                 let zero = A::zeros(&A::type_of(&c));
                 self.add(operand(), Whole(A::select(mask.clone(), c, zero)), marked);
             }
-            Map::Select(mask) => {
+            DeltaMap::Select(mask) => {
                 let zero = A::zeros(&A::type_of(&c));
                 if let Some(yes) = &node.operands[0] {
                     self.add(yes, Whole(A::select(mask.clone(), c.clone(), zero.clone())), true);
@@ -183,25 +183,25 @@ impl<A: Algebra> Evaluator<A> {
                     self.add(no, Whole(A::select(mask.clone(), zero, c)), true);
                 }
             }
-            Map::Mark => self.add(operand(), Whole(c), true),
-            Map::Cast(from) => self.add(operand(), Whole(A::cast(c, *from)), marked),
-            Map::View(map) => self.add(operand(), Accumulated { updates: c, map: map.clone() }, marked),
-            Map::Accumulate(map) => self.add(operand(), Whole(A::view(c, map)), marked),
-            Map::Reshape(shape) => self.add(operand(), Whole(A::reshape(c, shape)), marked),
-            Map::Sum(replicate) => self.add(operand(), Whole(A::view(c, replicate)), marked),
-            Map::Concatenate(slices) => {
+            DeltaMap::Mark => self.add(operand(), Whole(c), true),
+            DeltaMap::Cast(from) => self.add(operand(), Whole(A::cast(c, *from)), marked),
+            DeltaMap::View(map) => self.add(operand(), Accumulated { updates: c, map: map.clone() }, marked),
+            DeltaMap::Accumulate(map) => self.add(operand(), Whole(A::view(c, map)), marked),
+            DeltaMap::Reshape(shape) => self.add(operand(), Whole(A::reshape(c, shape)), marked),
+            DeltaMap::Sum(replicate) => self.add(operand(), Whole(A::view(c, replicate)), marked),
+            DeltaMap::Concatenate(slices) => {
                 for (part, slice) in node.operands.iter().zip(slices) {
                     if let Some(part) = part {
                         self.add(part, Whole(A::view(c.clone(), slice)), marked);
                     }
                 }
             }
-            Map::Gather(indices, extents) => {
+            DeltaMap::Gather(indices, extents) => {
                 let contribution = Scattered { updates: c, indices: indices.clone(), extents: extents.clone() };
                 self.add(operand(), contribution, marked);
             }
-            Map::Scatter(indices) => self.add(operand(), Whole(A::gather(c, indices.clone())), marked),
-            Map::ScatterSet(written) => {
+            DeltaMap::Scatter(indices) => self.add(operand(), Whole(A::gather(c, indices.clone())), marked),
+            DeltaMap::ScatterSet(written) => {
                 let (indices, latest) = &**written;
                 if let Some(updates) = &node.operands[1] {
                     let mut read = A::gather(c.clone(), indices.clone());
@@ -218,11 +218,11 @@ impl<A: Algebra> Evaluator<A> {
                     self.add(target, Whole(A::scatter_set(c, nothing, indices.clone())), marked);
                 }
             }
-            Map::ContractLeft(fixed) => {
+            DeltaMap::ContractLeft(fixed) => {
                 let (spec, right) = &**fixed;
                 self.add(operand(), Whole(A::contract(spec, c, right.clone())), marked);
             }
-            Map::ContractRight(fixed) => {
+            DeltaMap::ContractRight(fixed) => {
                 let (spec, left) = &**fixed;
                 self.add(operand(), Whole(A::contract(spec, left.clone(), c)), marked);
             }

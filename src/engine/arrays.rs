@@ -6,17 +6,17 @@ use crate::shape::{DType, Shape, Type, Value};
 /// A cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(crate) struct Line(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
+pub(crate) struct CacheLine(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
 
-impl Line {
-    pub(crate) const ZERO: Line = Line([0; 64]);
+impl CacheLine {
+    pub(crate) const ZERO: CacheLine = CacheLine([0; 64]);
 }
 
 /// Room for so many bytes.
-pub(crate) fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
+pub(crate) fn lines(bytes: usize) -> Result<Vec<CacheLine>, OutOfMemory> {
     let (mut lines, count) = (Vec::new(), bytes.div_ceil(64));
     match lines.try_reserve_exact(count) {
-        Ok(()) => lines.resize(count, Line::ZERO),
+        Ok(()) => lines.resize(count, CacheLine::ZERO),
         Err(_) => return Err(OutOfMemory { ty: Type::new(DType::Bool, &[bytes]) }),
     }
     Ok(lines)

@@ -1,7 +1,7 @@
 //! The parts of a compiled program, and where its time goes.
 
 use crate::kernel::roots::own_cost;
-use crate::kernel::{BATCH, Mode, Nest, Procedure, Step, Value};
+use crate::kernel::{BATCH, Nest, NestValue, Procedure, Step, StoreMode};
 use crate::operation::Reduction;
 use crate::shape::size;
 use crate::term::{Op, Steps, print};
@@ -196,7 +196,7 @@ fn nest_work(nest: &Nest) -> String {
         }
     }
     for store in &nest.stores {
-        let Mode::Reduce(op) = store.mode else { continue };
+        let StoreMode::Reduce(op) = store.mode else { continue };
         let name = match op {
             Reduction::Sum => "sum",
             Reduction::Max => "max",
@@ -213,8 +213,11 @@ fn nest_work(nest: &Nest) -> String {
 }
 
 fn nest_operations(nest: &Nest) -> f64 {
-    let is_work = |value: &Value| {
-        !matches!(value, Value::Constant(_) | Value::Position(_) | Value::Load { .. } | Value::Guarded(..))
+    let is_work = |value: &NestValue| {
+        !matches!(
+            value,
+            NestValue::Constant(_) | NestValue::Position(_) | NestValue::Load { .. } | NestValue::Guarded(..)
+        )
     };
     let values = nest.values.iter().filter(|(value, _)| is_work(value)).count();
     (values + nest.stores.len()) as f64 * size(&nest.extents) as f64

@@ -13,8 +13,8 @@ use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data, Scalar, for_data, for_pair};
 use crate::shape::{DType, Shape, Value, size};
 use crate::term::Scan;
-use crate::term::recurrence::{Elementwise, Instruction, Operand, Recurrence};
-use fold::{Fold, Number, Numbers};
+use crate::term::recurrence::{Elementwise, Recurrence, StepInstruction, StepOperand};
+use fold::{BlockNumbers, ElementwiseNumber, Fold};
 
 /// How many numbers of each value are computed at once: so few that they stay in the nearest memory.
 const BLOCK: usize = 2048;
@@ -32,7 +32,7 @@ enum Phase {
 }
 
 /// A loop, and how it is run.
-struct Plan<'a> {
+struct RecurrencePlan<'a> {
     recurrence: &'a Recurrence,
     phases: Vec<Phase>,
     /// Number of carries.
@@ -47,8 +47,8 @@ struct Plan<'a> {
     folds: Option<Vec<(usize, usize)>>,
 }
 
-impl Plan<'_> {
-    fn new<'a>(scan: &Scan, recurrence: &'a Recurrence) -> Plan<'a> {
+impl RecurrencePlan<'_> {
+    fn new<'a>(scan: &Scan, recurrence: &'a Recurrence) -> RecurrencePlan<'a> {
         let carries = scan.carries;
         let phase = |(depends, leads): (bool, bool)| match (depends, leads) {
             (false, _) => Phase::Before,
@@ -58,12 +58,14 @@ impl Plan<'_> {
         let depends = recurrence.depends_on_carries().into_iter();
         let phases: Vec<Phase> = depends.zip(recurrence.leads_to_carries(carries)).map(phase).collect();
         let fold = |carry: usize| {
-            let Operand::Step(step) = recurrence.results[carry] else { return None };
-            let Instruction { op: Elementwise::Binary(_), operands, .. } = &recurrence.steps[step] else { return None };
-            let at = operands.iter().position(|&operand| operand == Operand::Carry(carry))?;
+            let StepOperand::Step(step) = recurrence.results[carry] else { return None };
+            let StepInstruction { op: Elementwise::Binary(_), operands, .. } = &recurrence.steps[step] else {
+                return None;
+            };
+            let at = operands.iter().position(|&operand| operand == StepOperand::Carry(carry))?;
             let free = match operands[1 - at] {
-                Operand::Carry(_) => false,
-                Operand::Step(other) => phases[other] == Phase::Before,
+                StepOperand::Carry(_) => false,
+                StepOperand::Step(other) => phases[other] == Phase::Before,
                 _ => true,
             };
             free.then_some((step, at))
@@ -78,22 +80,22 @@ impl Plan<'_> {
         let operands = recurrence.steps.iter().zip(&phases).filter(|(_, phase)| **phase != Phase::Within);
         let operands = operands.flat_map(|(step, _)| &step.operands);
         for operand in operands.chain(&recurrence.results[carries..]) {
-            if let Operand::Carry(carry) = operand {
+            if let StepOperand::Carry(carry) = operand {
                 read[*carry] = true;
             }
         }
         let places = size(&recurrence.shape);
-        Plan { recurrence, phases, carries, places, reverse: scan.reverse, read, folds }
+        RecurrencePlan { recurrence, phases, carries, places, reverse: scan.reverse, read, folds }
     }
 
     /// The instructions of a phase.
-    fn instructions(&self, phase: Phase) -> impl Iterator<Item = (usize, &Instruction)> {
+    fn instructions(&self, phase: Phase) -> impl Iterator<Item = (usize, &StepInstruction)> {
         self.recurrence.steps.iter().enumerate().filter(move |&(at, _)| self.phases[at] == phase)
     }
 }
 
 /// The values of a block of steps, as far as they are known.
-struct Block {
+struct StepBlock {
     /// The numbers of each value.
     length: usize,
     inputs: Vec<Array>,
@@ -103,20 +105,20 @@ struct Block {
     steps: Vec<Option<Array>>,
 }
 
-impl Block {
-    fn value(&self, operand: Operand) -> Array {
+impl StepBlock {
+    fn value(&self, operand: StepOperand) -> Array {
         let known = |array: &Option<Array>| array.clone().expect("instructions are in order");
         match operand {
-            Operand::Carry(at) => known(&self.carries[at]),
-            Operand::Input(at) => self.inputs[at].clone(),
-            Operand::Capture(at) => self.captures[at].clone(),
-            Operand::Constant(value) => Array::full(&[self.length], value),
-            Operand::Step(at) => known(&self.steps[at]),
+            StepOperand::Carry(at) => known(&self.carries[at]),
+            StepOperand::Input(at) => self.inputs[at].clone(),
+            StepOperand::Capture(at) => self.captures[at].clone(),
+            StepOperand::Constant(value) => Array::full(&[self.length], value),
+            StepOperand::Step(at) => known(&self.steps[at]),
         }
     }
 
     /// Runs the instructions of a phase for all steps at once.
-    fn run(&mut self, plan: &Plan<'_>, phase: Phase) -> Result<(), OutOfMemory> {
+    fn run(&mut self, plan: &RecurrencePlan<'_>, phase: Phase) -> Result<(), OutOfMemory> {
         for (at, instruction) in plan.instructions(phase) {
             let operands = instruction.operands.iter().map(|&operand| self.value(operand)).collect();
             self.steps[at] = Some(apply(&instruction.op.op(), operands)?);
@@ -125,18 +127,18 @@ impl Block {
     }
 
     /// Runs each carry's one operation over the steps.
-    fn fold<T: Number>(
+    fn fold<T: ElementwiseNumber>(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &RecurrencePlan<'_>,
         folds: &[(usize, usize)],
         state: &mut [Vec<T>],
     ) -> Result<(), OutOfMemory> {
         for (carry, (&(step, at), state)) in folds.iter().zip(state).enumerate() {
-            let Instruction { op: Elementwise::Binary(op), operands, .. } = &plan.recurrence.steps[step] else {
+            let StepInstruction { op: Elementwise::Binary(op), operands, .. } = &plan.recurrence.steps[step] else {
                 unreachable!("an operation of two operands leads from a carry to the next")
             };
             let other = self.value(operands[1 - at]);
-            let other = Numbers::of(&other).expect("operands have one element type");
+            let other = BlockNumbers::of(&other).expect("operands have one element type");
             let before = plan.read[carry].then(|| state.clone());
             let mut out = memory::filled(&[self.length], T::ZERO)?;
             T::binary(*op, Fold { state, other: &other, left: at == 0, reverse: plan.reverse, out: &mut out });
@@ -197,14 +199,14 @@ fn write<T: Scalar>(output: &mut Data<T>, block: &Data<T>, from: usize) -> Resul
 }
 
 /// Whether everything that leads from carries to the next ones can be computed with numbers of one type.
-fn has_one_type<T: Number>(_: &Data<T>, scan: &Scan, plan: &Plan<'_>) -> bool {
+fn has_one_type<T: ElementwiseNumber>(_: &Data<T>, scan: &Scan, plan: &RecurrencePlan<'_>) -> bool {
     let fits = |dtype: DType| dtype == T::DTYPE || dtype == DType::Bool;
-    let dtype = |operand: &Operand| match *operand {
-        Operand::Carry(_) => T::DTYPE,
-        Operand::Input(at) => scan.body.parameter_type(scan.carries + at).dtype,
-        Operand::Capture(at) => scan.body.parameter_type(scan.body.parameters + at).dtype,
-        Operand::Constant(value) => value.dtype(),
-        Operand::Step(at) => plan.recurrence.steps[at].dtype,
+    let dtype = |operand: &StepOperand| match *operand {
+        StepOperand::Carry(_) => T::DTYPE,
+        StepOperand::Input(at) => scan.body.parameter_type(scan.carries + at).dtype,
+        StepOperand::Capture(at) => scan.body.parameter_type(scan.body.parameters + at).dtype,
+        StepOperand::Constant(value) => value.dtype(),
+        StepOperand::Step(at) => plan.recurrence.steps[at].dtype,
     };
     let carried = (0..scan.carries).all(|carry| scan.body.parameter_type(carry).dtype == T::DTYPE);
     carried
@@ -229,7 +231,7 @@ pub(crate) fn run_recurrence(
     if scan.length == 0 || places == 0 || !sliced {
         return None;
     }
-    let plan = Plan::new(scan, &recurrence);
+    let plan = RecurrencePlan::new(scan, &recurrence);
     let is_small = plan.folds.is_some() || places <= PLACES;
     for_data!(&carries[0], first => {
         let runs = is_small && has_one_type(first, scan, &plan);
@@ -240,18 +242,28 @@ pub(crate) fn run_recurrence(
 /// The states of all carries, whatever their element type is: the code that runs blocks is compiled once for all types.
 trait States {
     /// Runs each carry's one operation over the steps of a block.
-    fn fold(&mut self, block: &mut Block, plan: &Plan<'_>, folds: &[(usize, usize)]) -> Result<(), OutOfMemory>;
+    fn fold(
+        &mut self,
+        block: &mut StepBlock,
+        plan: &RecurrencePlan<'_>,
+        folds: &[(usize, usize)],
+    ) -> Result<(), OutOfMemory>;
     /// Runs the instructions from carries to the next carries over the steps of a block.
-    fn walk(&mut self, block: &mut Block, plan: &Plan<'_>) -> Result<(), OutOfMemory>;
+    fn walk(&mut self, block: &mut StepBlock, plan: &RecurrencePlan<'_>) -> Result<(), OutOfMemory>;
     /// The states as arrays.
     fn take(&mut self, shape: &[usize]) -> Vec<Array>;
 }
 
-impl<T: Number> States for Vec<Vec<T>> {
-    fn fold(&mut self, block: &mut Block, plan: &Plan<'_>, folds: &[(usize, usize)]) -> Result<(), OutOfMemory> {
+impl<T: ElementwiseNumber> States for Vec<Vec<T>> {
+    fn fold(
+        &mut self,
+        block: &mut StepBlock,
+        plan: &RecurrencePlan<'_>,
+        folds: &[(usize, usize)],
+    ) -> Result<(), OutOfMemory> {
         block.fold(plan, folds, self)
     }
-    fn walk(&mut self, block: &mut Block, plan: &Plan<'_>) -> Result<(), OutOfMemory> {
+    fn walk(&mut self, block: &mut StepBlock, plan: &RecurrencePlan<'_>) -> Result<(), OutOfMemory> {
         block.walk(plan, self)
     }
     fn take(&mut self, shape: &[usize]) -> Vec<Array> {
@@ -260,7 +272,7 @@ impl<T: Number> States for Vec<Vec<T>> {
 }
 
 /// The states of carries that have the element type of this one.
-fn states_like<T: Number>(_: &Data<T>, carries: &[Array]) -> Result<Box<dyn States>, OutOfMemory> {
+fn states_like<T: ElementwiseNumber>(_: &Data<T>, carries: &[Array]) -> Result<Box<dyn States>, OutOfMemory> {
     let carries = carries.iter().filter_map(|carry| T::unwrap(carry));
     Ok(Box::new(carries.map(|data| data.clone().into_vec()).collect::<Result<Vec<Vec<T>>, _>>()?))
 }
@@ -269,7 +281,7 @@ fn states_like<T: Number>(_: &Data<T>, carries: &[Array]) -> Result<Box<dyn Stat
 fn run_plan(
     mut states: Box<dyn States>,
     scan: &Scan,
-    plan: &Plan<'_>,
+    plan: &RecurrencePlan<'_>,
     inputs: &[Array],
     captures: &[Array],
 ) -> Result<Vec<Array>, OutOfMemory> {
@@ -298,7 +310,7 @@ fn run_plan(
         let slice = |input: &Array| for_data!(input, data => part(data, from, length));
         let inputs = inputs.iter().map(slice).collect::<Result<_, _>>()?;
         let (carries, results) = (vec![None; scan.carries], vec![None; recurrence.steps.len()]);
-        let mut values = Block { length, inputs, captures: tiles.clone(), carries, steps: results };
+        let mut values = StepBlock { length, inputs, captures: tiles.clone(), carries, steps: results };
         values.run(plan, Phase::Before)?;
         match &plan.folds {
             Some(folds) => states.fold(&mut values, plan, folds)?,

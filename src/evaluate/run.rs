@@ -7,9 +7,9 @@ use super::recurrence::run_recurrence;
 use super::sweeps;
 use crate::array::memory::OutOfMemory;
 use crate::array::structure::{outer_slice, write_slice};
-use crate::array::{Array, Read, for_data, for_pair, gather, view};
+use crate::array::{Array, ReadArrays, for_data, for_pair, gather, view};
 use crate::shape::{Shape, Type, Value};
-use crate::term::interpret::{self, Positions, Slot};
+use crate::term::interpret::{self, NodeValue, UpdatePositions};
 use crate::term::{Arrays, Body, Never, Node, Op, Scan, Sweeps, print};
 
 /// Runs a bulk program: the values of its results.
@@ -19,7 +19,7 @@ use crate::term::{Arrays, Body, Never, Node, Op, Scan, Sweeps, print};
 /// The first operation for which there is no memory.
 pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Failure> {
     // The program's operations do not belong to a closure that is being traced.
-    let arguments: Vec<Array> = arguments.into_iter().map(Read::read).collect();
+    let arguments: Vec<Array> = arguments.into_iter().map(ReadArrays::read).collect();
     debug_assert!(arguments.iter().enumerate().all(|(at, array)| array.ty() == *body.parameter_type(at)));
     let evaluate = |node: &Node, args: Arrays<Array>| match &node.op {
         Op::Scan(scan) => {
@@ -40,7 +40,7 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
         op => {
             let result = apply(op, args).map_err(|problem| Failure { operation: print::name(op), problem })?;
             debug_assert_eq!(result.ty(), *node.ty());
-            Ok(Slot::One(result))
+            Ok(NodeValue::One(result))
         }
     };
     interpret::run::<Array, Never, Failure>(body, arguments, evaluate, Some(&InPlace))
@@ -55,16 +55,16 @@ pub(crate) fn run_sweeps(sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Ar
 struct InPlace;
 
 impl InPlace {
-    fn add(positions: &Positions, target: Array, args: Arrays<Array>) -> Result<Array, OutOfMemory> {
+    fn add(positions: &UpdatePositions, target: Array, args: Arrays<Array>) -> Result<Array, OutOfMemory> {
         let mut args = args.into_iter();
         let updates = args.next().expect("the arena is well formed");
         let mut indices: Vec<Array> = args.collect();
         match positions {
-            Positions::Affine(map) => {
+            UpdatePositions::Affine(map) => {
                 return for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map));
             }
-            Positions::Computed => {}
-            Positions::Permuted(axes) => {
+            UpdatePositions::Computed => {}
+            UpdatePositions::Permuted(axes) => {
                 let all =
                     gather::grid(&indices, &updates.shape()[indices.first().map_or(0, |index| index.shape().len())..])?;
                 indices = target.shape().iter().map(|_| Array::full(&[], Value::I64(0))).collect();
@@ -92,11 +92,11 @@ impl InPlace {
     }
 }
 
-impl interpret::Parts<Array, Never, Failure> for InPlace {
+impl interpret::PartialAccess<Array, Never, Failure> for InPlace {
     fn add(
         &self,
         node: &Node,
-        positions: &Positions,
+        positions: &UpdatePositions,
         target: Array,
         operands: Arrays<Array>,
     ) -> Result<Array, Failure> {

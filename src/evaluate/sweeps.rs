@@ -10,10 +10,10 @@ use crate::term::schedule::{self, Counts, Runner};
 use crate::term::{Steps, Sweeps};
 
 /// The runner of a loop's bodies.
-type Run = fn(&Body, Vec<Array>) -> Result<Vec<Array>, Failure>;
+type BodyRunner = fn(&Body, Vec<Array>) -> Result<Vec<Array>, Failure>;
 
 /// The carries of a sweep.
-type State = Vec<Array>;
+type SweepCarries = Vec<Array>;
 
 /// The values that sweeps kept of a range of steps.
 struct Tapes {
@@ -46,14 +46,14 @@ impl Tapes {
 }
 
 /// A loop that is being run.
-struct Engine<'a> {
-    run: Run,
+struct SweepsEngine<'a> {
+    run: BodyRunner,
     sweeps: &'a Sweeps,
     /// By sweep, as all that follows: the first carries, the current carries, the last carries, and the stored states.
-    starts: Vec<State>,
-    states: Vec<State>,
-    finals: Vec<State>,
-    stored: Vec<Vec<State>>,
+    starts: Vec<SweepCarries>,
+    states: Vec<SweepCarries>,
+    finals: Vec<SweepCarries>,
+    stored: Vec<Vec<SweepCarries>>,
     inputs: Vec<Vec<Array>>,
     /// For all steps.
     outputs: Vec<Vec<Array>>,
@@ -68,15 +68,19 @@ struct Engine<'a> {
 /// # Errors
 ///
 /// The first operation for which there is no memory.
-pub(crate) fn run_sweeps(run: Run, sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Array>, Failure> {
+pub(crate) fn run_sweeps(run: BodyRunner, sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Array>, Failure> {
     run_counted(run, sweeps, operands).map(|(outputs, _)| outputs)
 }
 
-pub(crate) fn run_counted(run: Run, sweeps: &Sweeps, operands: Vec<Array>) -> Result<(Vec<Array>, Counts), Failure> {
+pub(crate) fn run_counted(
+    run: BodyRunner,
+    sweeps: &Sweeps,
+    operands: Vec<Array>,
+) -> Result<(Vec<Array>, Counts), Failure> {
     let mut operands = operands.into_iter();
     let (mut starts, mut inputs) = (Vec::new(), Vec::new());
     for sweep in &sweeps.sweeps {
-        starts.push(operands.by_ref().take(sweep.carries).collect::<State>());
+        starts.push(operands.by_ref().take(sweep.carries).collect::<SweepCarries>());
         inputs.push(operands.by_ref().take(sweep.inputs).collect::<Vec<Array>>());
     }
     let outputs = sweeps.sweeps.iter().map(|sweep| {
@@ -91,12 +95,12 @@ pub(crate) fn run_counted(run: Run, sweeps: &Sweeps, operands: Vec<Array>) -> Re
     });
     let read = (0..sweeps.sweeps.len()).map(|at| sweeps.read_later(at));
     let count = starts.len();
-    let mut engine = Engine {
+    let mut engine = SweepsEngine {
         run,
         sweeps,
         starts,
-        states: vec![State::new(); count],
-        finals: vec![State::new(); count],
+        states: vec![SweepCarries::new(); count],
+        finals: vec![SweepCarries::new(); count],
         stored: vec![Vec::new(); count],
         inputs,
         outputs: outputs.collect(),
@@ -113,7 +117,7 @@ fn failure(problem: OutOfMemory) -> Failure {
     Failure { operation: "sweeps".into(), problem }
 }
 
-impl Runner for Engine<'_> {
+impl Runner for SweepsEngine<'_> {
     type Failure = Failure;
 
     fn count(&self) -> Option<usize> {
@@ -167,7 +171,7 @@ impl Runner for Engine<'_> {
     fn store(&mut self, sweep: usize, number: usize) -> Result<(), Failure> {
         let stored = &mut self.stored[sweep];
         if stored.len() <= number {
-            stored.resize_with(number + 1, State::new);
+            stored.resize_with(number + 1, SweepCarries::new);
         }
         stored[number] = self.states[sweep].clone();
         Ok(())

@@ -29,7 +29,7 @@ const SHOWN: usize = 6;
 /// ```
 pub fn dot(program: impl Into<Program>) -> String {
     let program = program.into();
-    let mut graph = Graph::default();
+    let mut graph = DotGraph::default();
     let name = if program.name.is_empty() { "program" } else { &program.name };
     graph.line(&format!("digraph {} {{", quoted(name)));
     graph.indentation += 1;
@@ -227,7 +227,7 @@ fn operand(op: &Op, position: usize, operands: usize) -> Option<String> {
 }
 
 #[derive(Default)]
-struct Graph {
+struct DotGraph {
     text: String,
     indentation: usize,
     bodies: usize,
@@ -235,7 +235,7 @@ struct Graph {
     drawn: HashMap<*const Body, usize>,
 }
 
-impl Graph {
+impl DotGraph {
     fn line(&mut self, text: &str) {
         let _ = writeln!(self.text, "{:1$}{text}", "", 2 * self.indentation);
     }

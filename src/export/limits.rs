@@ -17,14 +17,14 @@ const ALLOWANCE: usize = 1 << 20;
 const FOR_EACH_BYTE: usize = 64;
 
 /// The bounds of one input.
-pub(super) struct Limits {
+pub(super) struct InputLimits {
     left: usize,
 }
 
-impl Limits {
+impl InputLimits {
     /// The limits for an input of so many bytes.
-    pub(super) fn of(bytes: usize) -> Limits {
-        Limits { left: ALLOWANCE.saturating_add(bytes.saturating_mul(FOR_EACH_BYTE)) }
+    pub(super) fn of(bytes: usize) -> InputLimits {
+        InputLimits { left: ALLOWANCE.saturating_add(bytes.saturating_mul(FOR_EACH_BYTE)) }
     }
 
     /// Charges numbers against the allowance.

@@ -9,9 +9,9 @@ mod form;
 mod html;
 #[cfg(feature = "json")]
 mod json;
+mod languages;
 mod limits;
 mod names;
-mod source;
 mod stablehlo;
 mod text;
 
@@ -20,6 +20,6 @@ pub use dot::dot;
 pub use html::{Stages, html};
 #[cfg(feature = "json")]
 pub use json::{from_json, from_json_source, json, json_source};
-pub use source::{CSource, OpenClSource, RustOptions, c, opencl, rust};
+pub use languages::{CSource, OpenClSource, RustOptions, c, opencl, rust};
 pub use stablehlo::stablehlo;
 pub use text::{parse, parse_source, text, text_source};

@@ -5,7 +5,7 @@
 //! order, so it takes the order of the read: along the axis that the reader runs along.
 
 use crate::affine::AffineMap;
-use crate::kernel::roots::{Class, class};
+use crate::kernel::roots::{LoweringClass, class};
 use crate::operation::{Contraction, Label};
 use crate::shape::{Shape, size};
 use crate::term::hash::TermMap;
@@ -18,7 +18,7 @@ const REPEATS: usize = 2;
 
 /// The same program with arrays arranged for products.
 pub(super) fn arranged(body: &Body) -> Cow<'_, Body> {
-    let is_product = |node: &Node| matches!(node.op, Op::Contract(_)) && class(body, node) == Class::Product;
+    let is_product = |node: &Node| matches!(node.op, Op::Contract(_)) && class(body, node) == LoweringClass::Product;
     if !body.nodes.iter().any(is_product) {
         return Cow::Borrowed(body);
     }
@@ -77,7 +77,7 @@ fn reordered(body: &Body) -> TermMap<NodeId, Op> {
         let contraction = body.node(reshaped.unwrap_or(read));
         let Op::Contract(spec) = &contraction.op else { continue };
         let alone = [Some(read), reshaped].into_iter().flatten().all(|id| uses[id as usize] == 1);
-        if !alone || class(body, contraction) != Class::Product {
+        if !alone || class(body, contraction) != LoweringClass::Product {
             continue;
         }
         let reader = readers[at].filter(|_| uses[at] == 1);

@@ -1,13 +1,13 @@
 //! Which arrays products read and write, and how.
 
-use super::{COLUMN, Procedure, Product, ROW, SUMMED, Source, Step, Value, lower};
+use super::{BufferSource, COLUMN, MatrixProduct, NestValue, Procedure, ROW, SUMMED, Step, lower};
 use crate::affine::AffineMap;
 use crate::operation::{Contraction, Reduction};
 use crate::shape::{DType, Type};
 use crate::term::{Graph, Op};
 use smallvec::{SmallVec, smallvec};
 
-fn products(procedure: &Procedure) -> Vec<&Product> {
+fn products(procedure: &Procedure) -> Vec<&MatrixProduct> {
     let products = procedure.steps.iter().filter_map(|step| match step {
         Step::Product(product) => Some(product.as_ref()),
         _ => None,
@@ -52,7 +52,7 @@ fn a_convolution_reads_windows_where_they_are() {
         // Nothing is written but the padded array, if there is padding.
         let side = 8 + 2 * padding;
         assert_eq!(procedure.steps.len(), if padding == 0 { 1 } else { 2 }, "{procedure}");
-        let local = |buffer: &&super::Buffer| matches!(buffer.source, Source::Local);
+        let local = |buffer: &&super::ProcedureBuffer| matches!(buffer.source, BufferSource::Local);
         let written: usize = procedure.buffers.iter().filter(local).map(|buffer| buffer.ty.size()).sum();
         let padded = if padding == 0 { 0 } else { 4 * 3 * side * side };
         assert_eq!(written, padded + 4 * 6 * counts[0] * counts[1], "{procedure}");
@@ -85,7 +85,7 @@ fn a_product_is_written_in_the_order_in_which_it_is_read() {
     assert_eq!(product.result.strides[COLUMN][..], [10]);
     let Some(Step::Nest(nest)) = procedure.steps.last() else { panic!("a nest:\n{procedure}") };
     let read = nest.values.iter().find_map(|(value, _)| match value {
-        Value::Load { at, .. } => Some(at.coefficients[3]),
+        NestValue::Load { at, .. } => Some(at.coefficients[3]),
         _ => None,
     });
     assert_eq!(read, Some(1), "{procedure}");

@@ -5,8 +5,8 @@
 //! needs memory for those rows only. Sums over the rows are continued from block to block. This is how fused kernels of mixture
 //! models, softmax layers and bundle adjustment are written by hand.
 
-use crate::kernel::buffer::{Buffer, BufferId, Source};
-use crate::kernel::procedure::{Blocks, Procedure, Step};
+use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
+use crate::kernel::procedure::{Procedure, RowBlocks, Step};
 use crate::kernel::rows::{RowStep, extents};
 use crate::operation::Reduction;
 use crate::shape::Type;
@@ -52,9 +52,9 @@ pub(crate) fn blocked(mut procedure: Procedure) -> Procedure {
             let mut after = Vec::new();
             for (at, step) in window.into_iter().enumerate() {
                 match group.sides[at] {
-                    Side::Before => before.push(step),
-                    Side::Inside => {}
-                    Side::After => after.push(step),
+                    BlockSide::Before => before.push(step),
+                    BlockSide::Inside => {}
+                    BlockSide::After => after.push(step),
                 }
             }
             procedure.steps.append(&mut before);
@@ -78,11 +78,11 @@ fn touches<'a>(procedure: &Procedure, steps: impl Iterator<Item = &'a Step>) -> 
 }
 
 /// Whether steps that touch the same buffer run in their order, unless both read it.
-fn keeps_order(procedure: &Procedure, steps: &[Step], sides: &[Side]) -> bool {
-    let (mut read, mut written): (TermMap<BufferId, Side>, TermMap<BufferId, Side>) = Default::default();
+fn keeps_order(procedure: &Procedure, steps: &[Step], sides: &[BlockSide]) -> bool {
+    let (mut read, mut written): (TermMap<BufferId, BlockSide>, TermMap<BufferId, BlockSide>) = Default::default();
     steps.iter().zip(sides).all(|(step, &side)| {
         let (reads, writes) = step.touched();
-        let after = |sides: &TermMap<BufferId, Side>, id: &BufferId| {
+        let after = |sides: &TermMap<BufferId, BlockSide>, id: &BufferId| {
             sides.get(&procedure.origin(*id)).is_none_or(|&earlier| earlier <= side)
         };
         let keeps = reads.iter().all(|id| after(&written, id))
@@ -99,19 +99,19 @@ fn keeps_order(procedure: &Procedure, steps: &[Step], sides: &[Side]) -> bool {
 
 /// Where a step runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+enum BlockSide {
     Before,
     Inside,
     After,
 }
 
-struct Found {
-    sides: Vec<Side>,
-    blocks: Blocks,
+struct FoundBlocks {
+    sides: Vec<BlockSide>,
+    blocks: RowBlocks,
 }
 
 /// How steps of a group write a buffer.
-enum Written {
+enum BufferWrites {
     /// They write to each row, or combine there, and the rows fill the buffer.
     Rows(usize),
     /// They write at other distances, so that nothing may be read before all is written.
@@ -121,7 +121,7 @@ enum Written {
 }
 
 /// The group that gains most, of the extents that occur most often.
-fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>) -> Option<Found> {
+fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>) -> Option<FoundBlocks> {
     let mut counts: TermMap<usize, usize> = TermMap::default();
     for step in window {
         let mut own = extents(step);
@@ -136,9 +136,9 @@ fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>)
     tried.truncate(TRIED);
     // An extent whose multiples are others' finds their steps too; of those, the largest has the smallest rows.
     tried.sort_unstable_by_key(|&(extent, _)| std::cmp::Reverse(extent));
-    let mut best: Option<(f64, Group)> = None;
+    let mut best: Option<(f64, BlockGroup)> = None;
     for (extent, _) in tried {
-        let group = Group::of(procedure, window, extent);
+        let group = BlockGroup::of(procedure, window, extent);
         if let Some(gain) = group.gain(uses)
             && best.as_ref().is_none_or(|(most, _)| gain > 1.2 * *most)
         {
@@ -149,20 +149,20 @@ fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>)
     Some(group.finish(uses))
 }
 
-struct Group<'a> {
+struct BlockGroup<'a> {
     procedure: &'a Procedure,
     extent: usize,
-    sides: Vec<Side>,
+    sides: Vec<BlockSide>,
     steps: Vec<RowStep<'a>>,
-    written: TermMap<BufferId, Written>,
+    written: TermMap<BufferId, BufferWrites>,
     /// The buffers that steps read.
     read: HashSet<BufferId>,
 }
 
-impl<'a> Group<'a> {
+impl<'a> BlockGroup<'a> {
     /// All steps of a window that can go along rows of this extent together.
-    fn of(procedure: &'a Procedure, window: &'a [Step], extent: usize) -> Group<'a> {
-        let mut group = Group {
+    fn of(procedure: &'a Procedure, window: &'a [Step], extent: usize) -> BlockGroup<'a> {
+        let mut group = BlockGroup {
             procedure,
             extent,
             sides: Vec::new(),
@@ -180,18 +180,18 @@ impl<'a> Group<'a> {
             // Steps that touch the same buffer keep their order, unless both read it.
             let waits = reads.iter().any(|id| late_writes.contains(id))
                 || writes.iter().any(|id| late_writes.contains(id) || late_reads.contains(id));
-            let follows = |group: &Group| {
+            let follows = |group: &BlockGroup| {
                 reads.iter().any(|id| group.written.contains_key(id))
                     || writes.iter().any(|id| group.written.contains_key(id) || group.read.contains(id))
             };
             let side = if !waits && group.join(step) {
-                Side::Inside
+                BlockSide::Inside
             } else if waits || follows(&group) {
-                Side::After
+                BlockSide::After
             } else {
-                Side::Before
+                BlockSide::Before
             };
-            if side == Side::After {
+            if side == BlockSide::After {
                 late_reads.extend(reads);
                 late_writes.extend(writes);
             }
@@ -210,8 +210,8 @@ impl<'a> Group<'a> {
         let elements = |id: BufferId| procedure.buffers[id as usize].ty.size();
         let fits = step.reads.iter().all(|rows| match self.written.get(&procedure.origin(rows.buffer)) {
             None => true,
-            Some(Written::Rows(stride)) => rows.stride == *stride,
-            Some(Written::Apart | Written::Sum) => false,
+            Some(BufferWrites::Rows(stride)) => rows.stride == *stride,
+            Some(BufferWrites::Apart | BufferWrites::Sum) => false,
         });
         if !fits {
             return false;
@@ -223,23 +223,24 @@ impl<'a> Group<'a> {
         if step.writes.iter().map(|(rows, _)| procedure.origin(rows.buffer)).any(|id| is_outside(&id) && is_read(&id)) {
             return false;
         }
-        let mut new: TermMap<BufferId, Written> = TermMap::default();
+        let mut new: TermMap<BufferId, BufferWrites> = TermMap::default();
         for (rows, combined) in &step.writes {
             let id = procedure.origin(rows.buffer);
             // The first row and the last lie inside of the buffer. So where the strides of all rows make up the buffer, each
             // row has a part of its own.
             let filled = rows.stride.checked_mul(self.extent) == Some(elements(id));
             let now = match (rows.stride, combined) {
-                (0, Some(_)) => Written::Sum,
+                (0, Some(_)) => BufferWrites::Sum,
                 (0, None) => return false,
-                (stride, _) if filled => Written::Rows(stride),
+                (stride, _) if filled => BufferWrites::Rows(stride),
                 (_, Some(_)) => return false,
-                (_, None) => Written::Apart,
+                (_, None) => BufferWrites::Apart,
             };
             match (self.written.get(&id).or(new.get(&id)), &now) {
                 (None, _) => {}
-                (Some(Written::Rows(before)), Written::Rows(stride)) if before == stride && combined.is_none() => {}
-                (Some(Written::Apart), Written::Apart) => {}
+                (Some(BufferWrites::Rows(before)), BufferWrites::Rows(stride))
+                    if before == stride && combined.is_none() => {}
+                (Some(BufferWrites::Apart), BufferWrites::Apart) => {}
                 _ => return false,
             }
             new.insert(id, now);
@@ -254,7 +255,8 @@ impl<'a> Group<'a> {
     fn inner(&self, uses: &TermMap<BufferId, usize>) -> HashSet<BufferId> {
         let own = touches(self.procedure, self.steps.iter().map(|step| step.step));
         let is_inner = |id: &&BufferId| own.get(id) == uses.get(id);
-        let rows = self.written.iter().filter(|(_, written)| matches!(written, Written::Rows(_))).map(|(id, _)| id);
+        let rows =
+            self.written.iter().filter(|(_, written)| matches!(written, BufferWrites::Rows(_))).map(|(id, _)| id);
         rows.filter(is_inner).copied().collect()
     }
 
@@ -293,20 +295,20 @@ impl<'a> Group<'a> {
         (blocks > 1 && gain >= LEAST_GAIN).then_some(gain)
     }
 
-    fn finish(self, uses: &TermMap<BufferId, usize>) -> Found {
+    fn finish(self, uses: &TermMap<BufferId, usize>) -> FoundBlocks {
         let inner = self.inner(uses);
         let rows = self.rows();
-        let mut interface = Interface::default();
+        let mut interface = BlockInterface::default();
         let procedure = self.instance(rows, &inner, &mut interface);
         let rest = self.extent % rows;
-        let rest = (rest != 0).then(|| self.instance(rest, &inner, &mut Interface::default()));
-        let Interface { arguments, results, .. } = interface;
-        let blocks = Blocks { extent: self.extent, rows, procedure, rest, arguments, results };
-        Found { sides: self.sides, blocks }
+        let rest = (rest != 0).then(|| self.instance(rest, &inner, &mut BlockInterface::default()));
+        let BlockInterface { arguments, results, .. } = interface;
+        let blocks = RowBlocks { extent: self.extent, rows, procedure, rest, arguments, results };
+        FoundBlocks { sides: self.sides, blocks }
     }
 
     /// The procedure of a block of so many rows.
-    fn instance(&self, rows: usize, inner: &HashSet<BufferId>, interface: &mut Interface) -> Procedure {
+    fn instance(&self, rows: usize, inner: &HashSet<BufferId>, interface: &mut BlockInterface) -> Procedure {
         let mut own = Procedure::default();
         let mut parameters: Vec<BufferId> = Vec::new();
         for step in &self.steps {
@@ -315,7 +317,8 @@ impl<'a> Group<'a> {
                 let key = (id, read.stride);
                 if !self.written.contains_key(&id) && !interface.buffers.contains_key(&key) {
                     let ty = self.type_of(id, read.stride, rows);
-                    own.buffers.push(Buffer { ty, source: Source::Parameter(interface.arguments.len()) });
+                    own.buffers
+                        .push(ProcedureBuffer { ty, source: BufferSource::Parameter(interface.arguments.len()) });
                     parameters.push((own.buffers.len() - 1) as BufferId);
                     interface.buffers.insert(key, (own.buffers.len() - 1) as BufferId);
                     interface.arguments.push(key);
@@ -331,7 +334,7 @@ impl<'a> Group<'a> {
                     continue;
                 }
                 let ty = self.type_of(id, write.stride, rows);
-                own.buffers.push(Buffer { ty, source: Source::Local });
+                own.buffers.push(ProcedureBuffer { ty, source: BufferSource::Local });
                 let buffer = (own.buffers.len() - 1) as BufferId;
                 interface.buffers.insert(key, buffer);
                 if inner.contains(&id) {
@@ -359,7 +362,7 @@ impl<'a> Group<'a> {
 
 /// The buffers that a block reads and writes outside, by buffer and the elements from one row to the next.
 #[derive(Default)]
-struct Interface {
+struct BlockInterface {
     buffers: TermMap<(BufferId, usize), BufferId>,
     arguments: Vec<(BufferId, usize)>,
     results: Vec<(BufferId, usize, Option<Reduction>)>,

@@ -9,7 +9,7 @@ pub(crate) type BufferId = u32;
 
 /// Where the elements of a buffer are.
 #[derive(Clone, Debug)]
-pub(crate) enum Source {
+pub(crate) enum BufferSource {
     /// An argument, by its position, which is only read.
     Parameter(usize),
     /// A known array.
@@ -22,21 +22,21 @@ pub(crate) enum Source {
 
 /// Elements of one type, row-major.
 #[derive(Clone, Debug)]
-pub(crate) struct Buffer {
+pub(crate) struct ProcedureBuffer {
     pub(crate) ty: Type,
-    pub(crate) source: Source,
+    pub(crate) source: BufferSource,
 }
 
 /// The buffers of a program's stored nodes, indexed by node number, so that lookups need no search.
-pub(crate) struct Buffers(Vec<BufferId>);
+pub(crate) struct NodeBuffers(Vec<BufferId>);
 
 /// Stands for no buffer.
 const NONE: BufferId = BufferId::MAX;
 
-impl Buffers {
+impl NodeBuffers {
     /// None yet of so many nodes.
-    pub(crate) fn of(nodes: usize) -> Buffers {
-        Buffers(vec![NONE; nodes])
+    pub(crate) fn of(nodes: usize) -> NodeBuffers {
+        NodeBuffers(vec![NONE; nodes])
     }
 
     pub(crate) fn get(&self, id: NodeId) -> Option<BufferId> {
@@ -52,7 +52,7 @@ impl Buffers {
     }
 }
 
-impl std::ops::Index<NodeId> for Buffers {
+impl std::ops::Index<NodeId> for NodeBuffers {
     type Output = BufferId;
 
     fn index(&self, id: NodeId) -> &BufferId {

@@ -16,7 +16,7 @@ pub(crate) struct Call {
 }
 
 /// The computation of a call.
-pub(crate) enum Called {
+pub(crate) enum CallKind {
     /// The positions of elements in their order.
     Sort(Sort),
     /// Positions of extremes along an axis that has no element: they are 0.
@@ -51,16 +51,16 @@ impl Sort {
 
 impl Call {
     /// The computation of this call.
-    pub(crate) fn called(&self) -> Called {
+    pub(crate) fn called(&self) -> CallKind {
         let node = self.body.node(self.body.results[0]);
         let (order, axis) = match node.op {
             Op::ArgSort(order, axis) => (order, axis),
-            Op::ArgReduce(..) => return Called::Nothing,
-            _ => return Called::Procedure,
+            Op::ArgReduce(..) => return CallKind::Nothing,
+            _ => return CallKind::Procedure,
         };
         let shape = &self.body.node(node.args[0]).ty().shape;
         let (outer, extent, inner) = (size(&shape[..axis]), shape[axis], size(&shape[axis + 1..]));
-        Called::Sort(Sort { order, array: self.arguments[0], result: self.results[0], outer, extent, inner })
+        CallKind::Sort(Sort { order, array: self.arguments[0], result: self.results[0], outer, extent, inner })
     }
 
     /// The name of the operation.

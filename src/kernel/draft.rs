@@ -1,9 +1,9 @@
 //! Nests under construction.
 
 use crate::kernel::access::Access;
-use crate::kernel::buffer::Buffers;
+use crate::kernel::buffer::NodeBuffers;
 use crate::kernel::nest::{NestBuilder, ValueId};
-use crate::term::hash::{Positions, TermMap, term_hash};
+use crate::term::hash::{PositionTable, TermMap, term_hash};
 use crate::term::{Body, NodeId, Op};
 
 /// Position of an access in a draft's table, which has no duplicates.
@@ -13,20 +13,20 @@ pub(super) type AccessId = u32;
 pub(super) type Demand = (NodeId, AccessId);
 
 /// A nest under construction, and the values of nodes in it: code that continues it computes none of them again.
-pub(crate) struct Draft {
+pub(crate) struct NestDraft {
     pub(crate) nest: NestBuilder,
     pub(super) accesses: Vec<Access>,
-    access_ids: Positions,
+    access_ids: PositionTable,
     pub(super) values: TermMap<Demand, ValueId>,
 }
 
-impl Draft {
+impl NestDraft {
     /// A nest without values.
-    pub(crate) fn new(extents: &[usize]) -> Draft {
-        Draft {
+    pub(crate) fn new(extents: &[usize]) -> NestDraft {
+        NestDraft {
             nest: NestBuilder::new(extents),
             accesses: Vec::new(),
-            access_ids: Positions::default(),
+            access_ids: PositionTable::default(),
             values: TermMap::default(),
         }
     }
@@ -66,7 +66,7 @@ impl Draft {
 
     /// The nodes of this nest's shape that are in it element by element, and that others need which are not: a nest that comes
     /// after it reads them where they are stored, instead of computing them anew.
-    pub(crate) fn left(&mut self, body: &Body, buffers: &Buffers, uses: &mut [u32]) -> Vec<(NodeId, ValueId)> {
+    pub(crate) fn left(&mut self, body: &Body, buffers: &NodeBuffers, uses: &mut [u32]) -> Vec<(NodeId, ValueId)> {
         let extents = self.nest.nest.extents.clone();
         let whole = self.access(Access::identity(extents.len()));
         let inside = self.nodes();

@@ -2,9 +2,9 @@
 
 use crate::affine::AffineMap;
 use crate::kernel::access::{Access, Affine, Guard, Guards};
-use crate::kernel::buffer::{BufferId, Buffers};
-use crate::kernel::draft::{AccessId, Demand, Draft, needed_outside};
-use crate::kernel::nest::{NestBuilder, Value, ValueId};
+use crate::kernel::buffer::{BufferId, NodeBuffers};
+use crate::kernel::draft::{AccessId, Demand, NestDraft, needed_outside};
+use crate::kernel::nest::{NestBuilder, NestValue, ValueId};
 use crate::kernel::roots::strided_source;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{self, DType};
@@ -46,10 +46,10 @@ pub(crate) fn heights(body: &Body) -> Vec<u32> {
 pub(crate) struct Emitter<'a> {
     pub(crate) body: &'a Body,
     /// The buffers of stored nodes.
-    pub(crate) buffers: &'a Buffers,
+    pub(crate) buffers: &'a NodeBuffers,
     /// The heights of all nodes.
     heights: &'a [u32],
-    pub(crate) draft: Draft,
+    pub(crate) draft: NestDraft,
     /// For a nest with a place among the steps already: its place, and the places that fill buffers.
     placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
     /// Nodes that were begun when a nest turned out to be too large.
@@ -63,9 +63,9 @@ impl<'a> Emitter<'a> {
     /// buffers.
     pub(crate) fn new(
         body: &'a Body,
-        buffers: &'a Buffers,
+        buffers: &'a NodeBuffers,
         heights: &'a [u32],
-        draft: Draft,
+        draft: NestDraft,
         placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
     ) -> Emitter<'a> {
         Emitter { body, buffers, heights, draft, placed, unfinished: Vec::new(), unreadable: Vec::new() }
@@ -80,7 +80,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Adds a value to the nest.
-    pub(crate) fn add(&mut self, value: Value, dtype: DType) -> ValueId {
+    pub(crate) fn add(&mut self, value: NestValue, dtype: DType) -> ValueId {
         self.draft.nest.add(value, dtype)
     }
 
@@ -111,7 +111,7 @@ impl<'a> Emitter<'a> {
             return Ok(value);
         }
         self.check_known(id, buffer)?;
-        Ok(self.add(Value::Load { buffer, at, guards }, dtype))
+        Ok(self.add(NestValue::Load { buffer, at, guards }, dtype))
     }
 
     /// The value of a node at an access; `root` is computed though it has a buffer.
@@ -176,7 +176,7 @@ impl<'a> Emitter<'a> {
         }
         self.unreadable.push(unreadable);
         let dtype = self.body.node(demand.0).ty().dtype;
-        let zero = self.add(Value::Constant(shape::Value::from_i64(dtype, 0)), dtype);
+        let zero = self.add(NestValue::Constant(shape::Value::from_i64(dtype, 0)), dtype);
         self.draft.values.insert(demand, zero);
         Ok(())
     }
@@ -271,7 +271,7 @@ impl<'a> Emitter<'a> {
         if let Op::Constant(array) = &node.op
             && let Some(value) = array.uniform()
         {
-            return Ok(self.add(Value::Constant(value), dtype));
+            return Ok(self.add(NestValue::Constant(value), dtype));
         }
         if self.is_buffer(id, root) {
             let extents = self.extents();
@@ -280,21 +280,21 @@ impl<'a> Emitter<'a> {
             return self.load(id, self.buffers[id], at, guards, dtype);
         }
         let value = match &node.op {
-            Op::Iota(_) => Value::Position(access.rows[0].clone()),
-            Op::Unary(op) => Value::Unary(*op, operands[0]),
-            Op::Binary(op) => Value::Binary(*op, operands[0], operands[1]),
-            Op::Compare(op) => Value::Compare(*op, operands[0], operands[1]),
-            Op::Select => Value::Select(operands[0], operands[1], operands[2]),
-            Op::Cast(dtype) => Value::Cast(*dtype, operands[0]),
-            Op::Contract(_) => Value::Binary(Binary::Mul, operands[0], operands[1]),
+            Op::Iota(_) => NestValue::Position(access.rows[0].clone()),
+            Op::Unary(op) => NestValue::Unary(*op, operands[0]),
+            Op::Binary(op) => NestValue::Binary(*op, operands[0], operands[1]),
+            Op::Compare(op) => NestValue::Compare(*op, operands[0], operands[1]),
+            Op::Select => NestValue::Select(operands[0], operands[1], operands[2]),
+            Op::Cast(dtype) => NestValue::Cast(*dtype, operands[0]),
+            Op::Contract(_) => NestValue::Binary(Binary::Mul, operands[0], operands[1]),
             Op::Gather => return self.gather(id, &access.clone(), operands),
             Op::View(_) => {
                 // A load is guarded already.
-                let is_load = matches!(self.draft.nest.nest.values[operands[0] as usize].0, Value::Load { .. });
+                let is_load = matches!(self.draft.nest.nest.values[operands[0] as usize].0, NestValue::Load { .. });
                 if is_load || needed(&guards, self.extents()).is_empty() {
                     return Ok(operands[0]);
                 }
-                Value::Guarded(operands[0], guards)
+                NestValue::Guarded(operands[0], guards)
             }
             Op::Reshape(_) | Op::Alias | Op::Mark => return Ok(operands[0]),
             _ => unreachable!("stored before it is read"),
@@ -303,18 +303,18 @@ impl<'a> Emitter<'a> {
     }
 
     pub(crate) fn integer(&mut self, value: i64) -> ValueId {
-        self.add(Value::Constant(shape::Value::I64(value)), DType::I64)
+        self.add(NestValue::Constant(shape::Value::I64(value)), DType::I64)
     }
 
     /// Whether an index lies between 0 and an extent.
     fn is_inside(&mut self, index: ValueId, extent: i64) -> ValueId {
         if extent == 0 {
-            return self.add(Value::Constant(shape::Value::Bool(false)), DType::Bool);
+            return self.add(NestValue::Constant(shape::Value::Bool(false)), DType::Bool);
         }
         let (zero, end) = (self.integer(0), self.integer(extent));
-        let above = self.add(Value::Compare(Comparison::GreaterEqual, index, zero), DType::Bool);
-        let below = self.add(Value::Compare(Comparison::Less, index, end), DType::Bool);
-        self.add(Value::Binary(Binary::And, above, below), DType::Bool)
+        let above = self.add(NestValue::Compare(Comparison::GreaterEqual, index, zero), DType::Bool);
+        let below = self.add(NestValue::Compare(Comparison::Less, index, end), DType::Bool);
+        self.add(NestValue::Binary(Binary::And, above, below), DType::Bool)
     }
 
     /// Where indices along axes of these extents are in an array, whose elements are so far apart along each: an affine place, as
@@ -331,8 +331,8 @@ impl<'a> Emitter<'a> {
         let mut computed: SmallVec<[(ValueId, i64, i64); 3]> = SmallVec::new();
         for (&(index, extent), &stride) in indices.iter().zip(strides) {
             let known = match &self.draft.nest.nest.values[index as usize].0 {
-                Value::Position(at) => Some(at.clone()),
-                Value::Constant(shape::Value::I64(at)) => Some(Affine::constant(*at, axes)),
+                NestValue::Position(at) => Some(at.clone()),
+                NestValue::Constant(shape::Value::I64(at)) => Some(Affine::constant(*at, axes)),
                 _ => None,
             };
             match known.filter(|at| at.stays_inside(self.extents(), usize::try_from(extent).unwrap_or(0))) {
@@ -363,11 +363,11 @@ impl<'a> Emitter<'a> {
         let inside = self.is_inside(joined, product);
         for &(index, stride, _) in &computed {
             let stride = self.integer(stride);
-            let term = self.add(Value::Binary(Binary::Mul, index, stride), DType::I64);
-            count = self.add(Value::Binary(Binary::Add, count, term), DType::I64);
+            let term = self.add(NestValue::Binary(Binary::Mul, index, stride), DType::I64);
+            count = self.add(NestValue::Binary(Binary::Add, count, term), DType::I64);
         }
         let outside = self.integer(-1);
-        let index = self.add(Value::Select(inside, count, outside), DType::I64);
+        let index = self.add(NestValue::Select(inside, count, outside), DType::I64);
         place.offset = place.offset.checked_add(first)?;
         Some((place, Some((index, 1, end))))
     }
@@ -382,10 +382,10 @@ impl<'a> Emitter<'a> {
         let mut product: i64 = 1;
         let both = |builder: &mut NestBuilder, a: Option<ValueId>, b: ValueId| match a {
             None => b,
-            Some(a) => builder.add(Value::Binary(Binary::And, a, b), DType::Bool),
+            Some(a) => builder.add(NestValue::Binary(Binary::And, a, b), DType::Bool),
         };
         for guard in guards {
-            let position = self.add(Value::Position(guard.position.clone()), DType::I64);
+            let position = self.add(NestValue::Position(guard.position.clone()), DType::I64);
             let holds = self.is_inside(position, guard.extent);
             inside = Some(both(&mut self.draft.nest, inside, holds));
         }
@@ -396,8 +396,8 @@ impl<'a> Emitter<'a> {
                 None => index,
                 Some(outer) => {
                     let extent = self.integer(extent);
-                    let scaled = self.add(Value::Binary(Binary::Mul, outer, extent), DType::I64);
-                    self.add(Value::Binary(Binary::Add, scaled, index), DType::I64)
+                    let scaled = self.add(NestValue::Binary(Binary::Mul, outer, extent), DType::I64);
+                    self.add(NestValue::Binary(Binary::Add, scaled, index), DType::I64)
                 }
             });
             product = product.saturating_mul(extent);
@@ -405,7 +405,7 @@ impl<'a> Emitter<'a> {
         let joined = joined.unwrap_or_else(|| self.integer(0));
         let outside = self.integer(-1);
         let inside = inside.expect("there is an index or a guard");
-        (self.add(Value::Select(inside, joined, outside), DType::I64), product)
+        (self.add(NestValue::Select(inside, joined, outside), DType::I64), product)
     }
 
     fn gather(&mut self, id: NodeId, access: &Access, operands: &[ValueId]) -> Result<ValueId, Obstacle> {
@@ -435,7 +435,7 @@ impl<'a> Emitter<'a> {
         let (buffer, dtype) = (self.buffers[source], node.ty().dtype);
         let Some((index, stride, extent)) = computed else { return self.load(source, buffer, at, guards, dtype) };
         self.check_known(source, buffer)?;
-        Ok(self.add(Value::Gather { buffer, at, stride, index, extent }, dtype))
+        Ok(self.add(NestValue::Gather { buffer, at, stride, index, extent }, dtype))
     }
 
     /// The first element of a view, and how far its elements are apart along each axis, in the array that it is a view of.

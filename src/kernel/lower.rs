@@ -3,18 +3,18 @@
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
-use crate::kernel::buffer::{Buffer, BufferId, Buffers, Source};
+use crate::kernel::buffer::{BufferId, BufferSource, NodeBuffers, ProcedureBuffer};
 use crate::kernel::desugar::desugared;
-use crate::kernel::draft::Draft;
+use crate::kernel::draft::NestDraft;
 use crate::kernel::emit::{Emitter, Obstacle, heights, needed};
-use crate::kernel::nest::{Mode, Value};
+use crate::kernel::nest::{NestValue, StoreMode};
 use crate::kernel::procedure::{Procedure, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::resumed::Resumed;
-use crate::kernel::roots::{self, Class, class, domain, domain_labels};
+use crate::kernel::roots::{self, LoweringClass, class, domain, domain_labels};
 use crate::kernel::stretch::apart;
 use crate::kernel::unread::without_unread;
-use crate::kernel::writes::{Becomes, Known, Writes, reads_first, turned_scatter};
+use crate::kernel::writes::{Becomes, WriteFacts, Writes, reads_first, turned_scatter};
 use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Shape, Type, size};
 use crate::term::hash::TermMap;
@@ -30,8 +30,8 @@ use inside::lower_inside;
 
 /// Lowers a program: decides which values to store, and writes the others into the nests that need them.
 pub(crate) fn lower(body: &Body) -> Procedure {
-    let manner = Manner { finish: blocked, in_place: false, resumes: false };
-    lowered(body, manner, Vec::new(), &mut Known::default())
+    let manner = LoweringManner { finish: blocked, in_place: false, resumes: false };
+    lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
 /// As [`lower`], with arrays changed in place: a written buffer may be another name for an earlier one, and loops have carries
@@ -51,21 +51,21 @@ pub(crate) fn lower_in_place_unblocked(body: &Body) -> Procedure {
 }
 
 fn in_place(body: &Body, finish: fn(Procedure) -> Procedure, resumes: bool) -> Procedure {
-    let mut known = Known::default();
+    let mut known = WriteFacts::default();
     let body = reads_first(body, &mut known);
-    lowered(&body, Manner { finish, in_place: true, resumes }, Vec::new(), &mut known)
+    lowered(&body, LoweringManner { finish, in_place: true, resumes }, Vec::new(), &mut known)
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.
 #[cfg(feature = "opencl")]
 pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
-    let manner = Manner { finish: |procedure| procedure, in_place: false, resumes: false };
-    lowered(body, manner, Vec::new(), &mut Known::default())
+    let manner = LoweringManner { finish: |procedure| procedure, in_place: false, resumes: false };
+    lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
 /// How programs and the bodies inside are lowered.
 #[derive(Clone, Copy)]
-struct Manner {
+struct LoweringManner {
     /// The last pass over a procedure.
     finish: fn(Procedure) -> Procedure,
     /// Whether arrays are changed in place.
@@ -75,34 +75,34 @@ struct Manner {
 }
 
 /// A lowered program, and where its values are.
-pub(crate) struct Traced {
+pub(crate) struct LoweredProgram {
     pub(crate) procedure: Procedure,
     /// The program as it was lowered: some operations are spelled out by others.
     pub(crate) body: Body,
     /// The buffers of the stored nodes. A value that passes between steps of a block of rows has no buffer that a step of the
     /// procedure fills.
-    pub(crate) buffers: Buffers,
+    pub(crate) buffers: NodeBuffers,
 }
 
 /// As [`lower`], for reports that show which steps compute which nodes.
-pub(crate) fn lower_traced(body: &Body) -> Traced {
+pub(crate) fn lower_traced(body: &Body) -> LoweredProgram {
     let body = &*desugared(body, false);
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
-    let manner = Manner { finish: blocked, in_place: false, resumes: false };
-    let (procedure, buffers) = written(&body, manner, Vec::new(), &mut Known::default());
-    Traced { procedure, body: body.into_owned(), buffers }
+    let manner = LoweringManner { finish: blocked, in_place: false, resumes: false };
+    let (procedure, buffers) = written(&body, manner, Vec::new(), &mut WriteFacts::default());
+    LoweredProgram { procedure, body: body.into_owned(), buffers }
 }
 
 /// Lowers a program, or a body inside of one, whose parameters may become results in place.
-fn lowered(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> Procedure {
+fn lowered(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut WriteFacts) -> Procedure {
     let body = &*desugared(body, manner.in_place);
     let body = &*recomputed(body, LEFT);
     written(&arranged(body), manner, becomes, known).0
 }
 
 /// The steps of a program, and the buffers of its stored nodes.
-fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> (Procedure, Buffers) {
+fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut WriteFacts) -> (Procedure, NodeBuffers) {
     let writes = match manner.in_place {
         true => Writes::of(body, becomes, known),
         false => Writes::default(),
@@ -125,8 +125,8 @@ fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> 
 }
 
 /// A step that is not yet closed to more stores, if it is a nest.
-enum Place {
-    Nest(Box<Draft>),
+enum PendingStep {
+    Nest(Box<NestDraft>),
     Fixed(Step),
 }
 
@@ -141,17 +141,17 @@ pub(super) struct Lowering<'a> {
     pub(super) body: &'a Body,
     calls: &'a HashSet<NodeId>,
     /// How bodies inside are lowered.
-    manner: Manner,
+    manner: LoweringManner,
     stored: Vec<bool>,
     /// Which writes go where the array is that they change.
     writes: &'a Writes,
     resumed: &'a Resumed,
     pub(super) procedure: Procedure,
     /// The buffers of stored nodes.
-    pub(super) buffers: Buffers,
+    pub(super) buffers: NodeBuffers,
     /// The buffers of the outputs of nodes that have several.
     outputs: TermMap<NodeId, Vec<BufferId>>,
-    places: Vec<Place>,
+    places: Vec<PendingStep>,
     /// The place that fills a buffer, by the buffer; parameters and constants have none.
     filled_at: TermMap<BufferId, usize>,
     /// How often each node is an operand.
@@ -172,7 +172,7 @@ impl<'a> Lowering<'a> {
     fn new(
         body: &'a Body,
         calls: &'a HashSet<NodeId>,
-        manner: Manner,
+        manner: LoweringManner,
         (writes, resumed): (&'a Writes, &'a Resumed),
     ) -> Lowering<'a> {
         let mut stored = roots::stored(body);
@@ -202,7 +202,7 @@ impl<'a> Lowering<'a> {
             writes,
             resumed,
             procedure: Procedure::default(),
-            buffers: Buffers::of(body.nodes.len()),
+            buffers: NodeBuffers::of(body.nodes.len()),
             outputs: TermMap::default(),
             places: Vec::new(),
             filled_at: TermMap::default(),
@@ -213,25 +213,25 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    pub(super) fn buffer(&mut self, ty: &Type, source: Source) -> BufferId {
-        self.procedure.buffers.push(Buffer { ty: ty.clone(), source });
+    pub(super) fn buffer(&mut self, ty: &Type, source: BufferSource) -> BufferId {
+        self.procedure.buffers.push(ProcedureBuffer { ty: ty.clone(), source });
         (self.procedure.buffers.len() - 1) as BufferId
     }
 
-    fn class(&self, id: NodeId) -> Class {
+    fn class(&self, id: NodeId) -> LoweringClass {
         match self.calls.contains(&id) {
-            true => Class::Call,
-            false if self.writes.additions.contains_key(&id) => Class::Writing,
+            true => LoweringClass::Call,
+            false if self.writes.additions.contains_key(&id) => LoweringClass::Writing,
             false => class(self.body, self.body.node(id)),
         }
     }
 
     /// The procedure, or the unreadable nodes: all that can be found without knowing how the program will be written then.
-    fn run(mut self, known: &mut Known) -> Result<(Procedure, Buffers), HashSet<NodeId>> {
+    fn run(mut self, known: &mut WriteFacts) -> Result<(Procedure, NodeBuffers), HashSet<NodeId>> {
         let body = self.body;
         self.procedure.parameters = body.arity();
         for position in 0..body.arity() {
-            let id = self.buffer(body.parameter_type(position), Source::Parameter(position));
+            let id = self.buffer(body.parameter_type(position), BufferSource::Parameter(position));
             self.buffers.insert(position as NodeId, id);
         }
         let mut unreadable: HashSet<NodeId> = HashSet::new();
@@ -255,13 +255,13 @@ impl<'a> Lowering<'a> {
             return Err(unreadable);
         }
         for (place, id) in std::mem::take(&mut self.nested) {
-            let Place::Fixed(step) = &mut self.places[place] else { unreachable!("bodies inside are no nest") };
+            let PendingStep::Fixed(step) = &mut self.places[place] else { unreachable!("bodies inside are no nest") };
             lower_inside(body.node(id), step, self.manner, known);
         }
         self.procedure.results = body.results.iter().map(|&result| self.buffers[result]).collect();
         let steps = self.places.into_iter().flat_map(|place| match place {
-            Place::Nest(draft) => apart(draft.nest.nest.without_unused()).into_iter().map(Step::Nest).collect(),
-            Place::Fixed(step) => vec![step],
+            PendingStep::Nest(draft) => apart(draft.nest.nest.without_unused()).into_iter().map(Step::Nest).collect(),
+            PendingStep::Fixed(step) => vec![step],
         });
         self.procedure.steps = steps.collect();
         Ok((self.procedure, self.buffers))
@@ -286,37 +286,37 @@ impl<'a> Lowering<'a> {
     fn stored_by(&mut self, id: NodeId) -> Result<(), Obstacle> {
         let node = self.body.node(id);
         if let Op::Constant(array) = &node.op {
-            let buffer = self.buffer(node.ty(), Source::Constant(array.clone()));
+            let buffer = self.buffer(node.ty(), BufferSource::Constant(array.clone()));
             self.buffers.insert(id, buffer);
             return Ok(());
         }
         match self.class(id) {
-            Class::Pointwise => self.pointwise(id)?,
-            Class::Reducing => {
+            LoweringClass::Pointwise => self.pointwise(id)?,
+            LoweringClass::Reducing => {
                 let buffer = self.local(id);
                 self.reducing(id, buffer)?;
             }
-            Class::Product => self.product(id)?,
-            Class::Parts => self.parts(id)?,
-            Class::Writing => self.writing(id)?,
-            Class::Alias => {
+            LoweringClass::Product => self.product(id)?,
+            LoweringClass::Parts => self.parts(id)?,
+            LoweringClass::Writing => self.writing(id)?,
+            LoweringClass::Alias => {
                 self.alias(id, node.args[0]);
             }
-            Class::Output => {
+            LoweringClass::Output => {
                 let Op::Output(position) = node.op else { unreachable!("the class of outputs") };
                 self.buffers.insert(id, self.outputs[&node.args[0]][position]);
             }
-            Class::Loop => self.scan(id),
-            Class::Branch => self.branch(id),
-            Class::Sweeps => self.sweeps(id),
-            Class::Call => self.call(id),
+            LoweringClass::Loop => self.scan(id),
+            LoweringClass::Branch => self.branch(id),
+            LoweringClass::Sweeps => self.sweeps(id),
+            LoweringClass::Call => self.call(id),
         }
         Ok(())
     }
 
     /// A buffer of the procedure's own for a node.
     pub(super) fn local(&mut self, id: NodeId) -> BufferId {
-        let buffer = self.buffer(self.body.node(id).ty(), Source::Local);
+        let buffer = self.buffer(self.body.node(id).ty(), BufferSource::Local);
         self.buffers.insert(id, buffer);
         buffer
     }
@@ -325,7 +325,7 @@ impl<'a> Lowering<'a> {
     fn alias(&mut self, id: NodeId, of: NodeId) -> BufferId {
         let of = self.buffers[of];
         // Refers to the buffer that holds the elements: otherwise a chain of aliases would be walked for each of them.
-        let buffer = self.buffer(self.body.node(id).ty(), Source::Alias(self.procedure.origin(of)));
+        let buffer = self.buffer(self.body.node(id).ty(), BufferSource::Alias(self.procedure.origin(of)));
         self.buffers.insert(id, buffer);
         if let Some(&place) = self.filled_at.get(&of) {
             self.filled_at.insert(buffer, place);
@@ -340,7 +340,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn fixed(&mut self, step: Step, filled: &[BufferId]) {
-        self.places.push(Place::Fixed(step));
+        self.places.push(PendingStep::Fixed(step));
         for &buffer in filled {
             self.filled_at.insert(buffer, self.places.len() - 1);
         }
@@ -355,7 +355,7 @@ impl<'a> Lowering<'a> {
             Ok((value, at, Guards::new(), None))
         };
         let buffer = self.local(id);
-        self.nest(shape, buffer, Mode::Write, store)
+        self.nest(shape, buffer, StoreMode::Write, store)
     }
 
     fn parts(&mut self, id: NodeId) -> Result<(), Obstacle> {
@@ -376,7 +376,7 @@ impl<'a> Lowering<'a> {
                 let value = emitter.emit(source, Access::identity(shape.len()), NodeId::MAX)?;
                 Ok((value, at, Guards::new(), None))
             };
-            self.nest(shape, buffer, Mode::Write, store)?;
+            self.nest(shape, buffer, StoreMode::Write, store)?;
             start += extent;
         }
         Ok(())
@@ -403,12 +403,12 @@ impl<'a> Lowering<'a> {
         let plain = |at: Access| -> Result<(Affine, Guards), Obstacle> {
             Ok((at.linear(result, &domain).ok_or(Obstacle::Read(id))?, needed(&at.guards, &domain)))
         };
-        let sum = Mode::Reduce(Reduction::Sum);
+        let sum = StoreMode::Reduce(Reduction::Sum);
         if size(&domain) == 0 {
             return self.nothing(
                 &domain,
                 buffer,
-                if let Op::Reduce(op, _) = &node.op { Mode::Reduce(*op) } else { sum },
+                if let Op::Reduce(op, _) = &node.op { StoreMode::Reduce(*op) } else { sum },
             );
         }
         match &node.op {
@@ -416,7 +416,7 @@ impl<'a> Lowering<'a> {
                 let kept = (0..axes).filter(|axis| !reduced.contains(axis)).map(|axis| Affine::axis(axis, axes));
                 let (at, guards) = plain(Access { rows: kept.collect(), guards: Guards::new() })?;
                 let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at.clone(), guards.clone(), None));
-                self.nest(&domain, buffer, Mode::Reduce(*op), store)
+                self.nest(&domain, buffer, StoreMode::Reduce(*op), store)
             }
             Op::Accumulate(map) => {
                 let (access, _) = Access::identity(axes).through_view(map, &domain).ok_or(Obstacle::Read(id))?;
@@ -441,7 +441,7 @@ impl<'a> Lowering<'a> {
                 let store = |emitter: &mut Emitter| {
                     let left = emitter.emit(node.args[0], read(&spec.left), NodeId::MAX)?;
                     let right = emitter.emit(node.args[1], read(&spec.right), NodeId::MAX)?;
-                    let product = Value::Binary(Binary::Mul, left, right);
+                    let product = NestValue::Binary(Binary::Mul, left, right);
                     Ok((emitter.add(product, node.ty().dtype), at.clone(), guards.clone(), None))
                 };
                 self.nest(&domain, buffer, sum, store)

@@ -37,15 +37,16 @@ mod writes;
 mod tests;
 
 pub(crate) use access::{Affine, Guard, Guards};
-pub(crate) use buffer::{Buffer, BufferId, Source};
-pub(crate) use call::{Call, Called, Sort};
+pub(crate) use buffer::{BufferId, BufferSource, ProcedureBuffer};
+pub(crate) use call::{Call, CallKind, Sort};
 #[cfg(feature = "opencl")]
 pub(crate) use lower::lower_unblocked;
-pub(crate) use lower::{Traced, lower, lower_in_place, lower_in_place_unblocked, lower_resuming, lower_traced};
-pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
+pub(crate) use lower::{LoweredProgram, lower, lower_in_place, lower_in_place_unblocked, lower_resuming, lower_traced};
+pub(crate) use nest::{Nest, NestValue, Store, StoreMode, ValueId};
 #[cfg(feature = "opencl")]
 pub(crate) use procedure::Epilogue;
 pub(crate) use procedure::{
-    BATCH, Blocks, Branch, COLUMN, Loop, Procedure, Product, ROW, SUMMED, Step, Strided, Sweeps, writes_apart,
+    BATCH, COLUMN, Conditional, Loop, MatrixProduct, Procedure, ROW, RowBlocks, SUMMED, Step, Strided, SweepLoop,
+    writes_apart,
 };
 pub(crate) use writes::{additions, scattered_onto, turned_scatter};

@@ -5,7 +5,7 @@ use crate::kernel::buffer::BufferId;
 use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{self, DType, Shape};
 use crate::term::Op;
-use crate::term::hash::{Positions, TermMap, term_hash};
+use crate::term::hash::{PositionTable, TermMap, term_hash};
 use crate::term::visits::visit;
 use smallvec::SmallVec;
 
@@ -14,7 +14,7 @@ pub(crate) type ValueId = u32;
 
 /// A scalar that a nest computes at each of its positions. Operands come before their users.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Value {
+pub(crate) enum NestValue {
     /// A known number.
     Constant(shape::Value),
     /// A function of the loops' positions, an `i64`.
@@ -38,40 +38,40 @@ pub(crate) enum Value {
     Guarded(ValueId, Guards),
 }
 
-impl Value {
+impl NestValue {
     /// The operands.
     pub(crate) fn operands(&self) -> SmallVec<[ValueId; 3]> {
         match self {
-            Value::Constant(_) | Value::Position(_) | Value::Load { .. } => SmallVec::new(),
-            Value::Gather { index, .. } => SmallVec::from_slice(&[*index]),
-            Value::Unary(_, a) | Value::Cast(_, a) | Value::Guarded(a, _) => SmallVec::from_slice(&[*a]),
-            Value::Binary(_, a, b) | Value::Compare(_, a, b) => SmallVec::from_slice(&[*a, *b]),
-            Value::Select(a, b, c) => SmallVec::from_slice(&[*a, *b, *c]),
+            NestValue::Constant(_) | NestValue::Position(_) | NestValue::Load { .. } => SmallVec::new(),
+            NestValue::Gather { index, .. } => SmallVec::from_slice(&[*index]),
+            NestValue::Unary(_, a) | NestValue::Cast(_, a) | NestValue::Guarded(a, _) => SmallVec::from_slice(&[*a]),
+            NestValue::Binary(_, a, b) | NestValue::Compare(_, a, b) => SmallVec::from_slice(&[*a, *b]),
+            NestValue::Select(a, b, c) => SmallVec::from_slice(&[*a, *b, *c]),
         }
     }
 
     /// The operation of the term that this is one element of, where it costs more than a step of any.
     pub(crate) fn operation(&self) -> Option<Op> {
         match self {
-            Value::Unary(op, _) => Some(Op::Unary(*op)),
-            Value::Binary(op, ..) => Some(Op::Binary(*op)),
-            Value::Gather { .. } => Some(Op::Gather),
+            NestValue::Unary(op, _) => Some(Op::Unary(*op)),
+            NestValue::Binary(op, ..) => Some(Op::Binary(*op)),
+            NestValue::Gather { .. } => Some(Op::Gather),
             _ => None,
         }
     }
 
-    /// The same value of other operands, asked for in the order of [`Value::operands`].
-    pub(crate) fn map(&self, mut operand: impl FnMut(ValueId) -> ValueId) -> Value {
+    /// The same value of other operands, asked for in the order of [`NestValue::operands`].
+    pub(crate) fn map(&self, mut operand: impl FnMut(ValueId) -> ValueId) -> NestValue {
         match self.clone() {
-            Value::Gather { buffer, at, stride, index, extent } => {
-                Value::Gather { buffer, at, stride, index: operand(index), extent }
+            NestValue::Gather { buffer, at, stride, index, extent } => {
+                NestValue::Gather { buffer, at, stride, index: operand(index), extent }
             }
-            Value::Unary(op, a) => Value::Unary(op, operand(a)),
-            Value::Cast(dtype, a) => Value::Cast(dtype, operand(a)),
-            Value::Guarded(a, guards) => Value::Guarded(operand(a), guards),
-            Value::Binary(op, a, b) => Value::Binary(op, operand(a), operand(b)),
-            Value::Compare(op, a, b) => Value::Compare(op, operand(a), operand(b)),
-            Value::Select(a, b, c) => Value::Select(operand(a), operand(b), operand(c)),
+            NestValue::Unary(op, a) => NestValue::Unary(op, operand(a)),
+            NestValue::Cast(dtype, a) => NestValue::Cast(dtype, operand(a)),
+            NestValue::Guarded(a, guards) => NestValue::Guarded(operand(a), guards),
+            NestValue::Binary(op, a, b) => NestValue::Binary(op, operand(a), operand(b)),
+            NestValue::Compare(op, a, b) => NestValue::Compare(op, operand(a), operand(b)),
+            NestValue::Select(a, b, c) => NestValue::Select(operand(a), operand(b), operand(c)),
             leaf => leaf,
         }
     }
@@ -79,7 +79,7 @@ impl Value {
 
 /// The effect of a store on the element that it finds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Mode {
+pub(crate) enum StoreMode {
     /// Overwrites it.
     Write,
     /// Combines with it. The buffer is filled with the reduction's neutral element first.
@@ -97,7 +97,7 @@ pub(crate) struct Store {
     pub(crate) guards: Guards,
     /// For writes at computed positions: index, the stride of its axis, and its extent, outside of which nothing is stored.
     pub(crate) index: Option<(ValueId, i64, i64)>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: StoreMode,
 }
 
 /// Loops around a graph of scalar operations. All may run in any order, up to the rounding of reductions.
@@ -106,7 +106,7 @@ pub(crate) struct Nest {
     /// The extents of the loops.
     pub(crate) extents: Shape,
     /// The values, in topological order, with their element types.
-    pub(crate) values: Vec<(Value, DType)>,
+    pub(crate) values: Vec<(NestValue, DType)>,
     /// The stores. Nothing is read after their values.
     pub(crate) stores: Vec<Store>,
 }
@@ -115,7 +115,7 @@ impl Nest {
     /// The buffers that are read, as often as values read them.
     pub(crate) fn read(&self) -> impl Iterator<Item = BufferId> {
         self.values.iter().filter_map(|(value, _)| match value {
-            Value::Load { buffer, .. } | Value::Gather { buffer, .. } => Some(*buffer),
+            NestValue::Load { buffer, .. } | NestValue::Gather { buffer, .. } => Some(*buffer),
             _ => None,
         })
     }
@@ -123,13 +123,13 @@ impl Nest {
     /// All affine functions of the nest.
     pub(crate) fn functions(&self) -> impl Iterator<Item = &Affine> {
         let values = self.values.iter().flat_map(|(value, _)| match value {
-            Value::Position(at) | Value::Gather { at, .. } => vec![at],
-            Value::Load { at, guards, .. } => {
+            NestValue::Position(at) | NestValue::Gather { at, .. } => vec![at],
+            NestValue::Load { at, guards, .. } => {
                 let mut all = of_guards(guards);
                 all.push(at);
                 all
             }
-            Value::Guarded(_, guards) => of_guards(guards),
+            NestValue::Guarded(_, guards) => of_guards(guards),
             _ => Vec::new(),
         });
         let stores = self.stores.iter().flat_map(|store| {
@@ -145,12 +145,12 @@ impl Nest {
         let mut all = Vec::new();
         for (value, _) in &mut self.values {
             match value {
-                Value::Position(at) | Value::Gather { at, .. } => all.push(at),
-                Value::Load { at, guards, .. } => {
+                NestValue::Position(at) | NestValue::Gather { at, .. } => all.push(at),
+                NestValue::Load { at, guards, .. } => {
                     all.push(at);
                     all.extend(guards.iter_mut().map(|guard: &mut Guard| &mut guard.position));
                 }
-                Value::Guarded(_, guards) => all.extend(guards.iter_mut().map(|guard| &mut guard.position)),
+                NestValue::Guarded(_, guards) => all.extend(guards.iter_mut().map(|guard| &mut guard.position)),
                 _ => {}
             }
         }
@@ -227,7 +227,7 @@ fn of_guards(guards: &Guards) -> Vec<&Affine> {
 #[derive(Default)]
 pub(crate) struct NestBuilder {
     pub(crate) nest: Nest,
-    table: Positions,
+    table: PositionTable,
     /// The values written at known places everywhere, by buffer and place.
     written: TermMap<(BufferId, Affine), ValueId>,
 }
@@ -240,7 +240,7 @@ impl NestBuilder {
 
     /// Adds a store.
     pub(crate) fn store(&mut self, store: Store) {
-        if store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty() {
+        if store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty() {
             // The latest store counts.
             self.written.insert((store.buffer, store.at.clone()), store.value);
         }
@@ -256,7 +256,7 @@ impl NestBuilder {
     pub(crate) fn truncate(&mut self, count: usize) {
         if count < self.nest.values.len() {
             self.nest.values.truncate(count);
-            self.table = Positions::with_capacity(count);
+            self.table = PositionTable::with_capacity(count);
             for (id, (value, _)) in self.nest.values.iter().enumerate() {
                 self.table.insert(term_hash(value), id as ValueId);
             }
@@ -264,9 +264,9 @@ impl NestBuilder {
     }
 
     /// The position of a value, which is added if it is new.
-    pub(crate) fn add(&mut self, value: Value, dtype: DType) -> ValueId {
+    pub(crate) fn add(&mut self, value: NestValue, dtype: DType) -> ValueId {
         visit();
-        let value = self.position(&value, dtype).map_or(value, Value::Position);
+        let value = self.position(&value, dtype).map_or(value, NestValue::Position);
         let values = &mut self.nest.values;
         let hash = term_hash(&value);
         if let Some(id) = self.table.find(hash, |id| values[id as usize].0 == value) {
@@ -279,24 +279,24 @@ impl NestBuilder {
     }
 
     /// A sum or multiple of positions as one position; `None` where a part of it overflows.
-    fn position(&self, value: &Value, dtype: DType) -> Option<Affine> {
+    fn position(&self, value: &NestValue, dtype: DType) -> Option<Affine> {
         let constant = |id: ValueId| match self.nest.values[id as usize].0 {
-            Value::Constant(shape::Value::I64(number)) => Some(number),
+            NestValue::Constant(shape::Value::I64(number)) => Some(number),
             _ => None,
         };
         let axes = self.nest.extents.len();
         let affine = |id: ValueId| match &self.nest.values[id as usize].0 {
-            Value::Position(at) => Some(at.clone()),
+            NestValue::Position(at) => Some(at.clone()),
             _ => constant(id).map(|number| Affine::constant(number, axes)),
         };
         if dtype != DType::I64 {
             return None;
         }
         let at = match *value {
-            Value::Unary(Unary::Neg, a) => Affine::constant(0, axes).plus(-1, &affine(a)?)?,
-            Value::Binary(Binary::Add, a, b) => affine(a)?.plus(1, &affine(b)?)?,
-            Value::Binary(Binary::Sub, a, b) => affine(a)?.plus(-1, &affine(b)?)?,
-            Value::Binary(Binary::Mul, a, b) => {
+            NestValue::Unary(Unary::Neg, a) => Affine::constant(0, axes).plus(-1, &affine(a)?)?,
+            NestValue::Binary(Binary::Add, a, b) => affine(a)?.plus(1, &affine(b)?)?,
+            NestValue::Binary(Binary::Sub, a, b) => affine(a)?.plus(-1, &affine(b)?)?,
+            NestValue::Binary(Binary::Mul, a, b) => {
                 let (factor, other) = constant(a).map(|factor| (factor, b)).or_else(|| Some((constant(b)?, a)))?;
                 Affine::constant(0, axes).plus(factor, &affine(other)?)?
             }

@@ -1,7 +1,7 @@
 //! Procedures as text, for people.
 
 use crate::kernel::access::{Affine, Guards};
-use crate::kernel::nest::{Mode, Nest, Value};
+use crate::kernel::nest::{Nest, NestValue, StoreMode};
 use crate::kernel::procedure::{First, Procedure, Step};
 use crate::term::Steps;
 use std::fmt::{self, Display, Write};
@@ -39,28 +39,28 @@ impl Display for Nest {
         writeln!(f, "  for {}:", loops.join(", "))?;
         for (id, (value, dtype)) in self.values.iter().enumerate() {
             let text = match value {
-                Value::Constant(value) => format!("{value:?}"),
-                Value::Position(at) => format!("{at}"),
-                Value::Load { buffer, at, guards } => format!("b{buffer}[{at}]{}", guarded(guards)),
-                Value::Gather { buffer, at, stride, index, extent } => {
+                NestValue::Constant(value) => format!("{value:?}"),
+                NestValue::Position(at) => format!("{at}"),
+                NestValue::Load { buffer, at, guards } => format!("b{buffer}[{at}]{}", guarded(guards)),
+                NestValue::Gather { buffer, at, stride, index, extent } => {
                     format!("b{buffer}[{at} + {stride}*v{index}] if 0 <= v{index} < {extent}")
                 }
-                Value::Unary(op, a) => match op.parameter() {
+                NestValue::Unary(op, a) => match op.parameter() {
                     Some(parameter) => format!("{} {parameter} v{a}", op.name()),
                     None => format!("{} v{a}", op.name()),
                 },
-                Value::Binary(op, a, b) => format!("{} v{a} v{b}", op.name()),
-                Value::Compare(op, a, b) => format!("{} v{a} v{b}", op.name()),
-                Value::Select(mask, yes, no) => format!("select v{mask} v{yes} v{no}"),
-                Value::Cast(_, a) => format!("cast v{a}"),
-                Value::Guarded(a, guards) => format!("v{a}{}", guarded(guards)),
+                NestValue::Binary(op, a, b) => format!("{} v{a} v{b}", op.name()),
+                NestValue::Compare(op, a, b) => format!("{} v{a} v{b}", op.name()),
+                NestValue::Select(mask, yes, no) => format!("select v{mask} v{yes} v{no}"),
+                NestValue::Cast(_, a) => format!("cast v{a}"),
+                NestValue::Guarded(a, guards) => format!("v{a}{}", guarded(guards)),
             };
             writeln!(f, "    v{id}: {dtype} = {text}")?;
         }
         for store in &self.stores {
             let mode = match store.mode {
-                Mode::Write => "=".to_string(),
-                Mode::Reduce(op) => format!("{op:?}="),
+                StoreMode::Write => "=".to_string(),
+                StoreMode::Reduce(op) => format!("{op:?}="),
             };
             let index = store.index.map(|(index, stride, _)| format!(" + {stride}*v{index}")).unwrap_or_default();
             let guards = guarded(&store.guards);
@@ -72,19 +72,19 @@ impl Display for Nest {
 
 impl Display for Procedure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(&mut Lines { f, indentation: 0, begins: true })
+        self.write(&mut LineWriter { f, indentation: 0, begins: true })
     }
 }
 
 /// Writes lines directly to the formatter with the indentation of nested procedures: each line is written once, however deep.
-struct Lines<'a, 'b> {
+struct LineWriter<'a, 'b> {
     f: &'a mut fmt::Formatter<'b>,
     indentation: usize,
     /// Whether a line begins.
     begins: bool,
 }
 
-impl Write for Lines<'_, '_> {
+impl Write for LineWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for line in text.split_inclusive('\n') {
             if self.begins {
@@ -97,7 +97,7 @@ impl Write for Lines<'_, '_> {
     }
 }
 
-impl Lines<'_, '_> {
+impl LineWriter<'_, '_> {
     fn indented(&mut self, procedure: &Procedure) -> fmt::Result {
         self.indentation += 4;
         procedure.write(self)?;
@@ -107,7 +107,7 @@ impl Lines<'_, '_> {
 }
 
 impl Procedure {
-    fn write(&self, f: &mut Lines<'_, '_>) -> fmt::Result {
+    fn write(&self, f: &mut LineWriter<'_, '_>) -> fmt::Result {
         for (id, buffer) in self.buffers.iter().enumerate() {
             writeln!(f, "  b{id}: {} {:?}", buffer.ty, source(&buffer.source))?;
         }
@@ -174,12 +174,12 @@ impl Procedure {
     }
 }
 
-fn source(source: &crate::kernel::Source) -> String {
-    use crate::kernel::Source;
+fn source(source: &crate::kernel::BufferSource) -> String {
+    use crate::kernel::BufferSource;
     match source {
-        Source::Parameter(position) => format!("parameter {position}"),
-        Source::Constant(_) => "constant".into(),
-        Source::Local => "local".into(),
-        Source::Alias(of) => format!("as b{of}"),
+        BufferSource::Parameter(position) => format!("parameter {position}"),
+        BufferSource::Constant(_) => "constant".into(),
+        BufferSource::Local => "local".into(),
+        BufferSource::Alias(of) => format!("as b{of}"),
     }
 }

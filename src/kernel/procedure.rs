@@ -1,9 +1,9 @@
 //! Lowered programs: buffers, and the steps that fill them.
 
 use crate::kernel::access::{Affine, Guards};
-use crate::kernel::buffer::{Buffer, BufferId, Source};
+use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::call::Call;
-use crate::kernel::nest::{Mode, Nest, Store, Value};
+use crate::kernel::nest::{Nest, NestValue, Store, StoreMode};
 use crate::operation::{Binary, Reduction};
 use crate::shape::{DType, steps};
 use crate::term::{self, Scan};
@@ -34,7 +34,7 @@ pub(crate) struct Strided {
 /// Matrix products `result = left · right`, one for each position of the batches. Rows and columns of matrices are the
 /// positions of some axes together, the last of which runs first.
 #[derive(Clone, Debug)]
-pub(crate) struct Product {
+pub(crate) struct MatrixProduct {
     pub(crate) extents: ByRole<usize>,
     pub(crate) left: Strided,
     pub(crate) right: Strided,
@@ -60,7 +60,7 @@ pub(crate) struct Epilogue {
     pub(crate) keeps_result: bool,
 }
 
-impl Product {
+impl MatrixProduct {
     /// The positions of all axes in a role.
     pub(crate) fn count(&self, role: usize) -> usize {
         steps(self.extents[role].iter().copied())
@@ -80,12 +80,12 @@ impl Product {
         };
         let mut nest = Nest { extents: extents.into(), ..Nest::default() };
         for operand in [&self.left, &self.right] {
-            let load = Value::Load { buffer: operand.buffer, at: place(operand), guards: Guards::new() };
+            let load = NestValue::Load { buffer: operand.buffer, at: place(operand), guards: Guards::new() };
             nest.values.push((load, dtype));
         }
-        nest.values.push((Value::Binary(Binary::Mul, 0, 1), dtype));
+        nest.values.push((NestValue::Binary(Binary::Mul, 0, 1), dtype));
         let (buffer, at) = (self.result.buffer, place(&self.result));
-        let mode = Mode::Reduce(Reduction::Sum);
+        let mode = StoreMode::Reduce(Reduction::Sum);
         nest.stores.push(Store { value: 2, buffer, at, guards: Guards::new(), index: None, mode });
         nest
     }
@@ -132,7 +132,7 @@ pub(crate) struct Loop {
 
 /// A conditional: one of two procedures runs.
 #[derive(Clone, Debug)]
-pub(crate) struct Branch {
+pub(crate) struct Conditional {
     pub(crate) condition: BufferId,
     pub(crate) then: Procedure,
     pub(crate) otherwise: Procedure,
@@ -144,7 +144,7 @@ pub(crate) struct Branch {
 
 /// A loop with several sweeps, or ends by a condition.
 #[derive(Clone, Debug)]
-pub(crate) struct Sweeps {
+pub(crate) struct SweepLoop {
     pub(crate) sweeps: Arc<term::Sweeps>,
     pub(crate) condition: Option<Procedure>,
     /// The steps of the sweeps.
@@ -158,7 +158,7 @@ pub(crate) struct Sweeps {
 }
 
 #[cfg(feature = "opencl")]
-impl Sweeps {
+impl SweepLoop {
     /// Which of a sweep's carries stay in one place. Where the first sweep `runs_ahead` of its condition, none of its own does:
     /// its steps may turn out to be none.
     pub(crate) fn stays(&self, sweep: usize, runs_ahead: bool) -> impl Iterator<Item = bool> {
@@ -178,7 +178,7 @@ pub(crate) struct First {
 
 /// Steps that run for a few rows of their arrays at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct Blocks {
+pub(crate) struct RowBlocks {
     /// Rows of all blocks.
     pub(crate) extent: usize,
     /// Rows of a block.
@@ -196,13 +196,13 @@ pub(crate) struct Blocks {
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Nest(Nest),
-    Product(Box<Product>),
+    Product(Box<MatrixProduct>),
     Loop(Box<Loop>),
-    Branch(Box<Branch>),
-    Sweeps(Box<Sweeps>),
+    Branch(Box<Conditional>),
+    Sweeps(Box<SweepLoop>),
     First(First),
     Call(Call),
-    Blocks(Box<Blocks>),
+    Blocks(Box<RowBlocks>),
 }
 
 impl Step {
@@ -252,7 +252,7 @@ impl Step {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Procedure {
     /// The buffers; those of the parameters first.
-    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) buffers: Vec<ProcedureBuffer>,
     pub(crate) parameters: usize,
     pub(crate) results: Vec<BufferId>,
     /// Results that have elements already, from which the steps continue.
@@ -275,7 +275,7 @@ impl Procedure {
 
     /// The buffer that holds the elements: the end of a chain of aliases.
     pub(crate) fn origin(&self, mut id: BufferId) -> BufferId {
-        while let Source::Alias(of) = self.buffers[id as usize].source {
+        while let BufferSource::Alias(of) = self.buffers[id as usize].source {
             id = of;
         }
         id
@@ -291,14 +291,14 @@ impl Procedure {
     /// Whether a result is where the parameter at its position is.
     pub(crate) fn changes(&self, position: usize) -> bool {
         let source = self.results.get(position).map(|&result| &self.buffers[self.origin(result) as usize].source);
-        matches!(source, Some(&Source::Parameter(parameter)) if parameter == position)
+        matches!(source, Some(&BufferSource::Parameter(parameter)) if parameter == position)
     }
 
     /// Among so many results after the carries, those that are carries as they were before, not changed in place: the positions
     /// of both.
     pub(crate) fn kept_carries(&self, carries: usize, keeps: usize) -> Vec<(usize, usize)> {
         let carry_of = |kept: usize| match self.buffers[self.origin(self.results[carries + kept]) as usize].source {
-            Source::Parameter(carry) if carry < carries && !self.changes(carry) => Some((kept, carry)),
+            BufferSource::Parameter(carry) if carry < carries && !self.changes(carry) => Some((kept, carry)),
             _ => None,
         };
         (0..keeps).filter_map(carry_of).collect()

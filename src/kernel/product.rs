@@ -1,26 +1,25 @@
 //! Contractions as matrix products on buffers.
 
 use crate::kernel::access::{Access, Affine, Guards};
-use crate::kernel::buffer::{BufferId, Source};
+use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::emit::Obstacle;
 use crate::kernel::lower::Lowering;
-use crate::kernel::nest::Mode;
-use crate::kernel::procedure::{BATCH, ByRole, COLUMN, Product, ROW, Step, Strided};
+use crate::kernel::nest::StoreMode;
+use crate::kernel::procedure::{BATCH, ByRole, COLUMN, MatrixProduct, ROW, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
+use crate::operation::Labels;
 use crate::shape::{Shape, Type, steps, strides};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
-type Labels = SmallVec<[u8; 4]>;
-
 /// A buffer whose element for positions of labels is at an affine place.
-struct Operand {
+struct ProductOperand {
     buffer: BufferId,
     labels: Labels,
     at: Affine,
 }
 
-impl Operand {
+impl ProductOperand {
     /// The elements by which one step along a label advances.
     fn stride(&self, label: u8) -> i64 {
         let axis = self.labels.iter().position(|&l| l == label);
@@ -41,7 +40,7 @@ impl Operand {
 
 impl Lowering<'_> {
     /// An operand as it lies in memory.
-    fn operand(&self, id: NodeId, arg: NodeId, labels: &[u8]) -> Result<Operand, Obstacle> {
+    fn operand(&self, id: NodeId, arg: NodeId, labels: &[u8]) -> Result<ProductOperand, Obstacle> {
         let body = self.body;
         let source = strided_source(body, arg);
         let shape = &body.node(arg).ty().shape;
@@ -53,21 +52,21 @@ impl Lowering<'_> {
             at = body.node(at).args[0];
         }
         let at = access.linear(&body.node(source).ty().shape, shape).ok_or(Obstacle::Read(id))?;
-        Ok(Operand { buffer: self.buffers[source], labels: labels.into(), at })
+        Ok(ProductOperand { buffer: self.buffers[source], labels: labels.into(), at })
     }
 
     /// A copy of an operand with its axes in this order.
-    fn packed(&mut self, arg: NodeId, from: &[u8], to: Labels) -> Result<Operand, Obstacle> {
+    fn packed(&mut self, arg: NodeId, from: &[u8], to: Labels) -> Result<ProductOperand, Obstacle> {
         let ty = self.body.node(arg).ty().clone();
         let axis = |label: u8, of: &[u8]| of.iter().position(|&l| l == label).expect("the same labels");
         let shape: Shape = to.iter().map(|&label| ty.shape[axis(label, from)]).collect();
-        let buffer = self.buffer(&Type::new(ty.dtype, &shape), Source::Local);
+        let buffer = self.buffer(&Type::new(ty.dtype, &shape), BufferSource::Local);
         let rank = to.len();
         let rows = from.iter().map(|&label| Affine::axis(axis(label, &to), rank)).collect();
         let access = Access { rows, guards: Guards::new() };
         let packed = row_major(buffer, to, &shape);
         let place = packed.at.clone();
-        self.nest(&shape, buffer, Mode::Write, |emitter| {
+        self.nest(&shape, buffer, StoreMode::Write, |emitter| {
             Ok((emitter.emit(arg, access.clone(), NodeId::MAX)?, place.clone(), Guards::new(), None))
         })?;
         Ok(packed)
@@ -91,10 +90,10 @@ impl Lowering<'_> {
         put_in_order(&mut summed, [&left, &right], &extent);
         put_in_order(&mut columns, [&right, &result], &extent);
         // Whether the last of some labels goes along neighbours.
-        let has_neighbours = |operand: &Operand, labels: &Labels| {
+        let has_neighbours = |operand: &ProductOperand, labels: &Labels| {
             labels.iter().rfind(|&&label| extent(label) != 1).is_none_or(|&label| operand.stride(label) == 1)
         };
-        let is_apart = |operand: &Operand, lines: &Labels| {
+        let is_apart = |operand: &ProductOperand, lines: &Labels| {
             !has_neighbours(operand, lines)
                 && !operand.runs_together(lines, &extent)
                 && operand.size(&extent) <= self.procedure.buffers[operand.buffer as usize].ty.size()
@@ -110,7 +109,7 @@ impl Lowering<'_> {
         if !has_neighbours(&written, &rows) && !has_neighbours(&written, &columns) {
             let order: Labels = [&batches[..], &rows, &columns].concat().into();
             let shape: Shape = order.iter().map(|&label| extent(label)).collect();
-            let in_order = self.buffer(&Type::new(node.ty().dtype, &shape), Source::Local);
+            let in_order = self.buffer(&Type::new(node.ty().dtype, &shape), BufferSource::Local);
             written = row_major(in_order, order, &shape);
         }
         let step = product_of([batches, rows, summed, columns], [&left, &right, &written], &extent);
@@ -120,14 +119,14 @@ impl Lowering<'_> {
     }
 
     /// Copies a product whose axes are in another order than its node's.
-    fn reordered(&mut self, id: NodeId, from: &Operand, to: BufferId) -> Result<(), Obstacle> {
+    fn reordered(&mut self, id: NodeId, from: &ProductOperand, to: BufferId) -> Result<(), Obstacle> {
         let node = self.body.node(id);
         let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
         let shape = node.ty().shape.clone();
         let read = Affine { offset: 0, coefficients: spec.result.iter().map(|&label| from.stride(label)).collect() };
         let dtype = node.ty().dtype;
         let place = row_major(to, spec.result.clone(), &shape).at;
-        self.nest(&shape, to, Mode::Write, |emitter| {
+        self.nest(&shape, to, StoreMode::Write, |emitter| {
             let value = emitter.load(id, from.buffer, read.clone(), Guards::new(), dtype)?;
             Ok((value, place.clone(), Guards::new(), None))
         })
@@ -135,19 +134,19 @@ impl Lowering<'_> {
 }
 
 /// A buffer of this shape, whose axes have these labels.
-fn row_major(buffer: BufferId, labels: Labels, shape: &[usize]) -> Operand {
+fn row_major(buffer: BufferId, labels: Labels, shape: &[usize]) -> ProductOperand {
     let coefficients = strides(shape).iter().map(|&stride| stride as i64).collect();
-    Operand { buffer, labels, at: Affine { offset: 0, coefficients } }
+    ProductOperand { buffer, labels, at: Affine { offset: 0, coefficients } }
 }
 
 /// Labels by how far the larger of two operands, or else the first, advances along them, outermost first.
-fn put_in_order(labels: &mut Labels, [first, second]: [&Operand; 2], extent: &impl Fn(u8) -> usize) {
+fn put_in_order(labels: &mut Labels, [first, second]: [&ProductOperand; 2], extent: &impl Fn(u8) -> usize) {
     let larger = if second.size(extent) > first.size(extent) { second } else { first };
     labels.sort_by_key(|&label| std::cmp::Reverse(larger.stride(label).abs()));
 }
 
 /// The product of matrices whose axes have these labels by role. Labels that run together in all operands become one axis.
-fn product_of(labels: [Labels; 4], operands: [&Operand; 3], extent: &impl Fn(u8) -> usize) -> Product {
+fn product_of(labels: [Labels; 4], operands: [&ProductOperand; 3], extent: &impl Fn(u8) -> usize) -> MatrixProduct {
     let mut extents = ByRole::default();
     let mut strides: [ByRole<isize>; 3] = Default::default();
     for (role, labels) in labels.into_iter().enumerate() {
@@ -177,5 +176,5 @@ fn product_of(labels: [Labels; 4], operands: [&Operand; 3], extent: &impl Fn(u8)
         offset: operand.at.offset as usize,
         strides: strides.next().expect("strides of each operand"),
     });
-    Product { extents, left, right, result, continues: false, prologues: [None, None], epilogue: None }
+    MatrixProduct { extents, left, right, result, continues: false, prologues: [None, None], epilogue: None }
 }

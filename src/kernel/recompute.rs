@@ -6,7 +6,7 @@
 //! [`roots`](super::roots), between loops. Only elementwise operations and moves of elements are done twice, so that the values
 //! are the same bits.
 
-use crate::kernel::roots::{Class, class, own_cost};
+use crate::kernel::roots::{LoweringClass, class, own_cost};
 use crate::shape::Type;
 use crate::simplify::pruned;
 use crate::term::{Body, Graph, Node, NodeId, Op, Scan};
@@ -37,13 +37,13 @@ pub(super) fn recomputed(body: &Body, left: usize) -> Cow<'_, Body> {
 }
 
 /// The values of one loop that later loops recompute.
-struct Plan {
+struct RecomputationPlan {
     /// The loop that computes it first.
     first: NodeId,
     /// The later loops, each with its inputs that are outputs of the first loop: the input's position, and the value of the
     /// first loop's step.
     readers: BTreeMap<NodeId, Vec<(usize, NodeId)>>,
-    choice: Choice,
+    choice: RecomputedValues,
 }
 
 fn loop_of(body: &Body, id: NodeId) -> Option<&Arc<Scan>> {
@@ -53,7 +53,7 @@ fn loop_of(body: &Body, id: NodeId) -> Option<&Arc<Scan>> {
     }
 }
 
-fn plans(body: &Body, left: usize) -> Vec<Plan> {
+fn plans(body: &Body, left: usize) -> Vec<RecomputationPlan> {
     let mut readers: BTreeMap<NodeId, BTreeMap<NodeId, Vec<(usize, NodeId)>>> = BTreeMap::new();
     for (at, node) in body.nodes.iter().enumerate() {
         let Op::Scan(reader) = &node.op else { continue };
@@ -73,7 +73,7 @@ fn plans(body: &Body, left: usize) -> Vec<Plan> {
         return Vec::new();
     }
     let uses = body.use_counts();
-    let mut plans: Vec<Plan> = Vec::new();
+    let mut plans: Vec<RecomputationPlan> = Vec::new();
     // Stacks that are not there any more.
     let mut gone: HashSet<NodeId> = HashSet::new();
     for (first, readers) in readers {
@@ -91,11 +91,12 @@ fn plans(body: &Body, left: usize) -> Vec<Plan> {
         if left_bytes(step, &reads_of_values, scan.length) <= left {
             continue;
         }
-        let left = Left { step, carries: scan.carries, kept: &step.results[scan.carries..], reads: reads_of_values };
+        let left =
+            LeftValues { step, carries: scan.carries, kept: &step.results[scan.carries..], reads: reads_of_values };
         let is_there = |at: usize| !gone.contains(&body.node(first).args[at]);
         if let Some(choice) = left.choice(is_there) {
             gone.extend(choice.dropped.iter().map(|value| reads[value].1));
-            plans.push(Plan { first, readers, choice });
+            plans.push(RecomputationPlan { first, readers, choice });
         }
     }
     plans
@@ -108,7 +109,7 @@ fn left_bytes(step: &Body, values: &BTreeMap<NodeId, u32>, steps: usize) -> usiz
 }
 
 /// The values that a step leaves for later ones.
-struct Left<'a> {
+struct LeftValues<'a> {
     step: &'a Body,
     /// The number of its leading parameters that are carries, which later steps do not have.
     carries: usize,
@@ -119,7 +120,7 @@ struct Left<'a> {
 }
 
 /// How much is computed again.
-struct Choice {
+struct RecomputedValues {
     /// The values of the first loop's step that are not kept any more.
     dropped: BTreeSet<NodeId>,
     /// These, and the other values of the step that are computed for them.
@@ -130,9 +131,9 @@ struct Choice {
     saved: f64,
 }
 
-impl Left<'_> {
+impl LeftValues<'_> {
     /// The values to recompute, if any, from the step's arguments that later steps have (`is_there`).
-    fn choice(&self, is_there: impl Fn(usize) -> bool) -> Option<Choice> {
+    fn choice(&self, is_there: impl Fn(usize) -> bool) -> Option<RecomputedValues> {
         let (without, with) = (self.cheaper(false, &is_there), self.cheaper(true, &is_there));
         let choice = if with.saved > without.saved { with } else { without };
         (choice.saved > 0.0).then_some(choice)
@@ -140,11 +141,11 @@ impl Left<'_> {
 
     /// The values that are cheaper to recompute than to move, from kept values, from the step's arguments that later steps have
     /// (`is_there`), and, if `with_carries`, from carries. The number of reads weighs each value.
-    fn cheaper(&self, with_carries: bool, is_there: &dyn Fn(usize) -> bool) -> Choice {
-        let Left { step, carries: first_carries, kept, reads } = self;
+    fn cheaper(&self, with_carries: bool, is_there: &dyn Fn(usize) -> bool) -> RecomputedValues {
+        let LeftValues { step, carries: first_carries, kept, reads } = self;
         let mut stacked: HashSet<NodeId> = kept.iter().copied().collect();
         let (dropped, computed, carries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut choice = Choice { dropped, computed, carries, saved: 0.0 };
+        let mut choice = RecomputedValues { dropped, computed, carries, saved: 0.0 };
         let most = f64::from(reads.values().copied().max().unwrap_or(0));
         // The last ones first, which are computed from the others.
         for (&value, &times) in reads.iter().rev().filter(|&(&value, _)| value as usize >= step.arity()) {
@@ -197,19 +198,19 @@ fn cost_again(step: &Body, node: &Node) -> Option<f64> {
     let cost = match (&node.op, class(step, node)) {
         (Op::Constant(_) | Op::Iota(_), _) => return Some(0.0),
         (Op::View(_), _) => 1.0,
-        (_, Class::Parts | Class::Alias) => PUT_TOGETHER,
-        (op, Class::Pointwise) => own_cost(op),
+        (_, LoweringClass::Parts | LoweringClass::Alias) => PUT_TOGETHER,
+        (op, LoweringClass::Pointwise) => own_cost(op),
         _ => return None,
     };
     Some(cost * units(node.ty()))
 }
 
 /// The program with later loops that recompute values as planned. It still has the values that nothing reads now.
-fn rewritten(body: &Body, plans: &[Plan], mut sweeps: HashMap<NodeId, sweeps::Changed>) -> Body {
+fn rewritten(body: &Body, plans: &[RecomputationPlan], mut sweeps: HashMap<NodeId, sweeps::ChangedSweeps>) -> Body {
     let mut graph = Graph::like(body);
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-    let of_first: HashMap<NodeId, &Plan> = plans.iter().map(|plan| (plan.first, plan)).collect();
-    let mut of_reader: HashMap<NodeId, Vec<(&Plan, &Vec<(usize, NodeId)>)>> = HashMap::new();
+    let of_first: HashMap<NodeId, &RecomputationPlan> = plans.iter().map(|plan| (plan.first, plan)).collect();
+    let mut of_reader: HashMap<NodeId, Vec<(&RecomputationPlan, &Vec<(usize, NodeId)>)>> = HashMap::new();
     for plan in plans {
         for (&reader, inputs) in &plan.readers {
             of_reader.entry(reader).or_default().push((plan, inputs));
@@ -245,7 +246,7 @@ fn rewritten(body: &Body, plans: &[Plan], mut sweeps: HashMap<NodeId, sweeps::Ch
 }
 
 /// The first loop, with stacks of its carries after its outputs.
-fn stacking(first: &Scan, choice: &Choice) -> Scan {
+fn stacking(first: &Scan, choice: &RecomputedValues) -> Scan {
     let carries = choice.carries.iter().map(|&carry| carry as NodeId);
     let results = first.body.results.iter().copied().chain(carries).collect();
     Scan { body: Arc::new(Body { results, ..Body::clone(&first.body) }), ..Scan::clone(first) }
@@ -253,7 +254,7 @@ fn stacking(first: &Scan, choice: &Choice) -> Scan {
 
 /// The reader, computing some of its inputs, outputs of the first loop: after its own inputs it takes all that the first one
 /// stacks, and its inputs; after its own captures those of the first.
-fn computing(first: &Scan, reader: &Scan, inputs: &[(usize, NodeId)], choice: &Choice) -> Scan {
+fn computing(first: &Scan, reader: &Scan, inputs: &[(usize, NodeId)], choice: &RecomputedValues) -> Scan {
     let before = &*first.body;
     let stacked = before.results[first.carries..].iter().copied().chain(choice.carries.iter().map(|&at| at as NodeId));
     let taken = (first.carries..before.parameters).map(|at| at as NodeId);
@@ -271,7 +272,7 @@ fn computing(first: &Scan, reader: &Scan, inputs: &[(usize, NodeId)], choice: &C
 /// The values of a step that a later step recomputes.
 struct Again<'a> {
     before: &'a Body,
-    choice: &'a Choice,
+    choice: &'a RecomputedValues,
     /// Values of the step that the later one takes in addition, as parameters before its own one at a position.
     added: Vec<(usize, Vec<NodeId>)>,
     /// Values of the step that are captures after the later one's own.

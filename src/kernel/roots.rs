@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 /// How an operation is lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Class {
+pub(crate) enum LoweringClass {
     /// A scalar function of operands at positions of its own choice: fuses with whatever uses it.
     Pointwise,
     /// A nest over a domain of its own, into which operands fuse, with a store that combines.
@@ -64,21 +64,21 @@ pub(crate) fn roles(spec: &Contraction) -> [SmallVec<[u8; 4]>; 4] {
     [of(true, true, true), of(true, false, true), of(true, true, false), of(false, true, true)]
 }
 
-fn contraction_class(spec: &Contraction, left: &[usize], right: &[usize]) -> Class {
+fn contraction_class(spec: &Contraction, left: &[usize], right: &[usize]) -> LoweringClass {
     let [_, rows, summed, columns] = roles(spec);
     if summed.is_empty() {
-        return Class::Pointwise;
+        return LoweringClass::Pointwise;
     }
     let extent = |labels: &[u8]| steps(labels.iter().map(|&l| spec.extent(l, left, right)));
     let sizes @ [rows, _, columns] = [extent(&rows), extent(&summed), extent(&columns)];
     let is_small = rows.min(columns) < FEW && rows.saturating_mul(columns) <= FEW_ELEMENTS;
     let is_matrix = sizes.iter().all(|&extent| extent > 1) && !is_small;
     let large = steps(sizes) >= PRODUCT_WORK && is_matrix;
-    if large { Class::Product } else { Class::Reducing }
+    if large { LoweringClass::Product } else { LoweringClass::Reducing }
 }
 
 /// How a node is lowered.
-pub(crate) fn class(body: &Body, node: &Node) -> Class {
+pub(crate) fn class(body: &Body, node: &Node) -> LoweringClass {
     let shape = |arg: usize| -> &[usize] { &body.node(node.args[arg]).ty().shape };
     match &node.op {
         Op::Parameter(_)
@@ -92,22 +92,22 @@ pub(crate) fn class(body: &Body, node: &Node) -> Class {
         | Op::View(_)
         | Op::Gather
         | Op::Alias
-        | Op::Mark => Class::Pointwise,
-        Op::Reshape(_) if is_trivial_reshape(shape(0), &node.ty().shape) => Class::Pointwise,
-        Op::Reshape(_) => Class::Alias,
-        Op::Reduce(..) | Op::Accumulate(_) | Op::Scatter(_) => Class::Reducing,
+        | Op::Mark => LoweringClass::Pointwise,
+        Op::Reshape(_) if is_trivial_reshape(shape(0), &node.ty().shape) => LoweringClass::Pointwise,
+        Op::Reshape(_) => LoweringClass::Alias,
+        Op::Reduce(..) | Op::Accumulate(_) | Op::Scatter(_) => LoweringClass::Reducing,
         // Spelled out before it is lowered.
-        Op::ArgReduce(_, axis) if shape(0)[*axis] > 0 => Class::Reducing,
+        Op::ArgReduce(_, axis) if shape(0)[*axis] > 0 => LoweringClass::Reducing,
         Op::Contract(spec) => contraction_class(spec, shape(0), shape(1)),
-        Op::Concatenate(_) => Class::Parts,
-        Op::ScatterSet => Class::Writing,
-        Op::Scan(_) => Class::Loop,
-        Op::Branch(_) => Class::Branch,
-        Op::Sweeps(_) => Class::Sweeps,
-        Op::Output(_) => Class::Output,
+        Op::Concatenate(_) => LoweringClass::Parts,
+        Op::ScatterSet => LoweringClass::Writing,
+        Op::Scan(_) => LoweringClass::Loop,
+        Op::Branch(_) => LoweringClass::Branch,
+        Op::Sweeps(_) => LoweringClass::Sweeps,
+        Op::Output(_) => LoweringClass::Output,
         Op::Extra(never) => match *never {},
         // Routines, and functions with rules of their own.
-        _ => Class::Call,
+        _ => LoweringClass::Call,
     }
 }
 
@@ -205,14 +205,14 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
     for node in &body.nodes {
         let class = class(body, node);
         let operands = || node.args.iter().map(|&arg| arg as usize);
-        let pointwise = class == Class::Pointwise;
+        let pointwise = class == LoweringClass::Pointwise;
         let inner: f64 = operands().map(|arg| costs[arg]).sum();
         costs.push(if pointwise { (own_cost(&node.op) + inner).min(1e9) } else { 1.0 });
         depths.push(operands().map(|arg| depths[arg]).max().unwrap_or(0) + u32::from(!pointwise));
         classes.push(class);
     }
     let is_leaf = |id: NodeId| matches!(body.node(id).op, Op::Parameter(_) | Op::Constant(_));
-    let mut stored: Vec<bool> = classes.iter().map(|&class| class != Class::Pointwise).collect();
+    let mut stored: Vec<bool> = classes.iter().map(|&class| class != LoweringClass::Pointwise).collect();
     for &result in &body.results {
         stored[result as usize] = true;
     }
@@ -236,11 +236,11 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
             stored[at] = own.len() > USES || !is_repeated && costs[at] * evaluated > storing;
         }
         match classes[at] {
-            Class::Pointwise | Class::Reducing | Class::Parts | Class::Writing => {
+            LoweringClass::Pointwise | LoweringClass::Reducing | LoweringClass::Parts | LoweringClass::Writing => {
                 let places: SmallVec<[Use; 4]> = match stored[at] {
                     false => own,
                     true => {
-                        let depth = depths[at] - u32::from(classes[at] != Class::Pointwise);
+                        let depth = depths[at] - u32::from(classes[at] != LoweringClass::Pointwise);
                         let domain = domain(body, node);
                         let key = term_hash(&(&domain, depth));
                         SmallVec::from_slice(&[Use { key, domain: key, times: size(&domain) as f64 }])
@@ -264,17 +264,21 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
                     }
                 }
             }
-            Class::Product => {
+            LoweringClass::Product => {
                 for &arg in &node.args {
                     stored[strided_source(body, arg) as usize] = true;
                 }
             }
-            Class::Alias | Class::Loop | Class::Branch | Class::Sweeps | Class::Call => {
+            LoweringClass::Alias
+            | LoweringClass::Loop
+            | LoweringClass::Branch
+            | LoweringClass::Sweeps
+            | LoweringClass::Call => {
                 for &arg in &node.args {
                     stored[arg as usize] = true;
                 }
             }
-            Class::Output => {}
+            LoweringClass::Output => {}
         }
     }
     stored

@@ -2,13 +2,13 @@
 
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::buffer::BufferId;
-use crate::kernel::nest::{Mode, Nest, Store, Value};
-use crate::kernel::procedure::{Product, SUMMED, Step, Strided};
+use crate::kernel::nest::{Nest, NestValue, Store, StoreMode};
+use crate::kernel::procedure::{MatrixProduct, SUMMED, Step, Strided};
 use crate::operation::Reduction;
 
 /// How places in a buffer advance from row to row, in elements.
 #[derive(Clone, Debug)]
-pub(super) struct Rows {
+pub(super) struct RowStride {
     pub(super) buffer: BufferId,
     pub(super) stride: usize,
 }
@@ -27,9 +27,9 @@ enum Role {
 pub(super) struct RowStep<'a> {
     pub(super) step: &'a Step,
     role: Role,
-    pub(super) reads: Vec<Rows>,
+    pub(super) reads: Vec<RowStride>,
     /// With the reduction, for stores that combine.
-    pub(super) writes: Vec<(Rows, Option<Reduction>)>,
+    pub(super) writes: Vec<(RowStride, Option<Reduction>)>,
 }
 
 /// The extents of a step's axes.
@@ -86,16 +86,16 @@ fn of_nest<'a>(step: &'a Step, nest: &'a Nest, axis: usize, extent: usize) -> Op
     if nest.extents.contains(&0) {
         return None;
     }
-    let rows = |buffer: BufferId, at: &Affine| Some(Rows { buffer, stride: stride_of(at, axis, steps)? });
+    let rows = |buffer: BufferId, at: &Affine| Some(RowStride { buffer, stride: stride_of(at, axis, steps)? });
     // Guards and numbers that depend on the row would have to know which rows a block has.
     let stays = |guards: &Guards| guards.iter().all(|guard| guard.position.coefficients[axis] == 0);
     let mut reads = Vec::new();
     for (value, _) in &nest.values {
         match value {
-            Value::Position(at) if at.coefficients[axis] != 0 => return None,
-            Value::Guarded(_, guards) if !stays(guards) => return None,
-            Value::Load { guards, .. } if !stays(guards) => return None,
-            Value::Load { buffer, at, .. } | Value::Gather { buffer, at, .. } => reads.push(rows(*buffer, at)?),
+            NestValue::Position(at) if at.coefficients[axis] != 0 => return None,
+            NestValue::Guarded(_, guards) if !stays(guards) => return None,
+            NestValue::Load { guards, .. } if !stays(guards) => return None,
+            NestValue::Load { buffer, at, .. } | NestValue::Gather { buffer, at, .. } => reads.push(rows(*buffer, at)?),
             _ => {}
         }
     }
@@ -105,8 +105,8 @@ fn of_nest<'a>(step: &'a Step, nest: &'a Nest, axis: usize, extent: usize) -> Op
             return None;
         }
         let combined = match store.mode {
-            Mode::Write => None,
-            Mode::Reduce(op) => Some(op),
+            StoreMode::Write => None,
+            StoreMode::Reduce(op) => Some(op),
         };
         writes.push((rows(store.buffer, &store.at)?, combined));
     }
@@ -142,15 +142,19 @@ fn nest_of(
     if steps > 1 {
         extents.insert(axis + 1, steps);
     }
-    let value = |value: &Value| match value {
-        Value::Position(at) => Value::Position(place(at)),
-        Value::Load { buffer, at, guards: held } => {
-            Value::Load { buffer: moved(*buffer, at), at: place(at), guards: guards(held) }
+    let value = |value: &NestValue| match value {
+        NestValue::Position(at) => NestValue::Position(place(at)),
+        NestValue::Load { buffer, at, guards: held } => {
+            NestValue::Load { buffer: moved(*buffer, at), at: place(at), guards: guards(held) }
         }
-        Value::Gather { buffer, at, stride, index, extent } => {
-            Value::Gather { buffer: moved(*buffer, at), at: place(at), stride: *stride, index: *index, extent: *extent }
-        }
-        Value::Guarded(a, held) => Value::Guarded(*a, guards(held)),
+        NestValue::Gather { buffer, at, stride, index, extent } => NestValue::Gather {
+            buffer: moved(*buffer, at),
+            at: place(at),
+            stride: *stride,
+            index: *index,
+            extent: *extent,
+        },
+        NestValue::Guarded(a, held) => NestValue::Guarded(*a, guards(held)),
         other => other.clone(),
     };
     let store = |store: &Store| Store {
@@ -171,8 +175,8 @@ type ProductAxis = (usize, usize);
 
 /// The elements by which the left operand, the right one and the result advance with each row, where an axis makes so many
 /// steps in each.
-fn strides(product: &Product, (role, position): ProductAxis, steps: usize) -> Option<[usize; 3]> {
-    let Product { left, right, result, .. } = product;
+fn strides(product: &MatrixProduct, (role, position): ProductAxis, steps: usize) -> Option<[usize; 3]> {
+    let MatrixProduct { left, right, result, .. } = product;
     let mut strides = [0; 3];
     for (stride, operand) in strides.iter_mut().zip([left, right, result]) {
         *stride = usize::try_from(operand.strides[role][position]).ok()?.checked_mul(steps)?;
@@ -180,23 +184,23 @@ fn strides(product: &Product, (role, position): ProductAxis, steps: usize) -> Op
     Some(strides)
 }
 
-fn of_product<'a>(step: &'a Step, product: &'a Product, axis: ProductAxis, extent: usize) -> Option<RowStep<'a>> {
+fn of_product<'a>(step: &'a Step, product: &'a MatrixProduct, axis: ProductAxis, extent: usize) -> Option<RowStep<'a>> {
     let steps = product.extents[axis.0][axis.1] / extent;
     let operands: [&Strided; 3] = [&product.left, &product.right, &product.result];
     let own = strides(product, axis, steps)?;
-    let rows = |which: usize| Rows { buffer: operands[which].buffer, stride: own[which] };
+    let rows = |which: usize| RowStride { buffer: operands[which].buffer, stride: own[which] };
     let combined = (axis.0 == SUMMED).then_some(Reduction::Sum);
     let role = Role::OfProduct(axis);
     Some(RowStep { step, role, reads: vec![rows(0), rows(1)], writes: vec![(rows(2), combined)] })
 }
 
 fn product_of(
-    product: &Product,
+    product: &MatrixProduct,
     axis: ProductAxis,
     extent: usize,
     rows: usize,
     buffer: &impl Fn(BufferId, usize) -> BufferId,
-) -> Product {
+) -> MatrixProduct {
     let steps = product.extents[axis.0][axis.1] / extent;
     let own = strides(product, axis, steps).expect("strides of rows");
     let mut product = product.clone();

@@ -6,7 +6,7 @@
 use crate::array::neutral_value;
 use crate::kernel::access::Affine;
 use crate::kernel::buffer::BufferId;
-use crate::kernel::nest::{Mode, Nest, Store, Value, ValueId};
+use crate::kernel::nest::{Nest, NestValue, Store, StoreMode, ValueId};
 use crate::kernel::roots::own_cost;
 use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::{self, DType};
@@ -42,11 +42,11 @@ pub(crate) fn moved(nest: &Nest) -> Vec<u64> {
     let mut moved: Vec<u64> = Vec::with_capacity(nest.values.len());
     for (value, _) in &nest.values {
         let own = match value {
-            Value::Position(at) | Value::Gather { at, .. } => axes_of(at),
-            Value::Load { at, guards, .. } => {
+            NestValue::Position(at) | NestValue::Gather { at, .. } => axes_of(at),
+            NestValue::Load { at, guards, .. } => {
                 guards.iter().fold(axes_of(at), |bits, guard| bits | axes_of(&guard.position))
             }
-            Value::Guarded(_, guards) => guards.iter().fold(0, |bits, guard| bits | axes_of(&guard.position)),
+            NestValue::Guarded(_, guards) => guards.iter().fold(0, |bits, guard| bits | axes_of(&guard.position)),
             _ => 0,
         };
         moved.push(value.operands().iter().fold(own, |bits, &operand| bits | moved[operand as usize]));
@@ -65,14 +65,14 @@ struct Finder<'a> {
 type Case = (ValueId, bool);
 
 impl Finder<'_> {
-    fn value(&self, id: ValueId) -> &Value {
+    fn value(&self, id: ValueId) -> &NestValue {
         &self.nest.values[id as usize].0
     }
 
     /// A known number.
     fn constant(&self, id: ValueId) -> Option<i64> {
         match self.value(id) {
-            Value::Constant(shape::Value::I64(value)) => Some(*value),
+            NestValue::Constant(shape::Value::I64(value)) => Some(*value),
             _ => None,
         }
     }
@@ -82,16 +82,16 @@ impl Finder<'_> {
         let mut offset: i64 = 0;
         loop {
             (id, offset) = match *self.value(id) {
-                Value::Position(ref at) => {
+                NestValue::Position(ref at) => {
                     let at = Affine { offset: at.offset.checked_add(offset)?, coefficients: at.coefficients.clone() };
                     let (low, high) = at.range(&self.nest.extents);
                     return (low >= i64::MIN.into() && high <= i64::MAX.into()).then_some(at);
                 }
-                Value::Binary(Binary::Add, a, b) => match (self.constant(a), self.constant(b)) {
+                NestValue::Binary(Binary::Add, a, b) => match (self.constant(a), self.constant(b)) {
                     (Some(added), _) => (b, offset.checked_add(added)?),
                     (None, added) => (a, offset.checked_add(added?)?),
                 },
-                Value::Binary(Binary::Sub, a, b) => (a, offset.checked_sub(self.constant(b)?)?),
+                NestValue::Binary(Binary::Sub, a, b) => (a, offset.checked_sub(self.constant(b)?)?),
                 _ => return None,
             };
         }
@@ -100,9 +100,9 @@ impl Finder<'_> {
     /// The masks that are as they are meant together exactly where this one is, if it is made of others.
     fn conjuncts(&self, (mask, expected): Case) -> SmallVec<[Case; 2]> {
         match (self.value(mask), expected) {
-            (&Value::Binary(Binary::And, a, b), true) => smallvec![(a, true), (b, true)],
-            (&Value::Binary(Binary::Or, a, b), false) => smallvec![(a, false), (b, false)],
-            (&Value::Unary(Unary::Not, a), expected) => smallvec![(a, !expected)],
+            (&NestValue::Binary(Binary::And, a, b), true) => smallvec![(a, true), (b, true)],
+            (&NestValue::Binary(Binary::Or, a, b), false) => smallvec![(a, false), (b, false)],
+            (&NestValue::Unary(Unary::Not, a), expected) => smallvec![(a, !expected)],
             _ => SmallVec::new(),
         }
     }
@@ -110,7 +110,7 @@ impl Finder<'_> {
     /// A comparison of integers that holds where a mask has the case's value.
     fn comparison(&self, (mask, expected): Case) -> Option<(Comparison, ValueId, ValueId)> {
         match *self.value(mask) {
-            Value::Compare(comparison, a, b) if self.nest.values[a as usize].1 == DType::I64 => {
+            NestValue::Compare(comparison, a, b) if self.nest.values[a as usize].1 == DType::I64 => {
                 Some((if expected { comparison } else { negated(comparison) }, a, b))
             }
             _ => None,
@@ -145,7 +145,7 @@ impl Finder<'_> {
 
     /// The mask by which one of two numbers is chosen, where the other does not compare so with a known number.
     fn chosen(&self, (comparison, a, b): (Comparison, ValueId, ValueId)) -> Option<Case> {
-        let (&Value::Select(mask, yes, no), b) = (self.value(a), self.constant(b)?) else { return None };
+        let (&NestValue::Select(mask, yes, no), b) = (self.value(a), self.constant(b)?) else { return None };
         let fails = |id: ValueId| self.constant(id).is_some_and(|a| !holds(comparison, a, b));
         match (fails(yes), fails(no)) {
             (false, true) => Some((mask, true)),
@@ -191,8 +191,8 @@ impl Finder<'_> {
     /// The side that is chosen where the other one `is_nothing`, and the mask that chooses it.
     fn alternative(&self, id: ValueId, is_nothing: impl Fn(ValueId) -> bool) -> Option<(Case, ValueId)> {
         match *self.value(id) {
-            Value::Select(mask, yes, no) if is_nothing(no) => Some(((mask, true), yes)),
-            Value::Select(mask, yes, no) if is_nothing(yes) => Some(((mask, false), no)),
+            NestValue::Select(mask, yes, no) if is_nothing(no) => Some(((mask, true), yes)),
+            NestValue::Select(mask, yes, no) if is_nothing(yes) => Some(((mask, false), no)),
             _ => None,
         }
     }
@@ -200,10 +200,11 @@ impl Finder<'_> {
     /// The limits outside of which a store changes nothing.
     fn of_store(&self, store: &Store) -> Vec<Limit> {
         let (mut found, mut masks) = (Vec::new(), HashSet::new());
-        if let Mode::Reduce(op) = store.mode {
+        if let StoreMode::Reduce(op) = store.mode {
             let dtype = self.nest.values[store.value as usize].1;
             let (neutral, is_sum) = (neutral_value(op, dtype).bits(), op == Reduction::Sum && dtype != DType::Bool);
-            let is_neutral = |id: ValueId| matches!(self.value(id), Value::Constant(value) if value.bits() == neutral);
+            let is_neutral =
+                |id: ValueId| matches!(self.value(id), NestValue::Constant(value) if value.bits() == neutral);
             let (mut pending, mut seen) = (vec![store.value], HashSet::new());
             while let Some(id) = pending.pop() {
                 if !seen.insert(id) {
@@ -214,9 +215,9 @@ impl Finder<'_> {
                         self.of_mask(case, &mut masks, &mut found);
                         pending.push(other);
                     }
-                    Value::Binary(Binary::Mul, a, b) if is_sum => pending.extend([a, b]),
-                    Value::Binary(Binary::KeepZero, a, _) if is_sum => pending.push(a),
-                    Value::Unary(Unary::Neg, a) | Value::Guarded(a, _) if is_sum => pending.push(a),
+                    NestValue::Binary(Binary::Mul, a, b) if is_sum => pending.extend([a, b]),
+                    NestValue::Binary(Binary::KeepZero, a, _) if is_sum => pending.push(a),
+                    NestValue::Unary(Unary::Neg, a) | NestValue::Guarded(a, _) if is_sum => pending.push(a),
                     _ => {}
                 }
             }
@@ -295,7 +296,7 @@ const NESTS: usize = 8;
 
 /// The nest, or several instead of it where its stores change something on different stretches: each goes over its own.
 pub(crate) fn apart(nest: Nest) -> Vec<Nest> {
-    let may_have_limits = |store: &Store| matches!(store.mode, Mode::Reduce(_)) || store.index.is_some();
+    let may_have_limits = |store: &Store| matches!(store.mode, StoreMode::Reduce(_)) || store.index.is_some();
     if nest.stores.len() < 2 || !nest.stores.iter().any(may_have_limits) {
         return vec![nest];
     }
@@ -353,8 +354,8 @@ pub(crate) fn within(nest: &Nest, mut limits: Vec<Limit>) -> (Nest, Vec<Limit>) 
     let mut values = Vec::with_capacity(nest.values.len());
     for (id, (value, dtype)) in nest.values.iter().enumerate() {
         now.push(match *value {
-            Value::Select(mask, _, no) if decided[mask as usize][0] => now[no as usize],
-            Value::Select(mask, yes, _) if decided[mask as usize][1] => now[yes as usize],
+            NestValue::Select(mask, _, no) if decided[mask as usize][0] => now[no as usize],
+            NestValue::Select(mask, yes, _) if decided[mask as usize][1] => now[yes as usize],
             _ => id as ValueId,
         });
         values.push((value.map(|id| now[id as usize]), *dtype));

@@ -1,6 +1,6 @@
 //! Stores that nobody reads.
 
-use crate::kernel::buffer::{BufferId, Source};
+use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::procedure::{Procedure, Step};
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ pub(super) fn without_unread(mut procedure: Procedure) -> Procedure {
             let count = nest.stores.len();
             nest.stores.retain(|store| {
                 let origin = procedure.origin(store.buffer);
-                !matches!(procedure.buffers[origin as usize].source, Source::Local) || read.contains(&origin)
+                !matches!(procedure.buffers[origin as usize].source, BufferSource::Local) || read.contains(&origin)
             });
             if nest.stores.is_empty() && count > 0 {
                 continue;

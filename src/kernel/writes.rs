@@ -6,7 +6,7 @@
 
 use crate::affine::AffineMap;
 use crate::kernel::access::Affine;
-use crate::kernel::roots::{Class, class};
+use crate::kernel::roots::{LoweringClass, class};
 use crate::operation::{Binary, Reduction};
 use crate::shape::{Shape, is_sparse, size};
 use crate::term::{Body, Branch, Node, NodeId, Op};
@@ -125,7 +125,7 @@ fn users(body: &Body) -> Vec<SmallVec<[NodeId; 4]>> {
 
 /// The array that a node is another shape of, in the same memory.
 fn first_version(body: &Body, mut id: NodeId) -> NodeId {
-    while class(body, body.node(id)) == Class::Alias {
+    while class(body, body.node(id)) == LoweringClass::Alias {
         id = body.node(id).args[0];
     }
     id
@@ -136,7 +136,7 @@ fn first_version(body: &Body, mut id: NodeId) -> NodeId {
 fn is_other_version(body: &Body, id: NodeId, room: usize) -> bool {
     let node = body.node(id);
     let class = class(body, node);
-    class == Class::Alias || class == Class::Pointwise && node.ty().size() > room
+    class == LoweringClass::Alias || class == LoweringClass::Pointwise && node.ty().size() > room
 }
 
 /// For each parameter of a body the result that it may become, changed in place.
@@ -149,7 +149,7 @@ pub(crate) fn carried(count: usize) -> Becomes {
 
 /// Facts about nested bodies, by address. The bodies are held as long as the facts.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct WriteFacts {
     /// Which carries a step changes in place.
     steps: HashMap<(*const Body, usize), (Arc<Body>, Arc<Vec<bool>>)>,
     /// The captures that the sides of a conditional change in place.
@@ -158,7 +158,7 @@ pub(crate) struct Known {
     ordered: HashMap<*const Body, (Arc<Body>, Arc<Body>)>,
 }
 
-impl Known {
+impl WriteFacts {
     /// The carries, of so many, that a loop's body changes in place.
     fn carries(&mut self, body: &Arc<Body>, count: usize) -> Arc<Vec<bool>> {
         let key = (Arc::as_ptr(body), count);
@@ -233,7 +233,7 @@ impl Known {
 
 impl Writes {
     /// The writes of a program, which may change the parameters that become results.
-    pub(crate) fn of(body: &Body, mut becomes: Becomes, known: &mut Known) -> Writes {
+    pub(crate) fn of(body: &Body, mut becomes: Becomes, known: &mut WriteFacts) -> Writes {
         becomes.resize(body.arity(), None);
         loop {
             let owns: Vec<bool> = becomes.iter().map(Option::is_some).collect();
@@ -306,7 +306,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn run(&mut self, known: &mut Known) {
+    fn run(&mut self, known: &mut WriteFacts) {
         for at in self.body.arity()..self.body.nodes.len() {
             let (id, node) = (at as NodeId, &self.body.nodes[at]);
             match &node.op {
@@ -332,7 +332,9 @@ impl<'a> Analysis<'a> {
                     let target = self.body.node(node.args[0]).args[operand];
                     self.memory[at] = self.memory[target as usize];
                 }
-                _ if class(self.body, node) == Class::Alias => self.memory[at] = self.memory[node.args[0] as usize],
+                _ if class(self.body, node) == LoweringClass::Alias => {
+                    self.memory[at] = self.memory[node.args[0] as usize]
+                }
                 _ => {}
             }
         }
@@ -382,8 +384,8 @@ impl<'a> Analysis<'a> {
             (Op::View(_), _) if let Some(scatter) = turned_scatter(self.body, added) => {
                 is_alone(scatter) && is_apart(scatter)
             }
-            (_, Class::Pointwise) => is_large || self.is_sparse(added),
-            (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), Class::Reducing) => {
+            (_, LoweringClass::Pointwise) => is_large || self.is_sparse(added),
+            (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), LoweringClass::Reducing) => {
                 is_large && op == Binary::Add && is_apart(added)
             }
             _ => false,
@@ -409,7 +411,7 @@ impl<'a> Analysis<'a> {
             Op::Parameter(position) if !self.owns[*position] => return false,
             Op::Constant(_) | Op::Iota(_) => return false,
             Op::Parameter(_) | Op::ScatterSet => false,
-            _ => class(self.body, self.body.node(origin)) == Class::Pointwise,
+            _ => class(self.body, self.body.node(origin)) == LoweringClass::Pointwise,
         };
         // An array that is computed element by element is stored so that a sum can change few of its elements.
         let is_sum = matches!(self.body.node(write).op, Op::Binary(_));
@@ -441,7 +443,7 @@ impl<'a> Analysis<'a> {
                     #[cfg(test)]
                     _ if user > write && IS_CARELESS.get() => {}
                     _ if user > write => return false,
-                    Class::Pointwise => {
+                    LoweringClass::Pointwise => {
                         room -= node.ty().size();
                         forced.push(user);
                     }
@@ -474,7 +476,7 @@ impl<'a> Analysis<'a> {
                 }
                 let node = self.body.node(arg);
                 let is_read_with_it = matches!(node.op, Op::Scatter(_) | Op::Accumulate(_))
-                    || matches!(class(self.body, node), Class::Pointwise | Class::Alias);
+                    || matches!(class(self.body, node), LoweringClass::Pointwise | LoweringClass::Alias);
                 // A source that is read at computed positions is in memory.
                 let is_written = own.op == Op::Gather && arg == own.args[0] && self.writes.in_place[arg as usize];
                 if is_read_with_it && !is_written && !self.is_stored[arg as usize] {

@@ -3,7 +3,7 @@
 //! cotangent once. Where a tie goes is the operation's choice. `tells_zeros` is said of either operand.
 
 use super::special::Special as _;
-use super::spelling::Spelling::{Expression, Helper, Library, Logical};
+use super::spelling::OperationSpelling::{Expression, Helper, Library, Logical};
 use super::stablehlo::{floor_division, hypotenuse, logaddexp, modulo, quotient, remainder, shift_left, shift_right};
 use super::*;
 

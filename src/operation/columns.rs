@@ -167,7 +167,7 @@ macro_rules! unary_table {
             }
 
             /// How it is spelled in C and in Rust, for an element type.
-            pub(crate) fn spelling(self, dtype: DType) -> Spelling {
+            pub(crate) fn spelling(self, dtype: DType) -> OperationSpelling {
                 match self { $(Unary::$name $(($parameter))? => {
                     $(if dtype.is_integer() {
                         return $of_integers;
@@ -331,7 +331,7 @@ macro_rules! binary_table {
             }
 
             /// How it is spelled in C and in Rust, for an element type.
-            pub(crate) fn spelling(self, dtype: DType) -> Spelling {
+            pub(crate) fn spelling(self, dtype: DType) -> OperationSpelling {
                 match self { $(Binary::$name => {
                     $(if dtype.is_integer() {
                         return $of_integers;

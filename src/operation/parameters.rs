@@ -58,17 +58,20 @@ pub enum Order {
 /// A label of an axis in a [`Contraction`].
 pub type Label = u8;
 
+/// Labels of axes, in the order of the axes.
+pub type Labels = SmallVec<[Label; 4]>;
+
 /// A sum of products: axes with the same label run together, labels that the result lacks are summed.
 ///
 /// Within each list labels are distinct, and every label stands in at least two of the three lists.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Contraction {
     /// The labels of the left operand's axes.
-    pub left: SmallVec<[Label; 4]>,
+    pub left: Labels,
     /// The labels of the right operand's axes.
-    pub right: SmallVec<[Label; 4]>,
+    pub right: Labels,
     /// The labels of the result's axes.
-    pub result: SmallVec<[Label; 4]>,
+    pub result: Labels,
 }
 
 impl Contraction {

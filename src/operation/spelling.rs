@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// How an operation is written. Operands stand for `$0` and `$1`; they hold together as tightly as a name.
 #[derive(Clone, Copy)]
-pub(crate) enum Spelling {
+pub(crate) enum OperationSpelling {
     /// A function of C's mathematical library, which OpenCL has under the same name, and the method of Rust's floats.
     Library { c: &'static str, rust: &'static str },
     /// A function of C's mathematical library and OpenCL that Rust has in the crate `libm` only; of `f32` too it is computed in

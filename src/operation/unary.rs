@@ -1,7 +1,7 @@
 //! The elementwise operations of one operand. What the columns of a row say stands at the head of [`operation`](super).
 
 use super::special::Special as _;
-use super::spelling::Spelling::{Expression, Helper, HelperAnd, HelperOf, Library, Product, Special};
+use super::spelling::OperationSpelling::{Expression, Helper, HelperAnd, HelperOf, Library, Product, Special};
 use super::stablehlo::{exponential_below, logarithm, polygamma, positive_part, whole_power};
 use super::*;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, LOG2_E, LOG10_E};

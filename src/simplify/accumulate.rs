@@ -5,7 +5,7 @@
 
 use super::views::{drop_columns, offsets_of, zeros_like};
 use super::{Rules, Simplifier};
-use crate::affine::{AffineMap, Equation};
+use crate::affine::{AffineEquation, AffineMap};
 use crate::operation::Reduction;
 use crate::shape::{Axes, Shape, Value, size};
 use crate::term::{NodeId, Op};
@@ -84,7 +84,7 @@ fn accumulate_solved(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     let Op::Accumulate(map) = op else { return None };
     let equations = map.solved()?;
     let (updates_shape, shape) = (map.result(), map.source());
-    let unsolved = |equation: &Equation| equation.pivot.is_none() && equation.result.iter().any(|&c| c != 0);
+    let unsolved = |equation: &AffineEquation| equation.pivot.is_none() && equation.result.iter().any(|&c| c != 0);
     if equations.iter().any(unsolved) {
         return None;
     }

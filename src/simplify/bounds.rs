@@ -14,7 +14,7 @@ pub(crate) struct Fact {
     /// Smallest and largest element, of an integer or (as 0 and 1) boolean array.
     pub(crate) interval: (i64, i64),
     /// The element as an affine function of its position, of an integer array.
-    pub(crate) affine: Option<Affine>,
+    pub(crate) affine: Option<AffineIndex>,
     /// Whether the elements are finite wherever the parameters' elements are, apart from overflow of sums and products. It is
     /// false for values that a mask may have been written to avoid.
     pub(crate) regular: bool,
@@ -22,21 +22,21 @@ pub(crate) struct Fact {
 
 /// `constant + Σ coefficients[axis] · position[axis]`, without overflow.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Affine {
+pub(crate) struct AffineIndex {
     /// One for each axis of the array.
     pub(crate) coefficients: SmallVec<[i64; 4]>,
     /// The element at position 0.
     pub(crate) constant: i64,
 }
 
-impl Affine {
+impl AffineIndex {
     /// Whether the element does not move with a position.
     pub(crate) fn is_constant(&self) -> bool {
         self.coefficients.iter().all(|&c| c == 0)
     }
 
     /// Coefficients of axes of extent 1 say nothing: they are 0, so that equal forms are equal.
-    fn normal(mut self, shape: &[usize]) -> Affine {
+    fn normal(mut self, shape: &[usize]) -> AffineIndex {
         for (coefficient, &extent) in self.coefficients.iter_mut().zip(shape) {
             if extent <= 1 {
                 *coefficient = 0;
@@ -168,7 +168,7 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
 }
 
 /// The interval of the elements that a view reads inside of an array of this form and interval.
-fn read_interval(form: &Affine, map: &AffineMap, whole: (i64, i64)) -> (i64, i64) {
+fn read_interval(form: &AffineIndex, map: &AffineMap, whole: (i64, i64)) -> (i64, i64) {
     let (mut low, mut high) = (form.constant as i128, form.constant as i128);
     for (row, &coefficient) in form.coefficients.iter().enumerate() {
         let (first, last) = map.range(row);
@@ -235,14 +235,19 @@ fn decide(yes: bool, no: bool) -> Option<bool> {
 /// Constants up to this size are looked at for an affine form.
 const TABULATED: usize = 4096;
 
-fn affine<'a>(node: &Node, args: &[&Fact], interval: (i64, i64), ty: &impl Fn(NodeId) -> &'a Type) -> Option<Affine> {
+fn affine<'a>(
+    node: &Node,
+    args: &[&Fact],
+    interval: (i64, i64),
+    ty: &impl Fn(NodeId) -> &'a Type,
+) -> Option<AffineIndex> {
     let rank = node.ty().rank();
-    let constant = |c: i64| Affine { coefficients: SmallVec::from_elem(0, rank), constant: c };
+    let constant = |c: i64| AffineIndex { coefficients: SmallVec::from_elem(0, rank), constant: c };
     let of = |position: usize| args[position].affine.as_ref();
-    let combine = |a: &Affine, b: &Affine, f: &dyn Fn(i64, i64) -> Option<i64>| -> Option<Affine> {
+    let combine = |a: &AffineIndex, b: &AffineIndex, f: &dyn Fn(i64, i64) -> Option<i64>| -> Option<AffineIndex> {
         let coefficients: Option<SmallVec<[i64; 4]>> =
             a.coefficients.iter().zip(&b.coefficients).map(|(&x, &y)| f(x, y)).collect();
-        Some(Affine { coefficients: coefficients?, constant: f(a.constant, b.constant)? })
+        Some(AffineIndex { coefficients: coefficients?, constant: f(a.constant, b.constant)? })
     };
     // Arithmetic that may wrap has no affine form: its interval is then everything.
     let may_wrap = || interval == full_range(node.ty().dtype);
@@ -251,7 +256,7 @@ fn affine<'a>(node: &Node, args: &[&Fact], interval: (i64, i64), ty: &impl Fn(No
             Some(value) => Some(constant(value.to_integer()?)),
             None => affine_table(array),
         },
-        Op::Iota(_) => Some(Affine { coefficients: SmallVec::from_elem(1, 1), constant: 0 }),
+        Op::Iota(_) => Some(AffineIndex { coefficients: SmallVec::from_elem(1, 1), constant: 0 }),
         Op::Unary(Unary::Neg) if !may_wrap() => {
             let zero = constant(0);
             combine(&zero, of(0)?, &|_, x| x.checked_neg())
@@ -285,7 +290,7 @@ fn affine<'a>(node: &Node, args: &[&Fact], interval: (i64, i64), ty: &impl Fn(No
 }
 
 /// The affine form of a table, if it has one.
-fn affine_table(array: &crate::array::Array) -> Option<Affine> {
+fn affine_table(array: &crate::array::Array) -> Option<AffineIndex> {
     let shape = array.shape();
     if array.size() == 0 || array.size() > TABULATED {
         return None;
@@ -297,7 +302,7 @@ fn affine_table(array: &crate::array::Array) -> Option<Affine> {
     for (axis, &extent) in shape.iter().enumerate() {
         coefficients.push(if extent > 1 { at(strides[axis])?.checked_sub(constant)? } else { 0 });
     }
-    let form = Affine { coefficients, constant };
+    let form = AffineIndex { coefficients, constant };
     let fits = (0..array.size()).all(|position| {
         let mut value = form.constant as i128;
         for (axis, &extent) in shape.iter().enumerate() {
@@ -309,9 +314,9 @@ fn affine_table(array: &crate::array::Array) -> Option<Affine> {
 }
 
 /// The affine form of a reshaped array: one that moves with the row-major position alone keeps doing so.
-fn reshaped(form: &Affine, from: &[usize], to: &[usize]) -> Option<Affine> {
+fn reshaped(form: &AffineIndex, from: &[usize], to: &[usize]) -> Option<AffineIndex> {
     if form.is_constant() {
-        return Some(Affine { coefficients: SmallVec::from_elem(0, to.len()), constant: form.constant });
+        return Some(AffineIndex { coefficients: SmallVec::from_elem(0, to.len()), constant: form.constant });
     }
     let strides_from = strides(from);
     let axis = form.coefficients.iter().rposition(|&c| c != 0)?;
@@ -325,7 +330,7 @@ fn reshaped(form: &Affine, from: &[usize], to: &[usize]) -> Option<Affine> {
     if linear {
         let coefficients: Option<SmallVec<[i64; 4]>> =
             strides(to).iter().map(|&stride| step.checked_mul(stride as i64)).collect();
-        return Some(Affine { coefficients: coefficients?, constant: form.constant });
+        return Some(AffineIndex { coefficients: coefficients?, constant: form.constant });
     }
     // Axes of extent 1 come and go without changing the others.
     let long =
@@ -337,7 +342,7 @@ fn reshaped(form: &Affine, from: &[usize], to: &[usize]) -> Option<Affine> {
         for (&a, &b) in kept_from.iter().zip(&kept_to) {
             coefficients[b] = form.coefficients[a];
         }
-        Affine { coefficients, constant: form.constant }
+        AffineIndex { coefficients, constant: form.constant }
     })
 }
 

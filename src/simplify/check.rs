@@ -43,9 +43,9 @@ pub(super) fn array(ty: &Type, elements: Vec<Value>) -> Array {
 }
 
 /// A generator of numbers that is the same on every run.
-struct Numbers(u64);
+struct TestNumbers(u64);
 
-impl Numbers {
+impl TestNumbers {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         self.0 >> 33
@@ -86,7 +86,7 @@ fn checked_in(body: &Body, rounds: u64) -> Body {
     assert!(simple.is_well_formed());
     assert_eq!(simplify(&simple), simple, "simplified twice, it is the same");
     for round in 0..rounds {
-        let mut numbers = Numbers(round * 7919 + 17);
+        let mut numbers = TestNumbers(round * 7919 + 17);
         let inputs: Vec<Array> = (0..body.arity())
             .map(|at| {
                 let ty = body.parameter_type(at);

@@ -14,14 +14,14 @@ mod tests;
 
 /// How much may be stored in a program that is run.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct TableLimits {
     /// Elements of one table.
     each: usize,
     /// Elements of all tables.
     all: usize,
 }
 
-const LIMITS: Limits = Limits { each: 1 << 22, all: 1 << 24 };
+const LIMITS: TableLimits = TableLimits { each: 1 << 22, all: 1 << 24 };
 
 /// Elementwise operations on nothing but iotas, numbers and views of those are cheaper recomputed than read, from this many
 /// elements on.
@@ -37,7 +37,7 @@ pub fn fold_constants(body: &Body) -> Body {
     fold_within(body, LIMITS)
 }
 
-fn fold_within(body: &Body, limits: Limits) -> Body {
+fn fold_within(body: &Body, limits: TableLimits) -> Body {
     let mut folding = Folding { each: limits.each, room: limits.all, bodies: HashMap::new() };
     folding.folded(body).unwrap_or_else(|| body.clone())
 }
@@ -60,16 +60,16 @@ fn is_leaf(op: &Op) -> bool {
 }
 
 /// Facts about the nodes of a body.
-struct Known {
+struct ConstantFacts {
     /// Whether a node can be computed without parameters, within the limits.
     computable: Vec<bool>,
     /// Whether that is worth a table.
     worth: Vec<bool>,
 }
 
-impl Known {
-    fn of(body: &Body, each: usize) -> Known {
-        let mut known = Known { computable: Vec::new(), worth: Vec::new() };
+impl ConstantFacts {
+    fn of(body: &Body, each: usize) -> ConstantFacts {
+        let mut known = ConstantFacts { computable: Vec::new(), worth: Vec::new() };
         // Iotas, constants and views of those, and sums and multiples of such positions.
         let mut plain: Vec<bool> = Vec::new();
         // Numbers.
@@ -108,7 +108,7 @@ impl Folding {
             _ => None,
         });
         self.room = tables.fold(self.room, usize::saturating_sub);
-        let known = Known::of(body, self.each);
+        let known = ConstantFacts::of(body, self.each);
         // Backwards from the results: a folded node needs none of its operands any more.
         let mut needed = vec![false; body.nodes.len()];
         body.results.iter().for_each(|&id| needed[id as usize] = true);

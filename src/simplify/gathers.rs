@@ -217,12 +217,12 @@ fn scatter_repeated_rows(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Op
 }
 
 /// Whether an index array is a quotient, or a remainder, by a positive constant, of an array without negative elements.
-enum Form {
+enum QuotientOrRemainder {
     Quotient(NodeId, usize),
     Remainder(NodeId, usize),
 }
 
-fn form(arena: &Simplifier, index: NodeId) -> Option<Form> {
+fn form(arena: &Simplifier, index: NodeId) -> Option<QuotientOrRemainder> {
     let (&Op::Binary(op), operands) = arena.parts(index) else { return None };
     if !matches!(op, Binary::Quot | Binary::FloorDiv | Binary::Rem | Binary::Modulo) {
         return None;
@@ -233,8 +233,8 @@ fn form(arena: &Simplifier, index: NodeId) -> Option<Form> {
     }
     let divisor = usize::try_from(divisor).ok()?;
     Some(match op {
-        Binary::Quot | Binary::FloorDiv => Form::Quotient(dividend, divisor),
-        _ => Form::Remainder(dividend, divisor),
+        Binary::Quot | Binary::FloorDiv => QuotientOrRemainder::Quotient(dividend, divisor),
+        _ => QuotientOrRemainder::Remainder(dividend, divisor),
     })
 }
 
@@ -242,7 +242,8 @@ fn form(arena: &Simplifier, index: NodeId) -> Option<Form> {
 /// axis, with that position: it indexes the two axes merged.
 fn split_at(arena: &Simplifier, extents: &[usize], indices: &[NodeId]) -> Option<(usize, NodeId)> {
     (1..indices.len()).find_map(|at| {
-        let (Form::Quotient(a, n), Form::Remainder(b, m)) = (form(arena, indices[at - 1])?, form(arena, indices[at])?)
+        let (QuotientOrRemainder::Quotient(a, n), QuotientOrRemainder::Remainder(b, m)) =
+            (form(arena, indices[at - 1])?, form(arena, indices[at])?)
         else {
             return None;
         };
@@ -301,8 +302,8 @@ fn period(arena: &Simplifier, indices: &[NodeId]) -> Option<Period> {
         form.is_some_and(|form| form.constant == 0 && (form.coefficients[0] == 1 || arena.ty(node).size() == 1))
     };
     match form(arena, index)? {
-        Form::Remainder(dividend, n) if counts_up(dividend) => Some(Period::Again(n)),
-        Form::Quotient(dividend, n) if counts_up(dividend) => Some(Period::Stays(n)),
+        QuotientOrRemainder::Remainder(dividend, n) if counts_up(dividend) => Some(Period::Again(n)),
+        QuotientOrRemainder::Quotient(dividend, n) if counts_up(dividend) => Some(Period::Stays(n)),
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ mod views_of;
 
 use crate::array;
 use crate::shape::{Type, Value};
-use crate::term::ends::Ends;
+use crate::term::ends::ConcatenationEnds;
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use bounds::Fact;
 pub use constants::fold_constants;
@@ -96,7 +96,7 @@ pub struct Simplifier {
     /// Nodes that were added before all rules for them were tried.
     untried: Vec<NodeId>,
     /// Where the parts of concatenations end.
-    ends: Ends,
+    ends: ConcatenationEnds,
     /// How many nodes are being added, each for a rule of the one before.
     depth: usize,
     /// Nodes that were added too deep for rules to be tried, and the nodes that rules made of them later.
@@ -120,7 +120,7 @@ impl Simplifier {
             replaced: None,
             bodies: HashMap::new(),
             untried: Vec::new(),
-            ends: Ends::default(),
+            ends: ConcatenationEnds::default(),
             depth: 0,
             postponed: HashMap::new(),
             open: Vec::new(),

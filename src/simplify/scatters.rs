@@ -8,12 +8,11 @@
 //! nothing is written lose their influence, even if they were infinite.
 
 use super::bounds::{inside, interval};
-use super::contract::Labels;
 use super::views::{with_axes, without_axes, zeros_like};
 use super::views_of::view;
 use super::{Rules, Simplifier};
 use crate::affine::AffineMap;
-use crate::operation::{Binary, Comparison, Contraction, Label, Reduction, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Label, Labels, Reduction, Unary};
 use crate::shape::{Axes, Shape, Value, size};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;

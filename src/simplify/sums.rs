@@ -157,7 +157,7 @@ fn core(graph: &mut Graph, view: NodeId, support: &Support) -> Option<NodeId> {
 }
 
 /// An operand of a sum that is 0 outside a part.
-struct Part {
+struct SumOperand {
     support: Support,
     /// The elements of the part.
     core: NodeId,
@@ -168,7 +168,7 @@ struct Part {
 /// The sum of operands of one type, if some of them can be merged; each comes with whether it is used only here.
 fn merge(graph: &mut Graph, operands: &[(NodeId, bool)]) -> Option<NodeId> {
     let ty = graph.ty(operands[0].0).clone();
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<SumOperand> = Vec::new();
     let mut others: Vec<NodeId> = Vec::new();
     let mut scatters: Vec<NodeId> = Vec::new();
     let mut selections: Vec<NodeId> = Vec::new();
@@ -186,7 +186,7 @@ fn merge(graph: &mut Graph, operands: &[(NodeId, bool)]) -> Option<NodeId> {
             _ => None,
         };
         match part.and_then(|support| Some((core(graph, operand, &support)?, support))) {
-            Some((core, support)) => parts.push(Part { support, core, whole: Some(operand) }),
+            Some((core, support)) => parts.push(SumOperand { support, core, whole: Some(operand) }),
             None => others.push(operand),
         }
     }
@@ -230,9 +230,9 @@ fn merge(graph: &mut Graph, operands: &[(NodeId, bool)]) -> Option<NodeId> {
 }
 
 /// Parts at one place are added there.
-fn add_equal(graph: &mut Graph, parts: Vec<Part>) -> Vec<Part> {
+fn add_equal(graph: &mut Graph, parts: Vec<SumOperand>) -> Vec<SumOperand> {
     let mut places: HashMap<Support, usize> = HashMap::new();
-    let mut merged: Vec<Part> = Vec::new();
+    let mut merged: Vec<SumOperand> = Vec::new();
     for part in parts {
         match places.get(&part.support) {
             Some(&at) => {
@@ -249,8 +249,8 @@ fn add_equal(graph: &mut Graph, parts: Vec<Part>) -> Vec<Part> {
 }
 
 /// Parts that differ in their place along one axis, and don't overlap, are concatenated, with zeros in the gaps.
-fn join_along(graph: &mut Graph, parts: Vec<Part>, axis: usize) -> Vec<Part> {
-    let mut groups: Vec<Vec<Part>> = Vec::new();
+fn join_along(graph: &mut Graph, parts: Vec<SumOperand>, axis: usize) -> Vec<SumOperand> {
+    let mut groups: Vec<Vec<SumOperand>> = Vec::new();
     let mut places: HashMap<Support, usize> = HashMap::new();
     for part in parts {
         let mut place = part.support.clone();
@@ -265,7 +265,7 @@ fn join_along(graph: &mut Graph, parts: Vec<Part>, axis: usize) -> Vec<Part> {
     for mut group in groups {
         group.sort_by_key(|part| part.support.start[axis]);
         // Lanes of parts that don't overlap; the lane that ends first is on top of the heap.
-        let mut lanes: Vec<Vec<Part>> = Vec::new();
+        let mut lanes: Vec<Vec<SumOperand>> = Vec::new();
         let mut ends: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();
         for part in group {
             let end = part.support.start[axis] + part.support.extents[axis];
@@ -287,10 +287,11 @@ fn join_along(graph: &mut Graph, parts: Vec<Part>, axis: usize) -> Vec<Part> {
 }
 
 /// Small parts all over an array become one scatter: it costs the array once, and not once for each part.
-fn scatter_sparse(graph: &mut Graph, parts: Vec<Part>, shape: &[usize]) -> (Option<NodeId>, Vec<Part>) {
+fn scatter_sparse(graph: &mut Graph, parts: Vec<SumOperand>, shape: &[usize]) -> (Option<NodeId>, Vec<SumOperand>) {
     let total = parts.iter().fold(0usize, |sum, part| sum.saturating_add(size(&part.support.extents)));
     // The outer axes up to the last one along which a part is no whole.
-    let whole = |part: &Part, axis: usize| part.support.start[axis] == 0 && part.support.extents[axis] == shape[axis];
+    let whole =
+        |part: &SumOperand, axis: usize| part.support.start[axis] == 0 && part.support.extents[axis] == shape[axis];
     let indexed =
         (0..shape.len()).rev().find(|&axis| !parts.iter().all(|part| whole(part, axis))).map_or(0, |axis| axis + 1);
     if indexed == 0 || !is_sparse(total, size(shape)) {
@@ -325,7 +326,7 @@ fn scatter_sparse(graph: &mut Graph, parts: Vec<Part>, shape: &[usize]) -> (Opti
     (Some(graph.add(Op::Scatter(Shape::from_slice(&shape[..indexed])), &args)), Vec::new())
 }
 
-fn join_lane(graph: &mut Graph, mut lane: Vec<Part>, axis: usize) -> Part {
+fn join_lane(graph: &mut Graph, mut lane: Vec<SumOperand>, axis: usize) -> SumOperand {
     if lane.len() == 1 {
         return lane.remove(0);
     }
@@ -344,7 +345,7 @@ fn join_lane(graph: &mut Graph, mut lane: Vec<Part>, axis: usize) -> Part {
         end = part.support.start[axis] + part.support.extents[axis];
     }
     support.extents[axis] = end - support.start[axis];
-    Part { core: graph.add(Op::Concatenate(axis), &pieces), support, whole: None }
+    SumOperand { core: graph.add(Op::Concatenate(axis), &pieces), support, whole: None }
 }
 
 /// Selections by one mask with a side of 0 become one selection, of sums of their sides. Others stay.

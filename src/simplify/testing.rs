@@ -10,11 +10,11 @@ use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op};
 
 /// A program being written down.
-pub struct Program {
+pub struct RuleProgram {
     pub graph: Graph,
 }
 
-impl Program {
+impl RuleProgram {
     pub fn constant(&mut self, shape: &[usize], value: Value) -> NodeId {
         self.graph.add(Op::Constant(Array::full(shape, value)), &[])
     }
@@ -61,17 +61,17 @@ impl Program {
 }
 
 /// The program simplified, shown as an expression of its parameters, after it was run before and after on several inputs.
-pub fn simplified(parameters: &[Type], write: impl Fn(&mut Program, &[NodeId]) -> NodeId) -> String {
+pub fn simplified(parameters: &[Type], write: impl Fn(&mut RuleProgram, &[NodeId]) -> NodeId) -> String {
     show(&checked(parameters, true, write))
 }
 
 /// As [`simplified`], where non-finite inputs may give other results: only finite ones are tried.
-pub fn simplified_finite(parameters: &[Type], write: impl Fn(&mut Program, &[NodeId]) -> NodeId) -> String {
+pub fn simplified_finite(parameters: &[Type], write: impl Fn(&mut RuleProgram, &[NodeId]) -> NodeId) -> String {
     show(&checked(parameters, false, write))
 }
 
-fn checked(parameters: &[Type], special: bool, write: impl Fn(&mut Program, &[NodeId]) -> NodeId) -> Body {
-    let mut program = Program { graph: Graph::new(parameters, 0) };
+fn checked(parameters: &[Type], special: bool, write: impl Fn(&mut RuleProgram, &[NodeId]) -> NodeId) -> Body {
+    let mut program = RuleProgram { graph: Graph::new(parameters, 0) };
     let ids: Vec<NodeId> = (0..parameters.len() as NodeId).collect();
     let result = write(&mut program, &ids);
     let before = program.graph.finish(&[result]);

@@ -10,7 +10,7 @@ use crate::shape::Type;
 use crate::sparse::{Pattern, same_elements};
 use crate::tensor::{Family, Float, Outline, Rest, Tree, Vector};
 use crate::term::Body;
-use programs::{Matrix, Programs, parameter_types};
+use programs::{MatrixProgram, Programs, parameter_types};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -380,7 +380,7 @@ impl<E: Float> SliceFunction<E> {
     }
 
     #[track_caller]
-    fn entries(&self, operation: &str, matrix: &Matrix, point: &[E], entries: &mut [E]) -> Result<()> {
+    fn entries(&self, operation: &str, matrix: &MatrixProgram, point: &[E], entries: &mut [E]) -> Result<()> {
         self.check(operation, point, [("entries", entries.len(), matrix.pattern.nonzeros())])?;
         let Some(program) = &matrix.entries else { return Ok(()) };
         let mut run = self.begin(program, point);

@@ -27,12 +27,12 @@ pub(super) struct Programs {
     jvp: CompiledAtFirstCall,
     vjp: CompiledAtFirstCall,
     hvp: CompiledAtFirstCall,
-    jacobian: OnceLock<Matrix>,
-    hessian: OnceLock<Matrix>,
+    jacobian: OnceLock<MatrixProgram>,
+    hessian: OnceLock<MatrixProgram>,
 }
 
 /// A sparse matrix: the pattern, and the program of its entries unless there are none.
-pub(super) struct Matrix {
+pub(super) struct MatrixProgram {
     pub(super) pattern: Arc<Pattern>,
     pub(super) entries: Option<Program>,
 }
@@ -117,9 +117,9 @@ impl Programs {
     #[track_caller]
     fn matrix<'a>(
         &'a self,
-        kept: &'a OnceLock<Matrix>,
+        kept: &'a OnceLock<MatrixProgram>,
         compressed: impl FnOnce() -> Result<Compressed>,
-    ) -> Result<&'a Matrix> {
+    ) -> Result<&'a MatrixProgram> {
         if let Some(matrix) = kept.get() {
             return Ok(matrix);
         }
@@ -128,16 +128,16 @@ impl Programs {
             Some(entries) => Some(compiled(&as_it_runs(&entries.body), &self.options)?),
             None => None,
         };
-        Ok(kept.get_or_init(|| Matrix { pattern: compressed.pattern().clone(), entries }))
+        Ok(kept.get_or_init(|| MatrixProgram { pattern: compressed.pattern().clone(), entries }))
     }
 
     #[track_caller]
-    pub(super) fn jacobian<E: Float>(&self) -> Result<&Matrix> {
+    pub(super) fn jacobian<E: Float>(&self) -> Result<&MatrixProgram> {
         self.matrix(&self.jacobian, || Compressed::jacobian::<E>(&self.body, self.active, self.known(), None))
     }
 
     #[track_caller]
-    pub(super) fn hessian<E: Float>(&self) -> Result<&Matrix> {
+    pub(super) fn hessian<E: Float>(&self) -> Result<&MatrixProgram> {
         let compressed = || Compressed::hessian::<E>(&self.gradient_body()?, self.active, self.known());
         self.matrix(&self.hessian, compressed)
     }

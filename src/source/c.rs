@@ -2,8 +2,8 @@
 
 use super::functions::{filled, product};
 use super::helpers::routines;
-use super::language::{Helper, Language, Parameter, Part, scratch_name};
-use crate::operation::{HelperFunction, Spelling};
+use super::language::{ArrayParameter, ArraySlice, Helper, Language, scratch_name};
+use crate::operation::{HelperFunction, OperationSpelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
@@ -137,27 +137,29 @@ impl Language for C {
 
     fn spelled(
         &self,
-        spelling: Spelling,
+        spelling: OperationSpelling,
         dtype: DType,
         operands: &[&str],
         helpers: &mut BTreeSet<Helper>,
     ) -> (String, bool) {
         let ending = if dtype == DType::F32 && !self.is_opencl { "f" } else { "" };
         match spelling {
-            Spelling::Special(name) if dtype == DType::F32 => {
+            OperationSpelling::Special(name) if dtype == DType::F32 => {
                 (format!("(float){name}((double){})", operands[0]), false)
             }
-            Spelling::Library { c: name, .. } | Spelling::Special(name) => {
+            OperationSpelling::Library { c: name, .. } | OperationSpelling::Special(name) => {
                 (format!("{name}{ending}({})", operands.join(", ")), true)
             }
-            Spelling::Expression(text) => filled(text, if dtype == DType::F32 { "f" } else { "" }, operands),
-            Spelling::Logical { c: operator, .. } => (format!("{} {operator} {}", operands[0], operands[1]), false),
-            Spelling::Product(times) => (product(operands[0], times), false),
-            Spelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
-            Spelling::HelperAnd(function, number) => {
+            OperationSpelling::Expression(text) => filled(text, if dtype == DType::F32 { "f" } else { "" }, operands),
+            OperationSpelling::Logical { c: operator, .. } => {
+                (format!("{} {operator} {}", operands[0], operands[1]), false)
+            }
+            OperationSpelling::Product(times) => (product(operands[0], times), false),
+            OperationSpelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
+            OperationSpelling::HelperAnd(function, number) => {
                 (self.helper(function, dtype, &[operands[0], &number.to_string()], helpers), true)
             }
-            Spelling::HelperOf(number, function) => {
+            OperationSpelling::HelperOf(number, function) => {
                 (self.helper(function, dtype, &[&number.to_string(), operands[0]], helpers), true)
             }
         }
@@ -174,16 +176,16 @@ impl Language for C {
         format!("{}_{}_{}({})", self.prefix, function.name, dtype.name(), operands.join(", "))
     }
 
-    fn bind(&self, name: &str, dtype: DType, part: &Part<'_>, writes: bool) -> String {
+    fn bind(&self, name: &str, dtype: DType, part: &ArraySlice<'_>, writes: bool) -> String {
         let pointer = self.pointer(dtype, writes);
         format!("{pointer}{}{name} = {};", self.alone(), self.argument(part, writes))
     }
 
-    fn bind_variable(&self, name: &str, dtype: DType, part: &Part<'_>) -> String {
+    fn bind_variable(&self, name: &str, dtype: DType, part: &ArraySlice<'_>) -> String {
         format!("{}{name} = {};", self.pointer(dtype, true), self.argument(part, true))
     }
 
-    fn argument(&self, Part { array, offset, .. }: &Part<'_>, _: bool) -> String {
+    fn argument(&self, ArraySlice { array, offset, .. }: &ArraySlice<'_>, _: bool) -> String {
         if offset == "0" { array.to_string() } else { format!("{array} + {offset}") }
     }
 
@@ -191,7 +193,7 @@ impl Language for C {
         format!("{{ {}swapped = {a}; {a} = {b}; {b} = swapped; }}", self.pointer(dtype, true))
     }
 
-    fn copy(&self, to: &Part<'_>, from: &Part<'_>, count: usize, dtype: DType) -> String {
+    fn copy(&self, to: &ArraySlice<'_>, from: &ArraySlice<'_>, count: usize, dtype: DType) -> String {
         let (to, from) = (self.argument(to, true), self.argument(from, false));
         if self.is_opencl {
             return format!("for (long at = 0; at < {count}; at++) ({to})[at] = ({from})[at];");
@@ -204,9 +206,9 @@ impl Language for C {
         format!("for ({counter} at = 0; at < {count}; at++) {array}[at] = {value};")
     }
 
-    fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String {
+    fn function(&self, name: &str, parameters: &[ArrayParameter], scratch: &[DType], fails: bool) -> String {
         let alone = self.alone();
-        let one = |parameter: &Parameter| {
+        let one = |parameter: &ArrayParameter| {
             format!("{}{alone}{}", self.pointer(parameter.dtype, parameter.writes), parameter.name)
         };
         let scratch =
@@ -218,7 +220,7 @@ impl Language for C {
         format!("{linkage}{result} {}_{name}({all})", self.prefix)
     }
 
-    fn prologue(&self, parameters: &[Parameter], scratch: &[DType]) -> Vec<String> {
+    fn prologue(&self, parameters: &[ArrayParameter], scratch: &[DType]) -> Vec<String> {
         // Not all arrays are read.
         let names = parameters.iter().map(|parameter| &parameter.name[..]);
         names.chain(scratch.iter().map(|&dtype| scratch_name(dtype))).map(|name| format!("(void){name};")).collect()

@@ -1,22 +1,22 @@
 //! Values of nests, and places in arrays, as expressions.
 
 use super::language::{Helper, Language};
-use crate::operation::{Binary, Comparison, Spelling};
+use crate::operation::{Binary, Comparison, OperationSpelling};
 use crate::shape::{self, DType};
 use crate::term::recurrence::Elementwise;
 use std::collections::BTreeSet;
 
 /// The text of an expression.
 #[derive(Clone)]
-pub(crate) struct Expression {
+pub(crate) struct SourceExpression {
     pub(crate) text: String,
     /// Whether it holds together as tightly as a name.
     pub(crate) is_atom: bool,
 }
 
-impl Expression {
-    pub(crate) fn atom(text: String) -> Expression {
-        Expression { text, is_atom: true }
+impl SourceExpression {
+    pub(crate) fn atom(text: String) -> SourceExpression {
+        SourceExpression { text, is_atom: true }
     }
 
     pub(crate) fn at_atom(&self) -> String {
@@ -32,7 +32,7 @@ pub(crate) fn elementwise(
     (from, dtype): (DType, DType),
     operands: &[&str],
     helpers: &mut BTreeSet<Helper>,
-) -> Expression {
+) -> SourceExpression {
     let unsigned = |operand: &str| match is_other_than_zero(operand) {
         true => operand.to_string(),
         false => {
@@ -40,10 +40,10 @@ pub(crate) fn elementwise(
             format!("({operand} + {zero})")
         }
     };
-    let truth = |value: bool| Expression::atom(language.literal(shape::Value::Bool(value)));
-    let mut spelled = |spelling: Spelling, operands: &[&str]| {
+    let truth = |value: bool| SourceExpression::atom(language.literal(shape::Value::Bool(value)));
+    let mut spelled = |spelling: OperationSpelling, operands: &[&str]| {
         let (text, is_atom) = language.spelled(spelling, dtype, operands, helpers);
-        Expression { text, is_atom }
+        SourceExpression { text, is_atom }
     };
     match op {
         Elementwise::Unary(op) => {
@@ -63,14 +63,14 @@ pub(crate) fn elementwise(
         }
         Elementwise::Compare(op) => {
             let text = format!("{} {} {}", operands[0], op.operator(), operands[1]);
-            Expression { text, is_atom: false }
+            SourceExpression { text, is_atom: false }
         }
         Elementwise::Select => {
-            Expression { text: language.choice(operands[0], operands[1], operands[2]), is_atom: false }
+            SourceExpression { text: language.choice(operands[0], operands[1], operands[2]), is_atom: false }
         }
         Elementwise::Cast(to) => {
             let text = language.cast(operands[0], from, to, helpers);
-            Expression { is_atom: text == operands[0], text }
+            SourceExpression { is_atom: text == operands[0], text }
         }
     }
 }

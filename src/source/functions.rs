@@ -1,7 +1,7 @@
 //! Spellings of operations, with their operands.
 
+use crate::operation::OperationSpelling;
 use crate::operation::Reduction;
-use crate::operation::Spelling;
 use crate::shape::DType;
 
 /// An expression with these operands, and whether it holds together as tightly as a name.
@@ -18,6 +18,6 @@ pub(crate) fn product(factor: &str, times: usize) -> String {
 }
 
 /// How a reduction combines two numbers.
-pub(crate) fn combining(op: Reduction, dtype: DType) -> Spelling {
+pub(crate) fn combining(op: Reduction, dtype: DType) -> OperationSpelling {
     op.combining(dtype).spelling(dtype)
 }

@@ -1,13 +1,13 @@
 //! Steps on their own, for those who write a function of one.
 
-use super::procedure::Interface;
-use crate::kernel::{Buffer, BufferId, Procedure, Source, Step};
+use super::procedure::FunctionInterface;
+use crate::kernel::{BufferId, BufferSource, Procedure, ProcedureBuffer, Step};
 use std::collections::{BTreeMap, HashSet};
 
 /// A loop, conditional or operation on its own.
 pub(crate) struct Isolated {
     pub(crate) procedure: Procedure,
-    pub(crate) interface: Interface,
+    pub(crate) interface: FunctionInterface,
     /// The procedure's buffers that the step's function takes: those that are only read, and those that are written.
     pub(crate) read: Vec<BufferId>,
     pub(crate) written: Vec<BufferId>,
@@ -28,8 +28,8 @@ pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> Isolated {
     for &id in read.iter().chain(&written) {
         let next = alone.buffers.len();
         ids.entry(id).or_insert_with(|| {
-            let source = if next < read.len() { Source::Parameter(next) } else { Source::Local };
-            alone.buffers.push(Buffer { ty: procedure.buffers[id as usize].ty.clone(), source });
+            let source = if next < read.len() { BufferSource::Parameter(next) } else { BufferSource::Local };
+            alone.buffers.push(ProcedureBuffer { ty: procedure.buffers[id as usize].ty.clone(), source });
             next as BufferId
         });
     }
@@ -51,6 +51,6 @@ pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> Isolated {
         Step::First(_) => unreachable!("only the engine of the CPU lowers loops that go on from others"),
     }
     alone.steps.push(step);
-    let interface = Interface::inner(&alone).changing(changed);
+    let interface = FunctionInterface::inner(&alone).changing(changed);
     Isolated { procedure: alone, interface, read, written }
 }

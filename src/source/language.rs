@@ -1,18 +1,18 @@
 //! The target languages of generated programs: their common parts and their differences.
 
-use crate::operation::{HelperFunction, Spelling};
+use crate::operation::{HelperFunction, OperationSpelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
 /// A part of an array: from an offset on, `count` elements, or all the rest.
-pub(crate) struct Part<'a> {
+pub(crate) struct ArraySlice<'a> {
     pub(crate) array: &'a str,
     pub(crate) offset: String,
     pub(crate) count: Option<usize>,
 }
 
 /// An array that a function takes.
-pub(crate) struct Parameter {
+pub(crate) struct ArrayParameter {
     pub(crate) name: String,
     pub(crate) dtype: DType,
     /// How many elements it has, where that is known.
@@ -60,7 +60,7 @@ pub(crate) trait Language {
     /// A call of an operation, and whether it holds together as tightly as a name.
     fn spelled(
         &self,
-        spelling: Spelling,
+        spelling: OperationSpelling,
         dtype: DType,
         operands: &[&str],
         helpers: &mut BTreeSet<Helper>,
@@ -74,21 +74,21 @@ pub(crate) trait Language {
         helpers: &mut BTreeSet<Helper>,
     ) -> String;
     /// A part of an array under a name.
-    fn bind(&self, name: &str, dtype: DType, part: &Part<'_>, writes: bool) -> String;
+    fn bind(&self, name: &str, dtype: DType, part: &ArraySlice<'_>, writes: bool) -> String;
     /// As [`Language::bind`], for a name that is bound to other parts later.
-    fn bind_variable(&self, name: &str, dtype: DType, part: &Part<'_>) -> String;
+    fn bind_variable(&self, name: &str, dtype: DType, part: &ArraySlice<'_>) -> String;
     /// A part of an array as an argument.
-    fn argument(&self, part: &Part<'_>, writes: bool) -> String;
+    fn argument(&self, part: &ArraySlice<'_>, writes: bool) -> String;
     /// Has two names of variable parts change places.
     fn swap(&self, a: &str, b: &str, dtype: DType) -> String;
     /// Copies so many elements.
-    fn copy(&self, to: &Part<'_>, from: &Part<'_>, count: usize, dtype: DType) -> String;
+    fn copy(&self, to: &ArraySlice<'_>, from: &ArraySlice<'_>, count: usize, dtype: DType) -> String;
     /// Fills an array with one value.
     fn fill(&self, array: &str, count: usize, value: &str) -> String;
     /// The head of a function of the program's own, which takes memory of these element types too.
-    fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String;
+    fn function(&self, name: &str, parameters: &[ArrayParameter], scratch: &[DType], fails: bool) -> String;
     /// The beginning of a function: checks of lengths.
-    fn prologue(&self, parameters: &[Parameter], scratch: &[DType]) -> Vec<String>;
+    fn prologue(&self, parameters: &[ArrayParameter], scratch: &[DType]) -> Vec<String>;
     /// A call of a function of the program's own.
     fn call(&self, name: &str, arguments: &[String]) -> String;
     /// Takes the first `count` elements of memory of a type away, under a name.

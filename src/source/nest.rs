@@ -4,18 +4,18 @@
 //! there. A reduction over inner loops accumulates in a variable of its own, and where the innermost loop sums floats, in
 //! several, so that the sums are vectors.
 
-use super::expression::Expression;
+use super::expression::SourceExpression;
 use super::functions;
 use super::language::{Helper, Language};
 use super::order::order;
 use super::stretch::stretches;
 use super::text::Text;
 use super::tidy::is_one_to_one;
-use super::writer::{Buffers, NestWriter, Rows};
+use super::writer::{BufferFacts, NestWriter, RowNames};
 use crate::array::neutral_value;
 use crate::kernel::stretch::Limit;
-use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
-use crate::operation::{Reduction, Spelling};
+use crate::kernel::{Affine, Guards, Nest, NestValue, Store, StoreMode, ValueId};
+use crate::operation::{OperationSpelling, Reduction};
 use crate::shape::{self, DType};
 use crate::term::hash::TermMap;
 use std::collections::{BTreeSet, HashSet};
@@ -34,7 +34,7 @@ impl<'a> NestWriter<'a> {
         language: &'a dyn Language,
         nest: &'a Nest,
         (order, parallel, limits): (Vec<usize>, usize, Vec<Limit>),
-        buffers: Buffers<'a>,
+        buffers: BufferFacts<'a>,
         helpers: &'a mut BTreeSet<Helper>,
     ) -> NestWriter<'a> {
         let mut writer = NestWriter {
@@ -47,7 +47,7 @@ impl<'a> NestWriter<'a> {
             name: buffers.name,
             dtype: buffers.dtype,
             limits,
-            rows: Rows::new(),
+            rows: RowNames::new(),
             is_inside: false,
             together: None,
             width: 1,
@@ -79,11 +79,11 @@ impl<'a> NestWriter<'a> {
 
     /// The buffers to be filled before the nest, with their values: those that it combines with, if it reaches some of their
     /// elements not at all or several times.
-    pub(crate) fn fills(&self, buffers: Buffers<'_>) -> Vec<(u32, shape::Value)> {
+    pub(crate) fn fills(&self, buffers: BufferFacts<'_>) -> Vec<(u32, shape::Value)> {
         let mut fills: Vec<(u32, shape::Value)> = Vec::new();
         let mut filled: HashSet<u32> = HashSet::new();
         for (store, &assigned) in self.nest.stores.iter().zip(&self.assigned) {
-            if let Mode::Reduce(op) = store.mode
+            if let StoreMode::Reduce(op) = store.mode
                 && !assigned
                 && !(buffers.continues)(store.buffer)
                 && filled.insert(store.buffer)
@@ -107,7 +107,7 @@ pub(crate) fn write(
     text: &mut Text,
     language: &dyn Language,
     nest: &Nest,
-    buffers: Buffers<'_>,
+    buffers: BufferFacts<'_>,
     helpers: &mut BTreeSet<Helper>,
 ) {
     let order = order(nest);
@@ -138,9 +138,9 @@ impl NestWriter<'_> {
         let mut levels: Vec<usize> = Vec::with_capacity(self.nest.values.len());
         for (value, _) in &self.nest.values {
             let own = match value {
-                Value::Position(at) | Value::Gather { at, .. } => self.level_of(at),
-                Value::Load { at, guards, .. } => self.level_of(at).max(self.level_of_guards(guards)),
-                Value::Guarded(_, guards) => self.level_of_guards(guards),
+                NestValue::Position(at) | NestValue::Gather { at, .. } => self.level_of(at),
+                NestValue::Load { at, guards, .. } => self.level_of(at).max(self.level_of_guards(guards)),
+                NestValue::Guarded(_, guards) => self.level_of_guards(guards),
                 _ => 0,
             };
             levels.push(value.operands().iter().map(|&id| levels[id as usize]).fold(own, usize::max));
@@ -150,14 +150,14 @@ impl NestWriter<'_> {
 
     /// The level at which a store can reduce into a variable, if some loops are inside of it.
     fn accumulator(&self, store: &Store) -> Option<usize> {
-        let Mode::Reduce(_) = store.mode else { return None };
+        let StoreMode::Reduce(_) = store.mode else { return None };
         let place = self.level_of(&store.at).max(self.level_of_guards(&store.guards));
         let level = store.index.map_or(place, |(index, ..)| place.max(self.levels[index as usize]));
         (level < self.depth()).then_some(level)
     }
 
     /// Whether a store that reduces into a variable reaches every element of its buffer once, and is the only one.
-    fn is_assigned(&self, at: usize, buffers: Buffers<'_>) -> bool {
+    fn is_assigned(&self, at: usize, buffers: BufferFacts<'_>) -> bool {
         let store = &self.nest.stores[at];
         let Some(level) = self.accumulators[at] else { return false };
         let outer = &self.order[..level];
@@ -177,8 +177,8 @@ impl NestWriter<'_> {
     /// The level at which a store is written.
     pub(crate) fn store_level(&self, store: &Store) -> usize {
         match store.mode {
-            Mode::Reduce(_) => self.depth(),
-            Mode::Write => {
+            StoreMode::Reduce(_) => self.depth(),
+            StoreMode::Write => {
                 let place = self.level_of(&store.at).max(self.level_of_guards(&store.guards));
                 let index = store.index.map_or(0, |(index, ..)| self.levels[index as usize]);
                 place.max(index).max(self.levels[store.value as usize])
@@ -200,7 +200,7 @@ impl NestWriter<'_> {
             }
             let expression = self.value(id);
             let is_short = expression.text.len() <= WIDE;
-            let is_constant = matches!(self.nest.values[id as usize].0, Value::Constant(_));
+            let is_constant = matches!(self.nest.values[id as usize].0, NestValue::Constant(_));
             if is_constant || (is_short && !self.named[id as usize]) {
                 self.expressions[id as usize] = Some(expression);
                 continue;
@@ -208,7 +208,7 @@ impl NestWriter<'_> {
             let name = format!("v{id}");
             let dtype = self.nest.values[id as usize].1;
             text.declare(&name, self.language.declare(&name, dtype, &expression.text));
-            self.expressions[id as usize] = Some(Expression::atom(name));
+            self.expressions[id as usize] = Some(SourceExpression::atom(name));
         }
     }
 
@@ -218,8 +218,8 @@ impl NestWriter<'_> {
         let mut named: Vec<bool> = self.uses.iter().map(|&uses| uses > 1).collect();
         for (user, (value, dtype)) in self.nest.values.iter().enumerate() {
             let is_index = match value {
-                Value::Gather { .. } => true,
-                Value::Unary(op, _) => matches!(op.spelling(*dtype), Spelling::Product(_)),
+                NestValue::Gather { .. } => true,
+                NestValue::Unary(op, _) => matches!(op.spelling(*dtype), OperationSpelling::Product(_)),
                 _ => false,
             };
             for id in value.operands() {
@@ -310,7 +310,7 @@ impl NestWriter<'_> {
         }
         self.has_vectors
             && self.accumulators[at].is_some()
-            && store.mode == Mode::Reduce(Reduction::Sum)
+            && store.mode == StoreMode::Reduce(Reduction::Sum)
             && self.nest.values[store.value as usize].1.is_float()
             && self.nest.extents[self.order[innermost]] >= LONG
             && self.innermost <= FEW
@@ -356,7 +356,7 @@ impl NestWriter<'_> {
 
     fn open_accumulator(&mut self, text: &mut Text, at: usize, lanes: bool) {
         let store = &self.nest.stores[at];
-        let Mode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
+        let StoreMode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
         let dtype = self.nest.values[store.value as usize].1;
         let start = self.language.literal(neutral_value(op, dtype));
         let name = format!("sum{at}");
@@ -368,7 +368,7 @@ impl NestWriter<'_> {
 
     fn close_accumulator(&mut self, text: &mut Text, at: usize) {
         let store = &self.nest.stores[at];
-        let Mode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
+        let StoreMode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
         let dtype = self.nest.values[store.value as usize].1;
         let name = format!("sum{at}");
         let total = match self.has_lanes(at) {
@@ -446,16 +446,16 @@ impl NestWriter<'_> {
         let store = &self.nest.stores[at];
         let dtype = self.nest.values[store.value as usize].1;
         match (store.mode, self.accumulators[at]) {
-            (Mode::Write, _) => {
+            (StoreMode::Write, _) => {
                 let (element, condition) = self.place(store);
                 let value = self.expression(store.value).text.clone();
                 self.guarded(text, condition, &format!("{element} = {value};"));
             }
-            (Mode::Reduce(op), None) => {
+            (StoreMode::Reduce(op), None) => {
                 let value = self.operand(store.value);
                 self.combine(text, store, op, dtype, &value);
             }
-            (Mode::Reduce(op), Some(_)) => {
+            (StoreMode::Reduce(op), Some(_)) => {
                 let name = match (&self.lane, self.has_lanes(at)) {
                     (Some(lane), true) => format!("sum{at}[{lane}]"),
                     _ => format!("sum{at}"),

@@ -1,7 +1,7 @@
 //! In which order the loops of a nest are written.
 
 use super::tidy::is_one_to_one;
-use crate::kernel::{Affine, Mode, Nest, Value};
+use crate::kernel::{Affine, Nest, NestValue, StoreMode};
 use crate::operation::Reduction;
 
 /// Loops of fewer steps are short: vectors along them are worth less.
@@ -24,14 +24,14 @@ pub(crate) fn order(nest: &Nest) -> Vec<usize> {
     let along = |at: &Affine, axis: usize| moved(at.coefficients[axis]);
     let cost = |axis: usize| {
         let loads = nest.values.iter().map(|(value, _)| match value {
-            Value::Load { at, .. } | Value::Gather { at, .. } => along(at, axis),
+            NestValue::Load { at, .. } | NestValue::Gather { at, .. } => along(at, axis),
             _ => 0.0,
         });
         let stores = nest.stores.iter().map(|store| {
             let is_float = nest.values[store.value as usize].1.is_float();
             match store.mode {
                 // Additions of floats wait for each other.
-                Mode::Reduce(Reduction::Sum) if store.at.coefficients[axis] == 0 && is_float => 0.5,
+                StoreMode::Reduce(Reduction::Sum) if store.at.coefficients[axis] == 0 && is_float => 0.5,
                 _ => along(&store.at, axis),
             }
         });

@@ -1,13 +1,13 @@
 //! Where the buffers of a procedure are: in the arrays that its function takes, or in slots of memory that several of them
 //! use one after the other.
 
-use crate::kernel::{BufferId, Procedure, Source, Step};
+use crate::kernel::{BufferId, BufferSource, Procedure, Step};
 use crate::shape::DType;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum BufferBinding {
     Argument(usize),
     /// A result of the procedure, which nothing else is at.
     Result(usize),
@@ -19,7 +19,7 @@ pub(crate) enum Place {
 
 /// Memory of one element type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct BufferSlot {
     pub(crate) dtype: DType,
     pub(crate) count: usize,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Slot {
 /// The slots of a procedure under construction.
 #[derive(Default, Debug)]
 struct Slots {
-    all: Vec<Slot>,
+    all: Vec<BufferSlot>,
     /// The slots in use, by the step until which they are needed.
     taken: BTreeSet<(usize, usize)>,
     /// The free slots, by element type and size.
@@ -58,7 +58,7 @@ impl Slots {
                 at
             }
             None => {
-                self.all.push(Slot { dtype, count });
+                self.all.push(BufferSlot { dtype, count });
                 self.all.len() - 1
             }
         };
@@ -68,9 +68,9 @@ impl Slots {
 }
 
 /// Where the buffers of a procedure are, at one step after the other.
-pub(crate) struct Plan<'p> {
+pub(crate) struct BufferPlan<'p> {
     procedure: &'p Procedure,
-    places: Vec<Place>,
+    places: Vec<BufferBinding>,
     slots: Slots,
     /// Buffers that nests write and nobody reads.
     pub(crate) unread: HashSet<BufferId>,
@@ -81,9 +81,9 @@ pub(crate) struct Plan<'p> {
     step: usize,
 }
 
-impl<'p> Plan<'p> {
+impl<'p> BufferPlan<'p> {
     /// Before the first step. The parameters that are `changed` are where a result is: each with the position of that.
-    pub(crate) fn new(procedure: &'p Procedure, changed: &[(usize, usize)]) -> Plan<'p> {
+    pub(crate) fn new(procedure: &'p Procedure, changed: &[(usize, usize)]) -> BufferPlan<'p> {
         let unread = unread(procedure);
         let lifetimes = lifetimes(procedure, &unread);
         let mut begun = vec![Vec::new(); procedure.steps.len() + 1];
@@ -93,7 +93,7 @@ impl<'p> Plan<'p> {
             }
         }
         let places = places(procedure, changed, &lifetimes);
-        Plan { procedure, places, slots: Slots::default(), unread, lifetimes, begun, step: 0 }
+        BufferPlan { procedure, places, slots: Slots::default(), unread, lifetimes, begun, step: 0 }
     }
 
     /// Moves to the next step, or past the last one: finds places for the buffers that it is the first to touch, and results in
@@ -102,11 +102,11 @@ impl<'p> Plan<'p> {
         let begun = std::mem::take(&mut self.begun[self.step]);
         self.step += 1;
         for &id in &begun {
-            if self.places[id as usize] == Place::Unused {
+            if self.places[id as usize] == BufferBinding::Unused {
                 self.store(id);
             }
         }
-        begun.into_iter().filter(|&id| matches!(self.places[id as usize], Place::Constant(_))).collect()
+        begun.into_iter().filter(|&id| matches!(self.places[id as usize], BufferBinding::Constant(_))).collect()
     }
 
     /// Places a buffer that this step is the first to touch, such as a known array, in a slot.
@@ -114,7 +114,7 @@ impl<'p> Plan<'p> {
         let ty = &self.procedure.buffers[id as usize].ty;
         let last = self.lifetimes[id as usize].map_or(self.step, |(_, last)| last);
         let slot = self.slots.take(ty.dtype, ty.size(), self.step, last);
-        self.places[id as usize] = Place::Slot(slot);
+        self.places[id as usize] = BufferBinding::Slot(slot);
         slot
     }
 
@@ -124,19 +124,19 @@ impl<'p> Plan<'p> {
     }
 
     /// All slots so far.
-    pub(crate) fn slots(&self) -> &[Slot] {
+    pub(crate) fn slots(&self) -> &[BufferSlot] {
         &self.slots.all
     }
 
     /// The place of a buffer, or of the buffer that it is an alias of.
-    pub(crate) fn place(&self, id: BufferId) -> Place {
+    pub(crate) fn place(&self, id: BufferId) -> BufferBinding {
         self.places[self.procedure.origin(id) as usize]
     }
 
     /// Results that are at other places, with their buffers.
     pub(crate) fn copied(&self) -> Vec<(usize, BufferId)> {
         let results = self.procedure.results.iter().copied().enumerate();
-        results.filter(|&(position, id)| self.place(id) != Place::Result(position)).collect()
+        results.filter(|&(position, id)| self.place(id) != BufferBinding::Result(position)).collect()
     }
 }
 
@@ -174,25 +174,29 @@ fn lifetimes(procedure: &Procedure, unread: &HashSet<BufferId>) -> Vec<Option<(u
 
 /// The places of all buffers before the first step, known by the end of chains of aliases. Known arrays that no step touches
 /// have none.
-fn places(procedure: &Procedure, changed: &[(usize, usize)], lifetimes: &[Option<(usize, usize)>]) -> Vec<Place> {
-    let mut places: Vec<Place> = procedure
+fn places(
+    procedure: &Procedure,
+    changed: &[(usize, usize)],
+    lifetimes: &[Option<(usize, usize)>],
+) -> Vec<BufferBinding> {
+    let mut places: Vec<BufferBinding> = procedure
         .buffers
         .iter()
         .enumerate()
         .map(|(id, buffer)| match buffer.source {
-            Source::Parameter(position) => Place::Argument(position),
-            Source::Constant(_) if lifetimes[id].is_some() => Place::Constant(id as BufferId),
-            Source::Constant(_) => Place::Unused,
-            Source::Local | Source::Alias(_) => Place::Unused,
+            BufferSource::Parameter(position) => BufferBinding::Argument(position),
+            BufferSource::Constant(_) if lifetimes[id].is_some() => BufferBinding::Constant(id as BufferId),
+            BufferSource::Constant(_) => BufferBinding::Unused,
+            BufferSource::Local | BufferSource::Alias(_) => BufferBinding::Unused,
         })
         .collect();
     for &(position, result) in changed {
-        places[position] = Place::Result(result);
+        places[position] = BufferBinding::Result(result);
     }
     for (position, &result) in procedure.results.iter().enumerate() {
         let origin = procedure.origin(result) as usize;
-        if places[origin] == Place::Unused {
-            places[origin] = Place::Result(position);
+        if places[origin] == BufferBinding::Unused {
+            places[origin] = BufferBinding::Result(position);
         }
     }
     places

@@ -1,14 +1,14 @@
 //! Procedures as functions: a block for each step.
 
-use super::language::{DTYPES, Helper, Language, Parameter, Part};
+use super::language::{ArrayParameter, ArraySlice, DTYPES, Helper, Language};
 use super::nest;
-use super::plan::{Place, Plan};
+use super::plan::{BufferBinding, BufferPlan};
 use super::text::Text;
 use super::tidy::tidied;
-use super::writer::Buffers;
+use super::writer::BufferFacts;
 use crate::array::neutral_value;
 use crate::error::Result;
-use crate::kernel::{BufferId, Nest, Procedure, Source, Step};
+use crate::kernel::{BufferId, BufferSource, Nest, Procedure, Step};
 use crate::operation::Reduction;
 use crate::shape::{DType, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ const LISTED: usize = 16;
 const FEW: usize = 16;
 
 /// The parts of a program written so far.
-pub(crate) struct Writer<'a> {
+pub(crate) struct FunctionWriter<'a> {
     pub(crate) language: &'a dyn Language,
     /// Known arrays.
     pub(crate) constants: Text,
@@ -32,7 +32,7 @@ pub(crate) struct Writer<'a> {
 }
 
 /// A function that has been written.
-pub(crate) struct Written {
+pub(crate) struct WrittenFunction {
     pub(crate) name: String,
     /// How many elements of memory of each type it takes, of those that it takes at all.
     pub(crate) scratch: BTreeMap<usize, usize>,
@@ -40,7 +40,7 @@ pub(crate) struct Written {
     pub(crate) fails: bool,
 }
 
-impl Written {
+impl WrittenFunction {
     /// The element types of the memory that it takes, with how many elements.
     pub(crate) fn scratch(&self) -> impl Iterator<Item = (DType, usize)> {
         self.scratch.iter().map(|(&at, &count)| (DTYPES[at], count))
@@ -49,7 +49,7 @@ impl Written {
 
 /// The names of the arrays that a function takes, and which of them have more elements than their types say, or other elements
 /// in between. An argument that is changed in place is no parameter of its own, but the result that it becomes.
-pub(crate) struct Interface {
+pub(crate) struct FunctionInterface {
     pub(crate) arguments: Vec<String>,
     pub(crate) results: Vec<String>,
     pub(crate) open: Vec<bool>,
@@ -57,24 +57,24 @@ pub(crate) struct Interface {
     pub(crate) changed: Vec<(usize, usize)>,
 }
 
-impl Interface {
+impl FunctionInterface {
     /// Names for a function that nobody else calls.
-    pub(crate) fn inner(procedure: &Procedure) -> Interface {
-        Interface::named(
+    pub(crate) fn inner(procedure: &Procedure) -> FunctionInterface {
+        FunctionInterface::named(
             (0..procedure.parameters).map(|at| format!("a{at}")).collect(),
             (0..procedure.results.len()).map(|at| format!("r{at}")).collect(),
         )
     }
 
     /// These names, for arrays of the types of the procedure.
-    pub(crate) fn named(arguments: Vec<String>, results: Vec<String>) -> Interface {
+    pub(crate) fn named(arguments: Vec<String>, results: Vec<String>) -> FunctionInterface {
         let open = vec![false; arguments.len() + results.len()];
-        Interface { arguments, results, open, changed: Vec::new() }
+        FunctionInterface { arguments, results, open, changed: Vec::new() }
     }
 
     /// Has arguments become results.
-    pub(crate) fn changing(self, changed: Vec<(usize, usize)>) -> Interface {
-        Interface { changed, ..self }
+    pub(crate) fn changing(self, changed: Vec<(usize, usize)>) -> FunctionInterface {
+        FunctionInterface { changed, ..self }
     }
 
     /// Whether an argument becomes a result.
@@ -84,24 +84,30 @@ impl Interface {
 }
 
 /// A function under construction.
-pub(crate) struct Function<'p, 'w, 'a> {
-    pub(crate) writer: &'w mut Writer<'a>,
+pub(crate) struct FunctionBuilder<'p, 'w, 'a> {
+    pub(crate) writer: &'w mut FunctionWriter<'a>,
     procedure: &'p Procedure,
-    plan: Plan<'p>,
-    interface: &'p Interface,
+    plan: BufferPlan<'p>,
+    interface: &'p FunctionInterface,
     constants: BTreeMap<BufferId, String>,
     pub(crate) text: Text,
     pub(crate) fails: bool,
 }
 
-impl<'a> Writer<'a> {
-    pub(crate) fn new(language: &'a dyn Language) -> Writer<'a> {
-        Writer { language, constants: Text::default(), functions: Vec::new(), helpers: BTreeSet::new(), count: 0 }
+impl<'a> FunctionWriter<'a> {
+    pub(crate) fn new(language: &'a dyn Language) -> FunctionWriter<'a> {
+        FunctionWriter {
+            language,
+            constants: Text::default(),
+            functions: Vec::new(),
+            helpers: BTreeSet::new(),
+            count: 0,
+        }
     }
 
     /// Writes the function of a procedure inside of the program.
-    pub(crate) fn inner(&mut self, word: &str, procedure: &Procedure) -> Result<Written> {
-        self.procedure(word, procedure, &Interface::inner(procedure))
+    pub(crate) fn inner(&mut self, word: &str, procedure: &Procedure) -> Result<WrittenFunction> {
+        self.procedure(word, procedure, &FunctionInterface::inner(procedure))
     }
 
     /// The same of one that changes arguments.
@@ -110,14 +116,19 @@ impl<'a> Writer<'a> {
         word: &str,
         procedure: &Procedure,
         changed: Vec<(usize, usize)>,
-    ) -> Result<Written> {
-        self.procedure(word, procedure, &Interface::inner(procedure).changing(changed))
+    ) -> Result<WrittenFunction> {
+        self.procedure(word, procedure, &FunctionInterface::inner(procedure).changing(changed))
     }
 
     /// Writes the function of a procedure, and those that it calls.
-    pub(crate) fn procedure(&mut self, word: &str, procedure: &Procedure, interface: &Interface) -> Result<Written> {
-        let mut function = Function {
-            plan: Plan::new(procedure, &interface.changed),
+    pub(crate) fn procedure(
+        &mut self,
+        word: &str,
+        procedure: &Procedure,
+        interface: &FunctionInterface,
+    ) -> Result<WrittenFunction> {
+        let mut function = FunctionBuilder {
+            plan: BufferPlan::new(procedure, &interface.changed),
             interface,
             constants: BTreeMap::new(),
             text: Text::default(),
@@ -141,7 +152,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl Function<'_, '_, '_> {
+impl FunctionBuilder<'_, '_, '_> {
     pub(crate) fn language(&self) -> &dyn Language {
         self.writer.language
     }
@@ -162,7 +173,7 @@ impl Function<'_, '_, '_> {
     fn begin(&mut self) {
         for id in self.plan.next() {
             let ty = self.ty(id).clone();
-            let Source::Constant(array) = &self.procedure.buffers[id as usize].source else {
+            let BufferSource::Constant(array) = &self.procedure.buffers[id as usize].source else {
                 unreachable!("a known array")
             };
             match array.uniform() {
@@ -197,11 +208,11 @@ impl Function<'_, '_, '_> {
     pub(crate) fn name(&self, id: BufferId) -> String {
         let origin = self.procedure.origin(id);
         match self.plan.place(origin) {
-            Place::Argument(position) => self.interface.arguments[position].clone(),
-            Place::Result(position) => self.interface.results[position].clone(),
-            Place::Constant(id) => self.constants[&id].clone(),
-            Place::Slot(_) => format!("b{origin}"),
-            Place::Unused => unreachable!("what a step touches has a place"),
+            BufferBinding::Argument(position) => self.interface.arguments[position].clone(),
+            BufferBinding::Result(position) => self.interface.results[position].clone(),
+            BufferBinding::Constant(id) => self.constants[&id].clone(),
+            BufferBinding::Slot(_) => format!("b{origin}"),
+            BufferBinding::Unused => unreachable!("what a step touches has a place"),
         }
     }
 
@@ -223,9 +234,9 @@ impl Function<'_, '_, '_> {
         let written: BTreeSet<BufferId> = written.iter().map(|&id| self.procedure.origin(id)).collect();
         let read: BTreeSet<BufferId> = read.iter().map(|&id| self.procedure.origin(id)).collect();
         for &id in read.union(&written) {
-            if let Place::Slot(slot) = self.plan.place(id) {
+            if let BufferBinding::Slot(slot) = self.plan.place(id) {
                 let (name, array) = (format!("b{id}"), format!("s{slot}"));
-                let part = Part { array: &array, offset: "0".into(), count: Some(self.count(id)) };
+                let part = ArraySlice { array: &array, offset: "0".into(), count: Some(self.count(id)) };
                 let line = self.language().bind(&name, self.dtype(id), &part, written.contains(&id));
                 self.text.declare(&name, line);
             }
@@ -240,7 +251,7 @@ impl Function<'_, '_, '_> {
 
     /// A part of an array, as an argument.
     pub(crate) fn part(&self, array: &str, offset: String, count: Option<usize>, writes: bool) -> String {
-        self.language().argument(&Part { array, offset, count }, writes)
+        self.language().argument(&ArraySlice { array, offset, count }, writes)
     }
 
     /// A whole buffer, as an argument.
@@ -249,7 +260,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// Memory for a function that the step calls, as arguments.
-    pub(crate) fn scratch(&mut self, written: &Written) -> Vec<String> {
+    pub(crate) fn scratch(&mut self, written: &WrittenFunction) -> Vec<String> {
         let all: Vec<(DType, usize)> = written.scratch().collect();
         let part = |(dtype, count)| {
             let slot = self.memory(dtype, count);
@@ -259,7 +270,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// A call of a function that has been written.
-    pub(crate) fn call_line(&mut self, written: &Written, arguments: &[String]) {
+    pub(crate) fn call_line(&mut self, written: &WrittenFunction, arguments: &[String]) {
         let call = self.language().call(&written.name, arguments);
         if written.fails {
             self.fails = true;
@@ -278,7 +289,7 @@ impl Function<'_, '_, '_> {
         for (position, id) in self.plan.copied() {
             let count = self.count(id);
             let from = match self.plan.place(id) {
-                Place::Slot(slot) => format!("s{slot}"),
+                BufferBinding::Slot(slot) => format!("s{slot}"),
                 _ => self.name(id),
             };
             let to = self.interface.results[position].clone();
@@ -289,12 +300,12 @@ impl Function<'_, '_, '_> {
     /// Copies elements.
     pub(crate) fn copy(&mut self, to: &str, at: String, from: &str, start: String, count: usize, dtype: DType) {
         let (to, from) =
-            (Part { array: to, offset: at, count: None }, Part { array: from, offset: start, count: None });
+            (ArraySlice { array: to, offset: at, count: None }, ArraySlice { array: from, offset: start, count: None });
         let line = self.language().copy(&to, &from, count, dtype);
         self.text.line(line);
     }
 
-    fn finish(self, word: &str) -> Written {
+    fn finish(self, word: &str) -> WrittenFunction {
         let name = match word {
             "run" => word.to_string(),
             word => self.writer.name(word),
@@ -313,7 +324,7 @@ impl Function<'_, '_, '_> {
             *start = start.saturating_add(slot.count);
         }
         let parameters = self.parameters();
-        let written = Written { name, scratch, fails: self.fails };
+        let written = WrittenFunction { name, scratch, fails: self.fails };
         let memory: Vec<DType> = written.scratch().map(|(dtype, _)| dtype).collect();
         let mut text = Text::default();
         let language = self.writer.language;
@@ -333,12 +344,12 @@ impl Function<'_, '_, '_> {
         written
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
+    fn parameters(&self) -> Vec<ArrayParameter> {
         let procedure = self.procedure;
         let arguments = (0..procedure.parameters).map(|at| at as BufferId);
         let names = self.interface.arguments.iter().chain(&self.interface.results);
         let buffers = arguments.chain(procedure.results.iter().copied());
-        let parameter = |(at, (name, id)): (usize, (&String, BufferId))| Parameter {
+        let parameter = |(at, (name, id)): (usize, (&String, BufferId))| ArrayParameter {
             name: name.clone(),
             dtype: self.dtype(id),
             count: (!self.interface.open[at]).then(|| self.count(id)),
@@ -375,7 +386,7 @@ impl Function<'_, '_, '_> {
         let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
         let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
         let dtypes: BTreeMap<BufferId, DType> = all().map(|id| (id, self.dtype(id))).collect();
-        let buffers = Buffers { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
         nest::write(&mut self.text, self.writer.language, nest, buffers, &mut self.writer.helpers);
     }
 

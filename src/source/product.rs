@@ -1,9 +1,9 @@
 //! Matrix products: tiles of the result that stay in registers while rows of the right operand go by.
 
-use super::language::Part;
-use super::procedure::Function;
+use super::language::ArraySlice;
+use super::procedure::FunctionBuilder;
 use crate::array::neutral_value;
-use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
+use crate::kernel::{BATCH, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::operation::Reduction;
 use crate::shape::DType;
 
@@ -34,7 +34,7 @@ pub(crate) fn sum_of(mut terms: Vec<(isize, String)>, offset: usize) -> String {
 }
 
 /// The part of a product for a range of rows and columns.
-fn part(product: &Product, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> Product {
+fn part(product: &MatrixProduct, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> MatrixProduct {
     let mut part = product.clone();
     let moved = |operand: &mut Strided, role: usize, start: usize| {
         let place = operand.offset as isize + operand.strides[role][0] * start as isize;
@@ -51,9 +51,9 @@ fn part(product: &Product, rows: std::ops::Range<usize>, columns: std::ops::Rang
     part
 }
 
-impl Function<'_, '_, '_> {
+impl FunctionBuilder<'_, '_, '_> {
     /// Writes products in tiles, and the parts beside the tiles as nests.
-    pub(crate) fn product(&mut self, product: &Product) {
+    pub(crate) fn product(&mut self, product: &MatrixProduct) {
         let dtype = self.dtype(product.result.buffer);
         let width = COLUMN_BYTES / dtype.bytes();
         let [rows, summed, columns] = product.sizes();
@@ -85,7 +85,7 @@ impl Function<'_, '_, '_> {
         }
     }
 
-    fn tiles(&mut self, product: &Product, dtype: DType, (down, across, width): (usize, usize, usize)) {
+    fn tiles(&mut self, product: &MatrixProduct, dtype: DType, (down, across, width): (usize, usize, usize)) {
         let language = self.writer.language;
         let (left, right, result) = (&product.left, &product.right, &product.result);
         self.bind(&[left.buffer, right.buffer], &[result.buffer]);
@@ -110,7 +110,7 @@ impl Function<'_, '_, '_> {
         }
         let at = place(right, batches, &[(right.strides[SUMMED][0], "i2"), (1, "i1")]);
         let array = self.name(right.buffer);
-        let source = Part { array: &array, offset: at, count: Some(width) };
+        let source = ArraySlice { array: &array, offset: at, count: Some(width) };
         self.text.line(language.bind("row", dtype, &source, false));
         self.text.open(language.for_loop("lane", "0", &width.to_string()));
         for row in 0..ROWS {
@@ -125,7 +125,7 @@ impl Function<'_, '_, '_> {
             let at = place(result, batches, &[(result.strides[ROW][0], &at), (1, "i1")]);
             let array = self.name(result.buffer);
             self.text.open("");
-            let target = Part { array: &array, offset: at, count: Some(width) };
+            let target = ArraySlice { array: &array, offset: at, count: Some(width) };
             self.text.line(language.bind("row", dtype, &target, true));
             self.text.open(language.for_loop("lane", "0", &width.to_string()));
             self.text.line(format!("row[lane] = row[lane] + total{row}[lane];"));

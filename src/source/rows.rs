@@ -1,10 +1,10 @@
 //! Rows: the neighbours that an innermost loop goes through, as slices of its length, so that compilers see that all of its
 //! steps are inside, and make vectors of them.
 
-use super::language::Part;
+use super::language::ArraySlice;
 use super::text::Text;
-use super::writer::{NestWriter, Rows};
-use crate::kernel::{Affine, Mode, Value};
+use super::writer::{NestWriter, RowNames};
+use crate::kernel::{Affine, NestValue, StoreMode};
 
 impl NestWriter<'_> {
     /// The rows that the innermost loop goes through.
@@ -13,20 +13,20 @@ impl NestWriter<'_> {
         let extent = self.nest.extents[axis];
         let nest = self.nest;
         let loads = nest.values.iter().filter_map(|(value, dtype)| match value {
-            Value::Load { buffer, at, guards } if guards.is_empty() => Some((*buffer, at, *dtype, false)),
+            NestValue::Load { buffer, at, guards } if guards.is_empty() => Some((*buffer, at, *dtype, false)),
             _ => None,
         });
         // A borrow for writing must be the only borrow of its array.
         let stores = nest.stores.iter().enumerate().filter_map(|(position, store)| {
             let plain = store.guards.is_empty() && store.index.is_none() && self.accesses[&store.buffer] == 1;
             let inside = match store.mode {
-                Mode::Write => self.store_level(store) == self.depth(),
-                Mode::Reduce(_) => self.accumulators[position].is_none(),
+                StoreMode::Write => self.store_level(store) == self.depth(),
+                StoreMode::Reduce(_) => self.accumulators[position].is_none(),
             };
             (plain && inside).then(|| (store.buffer, &store.at, nest.values[store.value as usize].1, true))
         });
         let mut lines = Vec::new();
-        let mut rows = Rows::new();
+        let mut rows = RowNames::new();
         for (buffer, at, dtype, writes) in loads.chain(stores) {
             if at.coefficients[axis] != 1 || rows.contains_key(&(buffer, at.clone())) {
                 continue;
@@ -35,7 +35,7 @@ impl NestWriter<'_> {
             start.coefficients[axis] = 0;
             let offset = self.counted(&start).text;
             let (name, array) = (format!("row{}", rows.len()), (self.name)(buffer));
-            let part = Part { array: &array, offset, count: Some(extent) };
+            let part = ArraySlice { array: &array, offset, count: Some(extent) };
             lines.push((name.clone(), self.language.bind(&name, dtype, &part, writes)));
             rows.insert((buffer, at.clone()), (name, writes));
         }
@@ -49,7 +49,7 @@ impl NestWriter<'_> {
         all.sort_by(|a, b| a.1.cmp(b.1));
         for ((buffer, _), (name, writes)) in all {
             let dtype = (self.dtype)(*buffer);
-            let part = Part { array: name, offset: offset.into(), count: Some(lanes) };
+            let part = ArraySlice { array: name, offset: offset.into(), count: Some(lanes) };
             let lane_name = format!("lane_{name}");
             text.declare(&lane_name, self.language.bind(&lane_name, dtype, &part, *writes));
         }

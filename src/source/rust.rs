@@ -1,8 +1,8 @@
 //! Rust.
 
 use super::functions::{filled, product};
-use super::language::{Helper, Language, Parameter, Part, scratch_name};
-use crate::operation::{HelperFunction, Spelling};
+use super::language::{ArrayParameter, ArraySlice, Helper, Language, scratch_name};
+use crate::operation::{HelperFunction, OperationSpelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
@@ -104,7 +104,7 @@ impl Language for Rust {
 
     fn spelled(
         &self,
-        spelling: Spelling,
+        spelling: OperationSpelling,
         dtype: DType,
         operands: &[&str],
         helpers: &mut BTreeSet<Helper>,
@@ -114,23 +114,25 @@ impl Language for Rust {
             (format!("libm::{name}{ending}({})", operands.join(", ")), true)
         };
         match spelling {
-            Spelling::Library { rust: method, .. } if self.with_std => {
+            OperationSpelling::Library { rust: method, .. } if self.with_std => {
                 (format!("{}.{method}({})", operands[0], operands[1..].join(", ")), true)
             }
-            Spelling::Library { c: name, .. } => library(name),
-            Spelling::Special(name) if dtype == DType::F32 => {
+            OperationSpelling::Library { c: name, .. } => library(name),
+            OperationSpelling::Special(name) if dtype == DType::F32 => {
                 // As the library does, in double precision.
                 (format!("(libm::{name}({} as f64) as f32)", operands[0]), true)
             }
-            Spelling::Special(name) => library(name),
-            Spelling::Expression(text) => filled(text, "", operands),
-            Spelling::Logical { rust: operator, .. } => (format!("{} {operator} {}", operands[0], operands[1]), false),
-            Spelling::Product(times) => (product(operands[0], times), false),
-            Spelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
-            Spelling::HelperAnd(function, number) => {
+            OperationSpelling::Special(name) => library(name),
+            OperationSpelling::Expression(text) => filled(text, "", operands),
+            OperationSpelling::Logical { rust: operator, .. } => {
+                (format!("{} {operator} {}", operands[0], operands[1]), false)
+            }
+            OperationSpelling::Product(times) => (product(operands[0], times), false),
+            OperationSpelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
+            OperationSpelling::HelperAnd(function, number) => {
                 (self.helper(function, dtype, &[operands[0], &number.to_string()], helpers), true)
             }
-            Spelling::HelperOf(number, function) => {
+            OperationSpelling::HelperOf(number, function) => {
                 (self.helper(function, dtype, &[&number.to_string(), operands[0]], helpers), true)
             }
         }
@@ -147,15 +149,15 @@ impl Language for Rust {
         format!("{}_{}({})", function.name, self.dtype(dtype), operands.join(", "))
     }
 
-    fn bind(&self, name: &str, _: DType, part: &Part<'_>, writes: bool) -> String {
+    fn bind(&self, name: &str, _: DType, part: &ArraySlice<'_>, writes: bool) -> String {
         format!("let {name} = {};", self.argument(part, writes))
     }
 
-    fn bind_variable(&self, name: &str, _: DType, part: &Part<'_>) -> String {
+    fn bind_variable(&self, name: &str, _: DType, part: &ArraySlice<'_>) -> String {
         format!("let mut {name} = {};", self.argument(part, true))
     }
 
-    fn argument(&self, Part { array, offset, count }: &Part<'_>, writes: bool) -> String {
+    fn argument(&self, ArraySlice { array, offset, count }: &ArraySlice<'_>, writes: bool) -> String {
         let reference = if writes { "&mut " } else { "&" };
         match (&offset[..], count) {
             ("0", Some(count)) => format!("{reference}{array}[..{count}]"),
@@ -169,8 +171,8 @@ impl Language for Rust {
         format!("core::mem::swap(&mut {a}, &mut {b});")
     }
 
-    fn copy(&self, to: &Part<'_>, from: &Part<'_>, count: usize, _: DType) -> String {
-        let part = |Part { array, offset, .. }: &Part<'_>| match &offset[..] {
+    fn copy(&self, to: &ArraySlice<'_>, from: &ArraySlice<'_>, count: usize, _: DType) -> String {
+        let part = |ArraySlice { array, offset, .. }: &ArraySlice<'_>| match &offset[..] {
             "0" => format!("{array}[..{count}]"),
             offset => format!("{array}[{offset}..][..{count}]"),
         };
@@ -181,8 +183,8 @@ impl Language for Rust {
         format!("{array}[..{count}].fill({value});")
     }
 
-    fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String {
-        let one = |parameter: &Parameter| {
+    fn function(&self, name: &str, parameters: &[ArrayParameter], scratch: &[DType], fails: bool) -> String {
+        let one = |parameter: &ArrayParameter| {
             let reference = if parameter.writes { "&mut " } else { "&" };
             format!("{}: {reference}[{}]", parameter.name, self.dtype(parameter.dtype))
         };
@@ -192,8 +194,8 @@ impl Language for Rust {
         format!("pub(crate) fn {name}({}){result}", all.join(", "))
     }
 
-    fn prologue(&self, parameters: &[Parameter], _: &[DType]) -> Vec<String> {
-        let one = |parameter: &Parameter| {
+    fn prologue(&self, parameters: &[ArrayParameter], _: &[DType]) -> Vec<String> {
+        let one = |parameter: &ArrayParameter| {
             let reference = if parameter.writes { "&mut " } else { "&" };
             let (name, count) = (&parameter.name, parameter.count?);
             Some(format!("let {name} = {reference}{name}[..{count}];"))

@@ -1,22 +1,22 @@
 //! Calls that are neither nests nor made of procedures: positions in the order of elements.
 
 use super::helpers::routines;
-use super::procedure::Function;
-use crate::kernel::{Call, Called, Sort};
+use super::procedure::FunctionBuilder;
+use crate::kernel::{Call, CallKind, Sort};
 use crate::shape::{DType, Value};
 
-impl Function<'_, '_, '_> {
+impl FunctionBuilder<'_, '_, '_> {
     /// Writes a call that sorts, or that looks for an extreme of nothing; returns whether the call is one of these.
     pub(crate) fn sort(&mut self, call: &Call) -> bool {
         match call.called() {
-            Called::Sort(sort) => self.sorted(&sort),
-            Called::Nothing => {
+            CallKind::Sort(sort) => self.sorted(&sort),
+            CallKind::Nothing => {
                 self.bind(&[], &call.results);
                 let zero = self.language().literal(Value::I64(0));
                 let line = self.language().fill(&self.name(call.results[0]), self.count(call.results[0]), &zero);
                 self.text.line(line);
             }
-            Called::Procedure => return false,
+            CallKind::Procedure => return false,
         }
         true
     }

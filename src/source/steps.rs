@@ -1,13 +1,13 @@
 //! Steps that are made of procedures: conditionals, rolled loops, operations that were left alone, and blocks of rows.
 
-use super::language::Part;
-use super::procedure::{Function, Interface};
+use super::language::ArraySlice;
+use super::procedure::{FunctionBuilder, FunctionInterface};
 use crate::error::{Error, Result};
-use crate::kernel::{Blocks, Branch, BufferId, Call, Loop, lower};
+use crate::kernel::{BufferId, Call, Conditional, Loop, RowBlocks, lower};
 use crate::shape::DType;
 
-impl Function<'_, '_, '_> {
-    pub(crate) fn branch(&mut self, branch: &Branch) -> Result<()> {
+impl FunctionBuilder<'_, '_, '_> {
+    pub(crate) fn branch(&mut self, branch: &Conditional) -> Result<()> {
         let sides = [("then", &branch.then), ("otherwise", &branch.otherwise)];
         let [then, otherwise] = sides.map(|(word, side)| self.writer.changing(word, side, branch.changed.clone()));
         let sides = [then?, otherwise?];
@@ -96,7 +96,7 @@ impl Function<'_, '_, '_> {
     /// Declares the two places of a carry, or the single place of a carry that is changed in place.
     pub(crate) fn carry(&mut self, carry: &str, from: &str, to: Option<&str>, dtype: DType, count: usize) {
         for (name, array) in std::iter::once(("from", from)).chain(to.map(|to| ("to", to))) {
-            let part = Part { array, offset: "0".into(), count: Some(count) };
+            let part = ArraySlice { array, offset: "0".into(), count: Some(count) };
             let line = self.language().bind_variable(&format!("{name}{carry}"), dtype, &part);
             self.text.line(line);
         }
@@ -133,7 +133,7 @@ impl Function<'_, '_, '_> {
         Ok(())
     }
 
-    pub(crate) fn blocks(&mut self, blocks: &Blocks) -> Result<()> {
+    pub(crate) fn blocks(&mut self, blocks: &RowBlocks) -> Result<()> {
         let whole = blocks.extent / blocks.rows;
         let mut functions = vec![(&blocks.procedure, blocks.rows)];
         functions.extend(blocks.rest.as_ref().map(|rest| (rest, blocks.extent % blocks.rows)));
@@ -147,7 +147,7 @@ impl Function<'_, '_, '_> {
             .collect();
         let mut written = Vec::new();
         for (procedure, _) in &functions {
-            let interface = Interface { open: open.clone(), ..Interface::inner(procedure) };
+            let interface = FunctionInterface { open: open.clone(), ..FunctionInterface::inner(procedure) };
             written.push(self.writer.procedure("block", procedure, &interface)?);
         }
         let read: Vec<BufferId> = blocks.arguments.iter().map(|&(id, _)| id).collect();

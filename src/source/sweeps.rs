@@ -5,9 +5,9 @@
 //! loop with a condition may have any number of steps, but memory is planned for a fixed number of stretches; with more, the
 //! function reports that it could not be finished.
 
-use super::procedure::{Function, Written};
+use super::procedure::{FunctionBuilder, WrittenFunction};
 use crate::error::Result;
-use crate::kernel::{BufferId, Sweeps};
+use crate::kernel::{BufferId, SweepLoop};
 use crate::shape::{DType, Type};
 use crate::term::{Checkpoints, Steps};
 
@@ -18,8 +18,8 @@ const LEAST: usize = 64;
 const MOST: usize = 1 << 12;
 
 /// The state of writing a sweep.
-struct Sweep {
-    step: Written,
+struct SweepState {
+    step: WrittenFunction,
     /// The carries that the step changes in place.
     in_place: Vec<bool>,
     /// The buffers of first carries, inputs, last carries, outputs.
@@ -38,7 +38,7 @@ struct Sweep {
 
 /// A loop under construction.
 struct Writing {
-    sweeps: Vec<Sweep>,
+    sweeps: Vec<SweepState>,
     captures: Vec<BufferId>,
     /// The number of steps, if it is known.
     count: Option<usize>,
@@ -60,8 +60,8 @@ fn carried(sweep: usize, carry: usize) -> String {
     format!("{sweep}_{carry}")
 }
 
-impl Function<'_, '_, '_> {
-    pub(crate) fn sweeps(&mut self, lowered: &Sweeps) -> Result<()> {
+impl FunctionBuilder<'_, '_, '_> {
+    pub(crate) fn sweeps(&mut self, lowered: &SweepLoop) -> Result<()> {
         let loops = &lowered.sweeps;
         let condition = match &lowered.condition {
             Some(condition) => Some(self.writer.inner("condition", condition)?),
@@ -89,7 +89,7 @@ impl Function<'_, '_, '_> {
         }
         let (length, stretches) = stretches(count, loops.sweeps.len(), loops.checkpoints, of_step, of_state);
         self.bind(&lowered.arguments, &lowered.results);
-        let mut sweeps: Vec<Sweep> = Vec::new();
+        let mut sweeps: Vec<SweepState> = Vec::new();
         for (at, body) in lowered.bodies.iter().enumerate() {
             let (starts, inputs) = loops.operands(at);
             let step = self.writer.changing("sweep", body, body.changed(starts.len()))?;
@@ -110,7 +110,7 @@ impl Function<'_, '_, '_> {
                 }
             }
             let scratch = self.scratch(&step);
-            sweeps.push(Sweep {
+            sweeps.push(SweepState {
                 step,
                 in_place,
                 starts,
@@ -215,7 +215,7 @@ impl Function<'_, '_, '_> {
         }
     }
 
-    fn first_sweep(&mut self, writing: &Writing, condition: Option<&Written>) {
+    fn first_sweep(&mut self, writing: &Writing, condition: Option<&WrittenFunction>) {
         self.begin_sweep(writing, 0);
         let language = self.writer.language;
         let holds = condition.map(|condition| (self.memory(DType::Bool, 1), self.scratch(condition)));

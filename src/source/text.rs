@@ -7,7 +7,7 @@ pub(crate) const WIDTH: usize = 110;
 
 /// A line, and the name that it declares, if that is all that it does.
 #[derive(Clone)]
-struct Line {
+struct TextLine {
     text: String,
     declares: Option<String>,
 }
@@ -15,7 +15,7 @@ struct Line {
 /// Lines, indented by the blocks that they are in.
 #[derive(Clone, Default)]
 pub(crate) struct Text {
-    lines: Vec<Line>,
+    lines: Vec<TextLine>,
     depth: usize,
 }
 
@@ -27,7 +27,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 impl Text {
     fn push(&mut self, line: &str, declares: Option<String>) {
         let indent = if line.is_empty() { 0 } else { 4 * self.depth };
-        self.lines.push(Line { text: format!("{:indent$}{line}", ""), declares });
+        self.lines.push(TextLine { text: format!("{:indent$}{line}", ""), declares });
     }
 
     /// A line.
@@ -70,7 +70,7 @@ impl Text {
         let indent = 4 * self.depth;
         self.lines.extend(other.lines.into_iter().map(|line| {
             let indent = if line.text.is_empty() { 0 } else { indent };
-            Line { text: format!("{:indent$}{}", "", line.text), ..line }
+            TextLine { text: format!("{:indent$}{}", "", line.text), ..line }
         }));
     }
 

@@ -1,6 +1,6 @@
 //! Nests made simpler before they are written.
 
-use crate::kernel::{Affine, BufferId, Nest, Value};
+use crate::kernel::{Affine, BufferId, Nest, NestValue};
 use crate::shape::Value as Number;
 use std::collections::HashSet;
 
@@ -33,10 +33,10 @@ pub(crate) fn tidied(nest: &Nest, unread: &HashSet<BufferId>) -> Nest {
 fn nowhere(nest: &mut Nest) {
     let is_before = |at: &Affine| at.range(&nest.extents).1 < 0;
     for (value, dtype) in &mut nest.values {
-        if let Value::Load { at, .. } = value
+        if let NestValue::Load { at, .. } = value
             && is_before(at)
         {
-            *value = Value::Constant(Number::from_i64(*dtype, 0));
+            *value = NestValue::Constant(Number::from_i64(*dtype, 0));
         }
     }
     for store in &mut nest.stores {

@@ -4,7 +4,7 @@
 use super::text::Text;
 use super::writer::{Finish, NestWriter, Together};
 use crate::array::neutral_value;
-use crate::kernel::{Mode, Store};
+use crate::kernel::{Store, StoreMode};
 use crate::operation::Reduction;
 use crate::shape::{DType, steps};
 
@@ -134,7 +134,7 @@ impl NestWriter<'_> {
 
     /// Whether subgroup functions combine exactly like these reductions: extremes of floats have rules of their own for NaN.
     pub(crate) fn has_subgroup_functions(&self) -> bool {
-        let reduced = (0..self.nest.stores.len()).filter(|&at| self.nest.stores[at].mode != Mode::Write);
+        let reduced = (0..self.nest.stores.len()).filter(|&at| self.nest.stores[at].mode != StoreMode::Write);
         reduced.map(|at| self.reduction(at)).all(|(op, dtype)| match op {
             Reduction::Sum => dtype != DType::Bool,
             Reduction::Max | Reduction::Min => matches!(dtype, DType::I32 | DType::I64),
@@ -143,7 +143,7 @@ impl NestWriter<'_> {
 
     /// Whether floats are summed.
     pub(crate) fn sums_floats(&self) -> bool {
-        let is_sum = |store: &Store| store.mode == Mode::Reduce(Reduction::Sum);
+        let is_sum = |store: &Store| store.mode == StoreMode::Reduce(Reduction::Sum);
         let dtype = |store: &Store| self.nest.values[store.value as usize].1;
         self.nest.stores.iter().any(|store| is_sum(store) && dtype(store).is_float())
     }
@@ -155,7 +155,7 @@ impl NestWriter<'_> {
 
     fn reduction(&self, at: usize) -> (crate::operation::Reduction, DType) {
         let store = &self.nest.stores[at];
-        let Mode::Reduce(op) = store.mode else { unreachable!("only reductions are shared") };
+        let StoreMode::Reduce(op) = store.mode else { unreachable!("only reductions are shared") };
         (op, self.nest.values[store.value as usize].1)
     }
 

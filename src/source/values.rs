@@ -1,25 +1,25 @@
 //! The values of a nest as expressions.
 
-use super::expression::{Expression, elementwise};
+use super::expression::{SourceExpression, elementwise};
 use super::writer::NestWriter;
-use crate::kernel::{Affine, Guards, Value, ValueId};
-use crate::operation::Spelling;
+use crate::kernel::{Affine, Guards, NestValue, ValueId};
+use crate::operation::OperationSpelling;
 use crate::shape::{self, DType};
 use crate::term::recurrence::Elementwise;
 use smallvec::SmallVec;
 
 impl NestWriter<'_> {
     /// The text of an affine function that is not below 0, in unsigned numbers: subtracted terms come last.
-    pub(crate) fn counted(&self, at: &Affine) -> Expression {
+    pub(crate) fn counted(&self, at: &Affine) -> SourceExpression {
         self.affine(at, &|variable| variable)
     }
 
     /// The text of an affine function as an `i64`.
-    pub(crate) fn signed(&self, at: &Affine) -> Expression {
+    pub(crate) fn signed(&self, at: &Affine) -> SourceExpression {
         self.affine(at, &|variable| self.language.signed(&variable))
     }
 
-    pub(crate) fn affine(&self, at: &Affine, variable: &dyn Fn(String) -> String) -> Expression {
+    pub(crate) fn affine(&self, at: &Affine, variable: &dyn Fn(String) -> String) -> SourceExpression {
         let (mut added, mut subtracted): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for &axis in &self.order {
             let coefficient = at.coefficients[axis];
@@ -42,7 +42,7 @@ impl NestWriter<'_> {
         // Only an `i64` may begin without a positive term.
         let text = if added.is_empty() { "0".to_string() } else { added.join(" + ") };
         let text = subtracted.iter().fold(text, |text, term| format!("{text} - {term}"));
-        Expression { text, is_atom }
+        SourceExpression { text, is_atom }
     }
 
     /// The condition that all guards hold.
@@ -72,16 +72,16 @@ impl NestWriter<'_> {
         self.expression(id).at_atom()
     }
 
-    pub(crate) fn expression(&self, id: ValueId) -> &Expression {
+    pub(crate) fn expression(&self, id: ValueId) -> &SourceExpression {
         self.expressions[id as usize].as_ref().expect("operands come before their users")
     }
 
-    pub(crate) fn spelled(&mut self, spelling: Spelling, dtype: DType, operands: &[&str]) -> Expression {
+    pub(crate) fn spelled(&mut self, spelling: OperationSpelling, dtype: DType, operands: &[&str]) -> SourceExpression {
         let (text, is_atom) = self.language.spelled(spelling, dtype, operands, self.helpers);
-        Expression { text, is_atom }
+        SourceExpression { text, is_atom }
     }
 
-    fn elementwise(&mut self, op: Elementwise, dtype: DType, operands: &[ValueId]) -> Expression {
+    fn elementwise(&mut self, op: Elementwise, dtype: DType, operands: &[ValueId]) -> SourceExpression {
         let from = self.nest.values[operands[0] as usize].1;
         let texts: SmallVec<[String; 3]> = operands.iter().map(|&id| self.operand(id)).collect();
         let texts: SmallVec<[&str; 3]> = texts.iter().map(|text| &text[..]).collect();
@@ -107,39 +107,39 @@ impl NestWriter<'_> {
         (place, inside)
     }
 
-    pub(crate) fn value(&mut self, id: ValueId) -> Expression {
+    pub(crate) fn value(&mut self, id: ValueId) -> SourceExpression {
         let (value, dtype) = &self.nest.values[id as usize];
         let (language, dtype) = (self.language, *dtype);
         match value {
-            Value::Constant(value) => Expression::atom(language.literal(*value)),
-            Value::Position(at) => self.signed(at),
-            Value::Load { buffer, .. } if let Some((_, name)) = self.given.filter(|(given, _)| given == buffer) => {
-                Expression::atom(name.to_string())
+            NestValue::Constant(value) => SourceExpression::atom(language.literal(*value)),
+            NestValue::Position(at) => self.signed(at),
+            NestValue::Load { buffer, .. } if let Some((_, name)) = self.given.filter(|(given, _)| given == buffer) => {
+                SourceExpression::atom(name.to_string())
             }
-            Value::Load { buffer, at, guards } => {
+            NestValue::Load { buffer, at, guards } => {
                 let row = if self.levels[id as usize] == self.depth() { self.row_element(*buffer, at) } else { None };
                 let whole = || format!("{}[{}]", (self.name)(*buffer), self.counted(at).text);
                 let element = row.unwrap_or_else(whole);
                 if guards.is_empty() {
-                    return Expression::atom(element);
+                    return SourceExpression::atom(element);
                 }
                 let text = language.choice(&self.guards(guards), &element, &self.zero(dtype));
-                Expression { text, is_atom: false }
+                SourceExpression { text, is_atom: false }
             }
-            Value::Gather { buffer, at, stride, index, extent } => {
+            NestValue::Gather { buffer, at, stride, index, extent } => {
                 let (place, inside) = self.computed(at, *stride, *index, *extent);
                 let element = format!("{}[{place}]", (self.name)(*buffer));
-                Expression { text: language.choice(&inside, &element, &self.zero(dtype)), is_atom: false }
+                SourceExpression { text: language.choice(&inside, &element, &self.zero(dtype)), is_atom: false }
             }
-            Value::Unary(op, a) => self.elementwise(Elementwise::Unary(*op), dtype, &[*a]),
-            Value::Binary(op, a, b) => self.elementwise(Elementwise::Binary(*op), dtype, &[*a, *b]),
-            Value::Compare(op, a, b) => self.elementwise(Elementwise::Compare(*op), dtype, &[*a, *b]),
-            Value::Select(mask, yes, no) => self.elementwise(Elementwise::Select, dtype, &[*mask, *yes, *no]),
-            Value::Cast(to, a) => self.elementwise(Elementwise::Cast(*to), dtype, &[*a]),
-            Value::Guarded(a, guards) => {
+            NestValue::Unary(op, a) => self.elementwise(Elementwise::Unary(*op), dtype, &[*a]),
+            NestValue::Binary(op, a, b) => self.elementwise(Elementwise::Binary(*op), dtype, &[*a, *b]),
+            NestValue::Compare(op, a, b) => self.elementwise(Elementwise::Compare(*op), dtype, &[*a, *b]),
+            NestValue::Select(mask, yes, no) => self.elementwise(Elementwise::Select, dtype, &[*mask, *yes, *no]),
+            NestValue::Cast(to, a) => self.elementwise(Elementwise::Cast(*to), dtype, &[*a]),
+            NestValue::Guarded(a, guards) => {
                 let operand = self.operand(*a);
                 let text = language.choice(&self.guards(guards), &operand, &self.zero(dtype));
-                Expression { text, is_atom: false }
+                SourceExpression { text, is_atom: false }
             }
         }
     }

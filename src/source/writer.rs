@@ -1,6 +1,6 @@
 //! The writer of a nest.
 
-use super::expression::Expression;
+use super::expression::SourceExpression;
 use super::language::{Helper, Language};
 use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Nest};
@@ -22,7 +22,7 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) uses: Vec<u32>,
     /// Whether each value has a name of its own, wherever it is computed.
     pub(crate) named: Vec<bool>,
-    pub(crate) expressions: Vec<Option<Expression>>,
+    pub(crate) expressions: Vec<Option<SourceExpression>>,
     /// For each store that reduces into a variable: how many loops that is inside of.
     pub(crate) accumulators: Vec<Option<usize>>,
     /// Whether each store that reduces reaches every element once, so that no initial value is needed.
@@ -42,7 +42,7 @@ pub(crate) struct NestWriter<'a> {
     /// The element types of buffers.
     pub(crate) dtype: &'a dyn Fn(u32) -> DType,
     /// Rows that the innermost loop goes through, while it is written.
-    pub(crate) rows: Rows,
+    pub(crate) rows: RowNames,
     /// Whether the text being written is inside of all loops.
     pub(crate) is_inside: bool,
     /// How the other loops are merged into one, if they are.
@@ -59,7 +59,7 @@ pub(crate) struct NestWriter<'a> {
 
 /// Facts about buffers: their names, their sizes and element types, and whether a nest adds to elements that they have already.
 #[derive(Clone, Copy)]
-pub(crate) struct Buffers<'a> {
+pub(crate) struct BufferFacts<'a> {
     pub(crate) name: &'a dyn Fn(u32) -> String,
     pub(crate) count: &'a dyn Fn(u32) -> usize,
     pub(crate) dtype: &'a dyn Fn(u32) -> DType,
@@ -67,7 +67,7 @@ pub(crate) struct Buffers<'a> {
 }
 
 /// The rows of an innermost loop, by buffer and place, with whether they are written.
-pub(crate) type Rows = HashMap<(u32, Affine), (String, bool)>;
+pub(crate) type RowNames = HashMap<(u32, Affine), (String, bool)>;
 
 /// How the reduced loops are merged into one loop: the steps of an item, and the use of its part of the result.
 pub(crate) struct Together {

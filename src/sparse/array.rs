@@ -1,6 +1,6 @@
 //! Arrays of dependence.
 
-use super::columns::{Columns, zip_unions};
+use super::columns::{ColumnSet, zip_unions};
 use crate::array::{Array, OutOfMemory};
 use crate::shape::Type;
 use smallvec::SmallVec;
@@ -39,13 +39,13 @@ pub struct SparsityArray {
     pub(super) columns: Sets,
     pub(super) known: Option<Array>,
     /// Of integers, which may be positions.
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<IndexIdentity>,
     /// The columns by positions that are not known, where they are known by those.
-    pub(super) chosen: Option<Rc<Chosen>>,
+    pub(super) chosen: Option<Rc<ChosenColumns>>,
 }
 
 /// A set of columns for every element, row-major; `None` where all are empty.
-pub(super) type Sets = Option<Rc<Vec<Columns>>>;
+pub(super) type Sets = Option<Rc<Vec<ColumnSet>>>;
 
 impl SparsityArray {
     /// The input itself: element `p`, row-major, is column `first + p`. `None` where that is beyond the number of columns that
@@ -65,7 +65,7 @@ impl SparsityArray {
         }
         let columns = match u32::try_from(ty.size()).ok()? {
             0 => None,
-            size => Some(Rc::new((first..=first.checked_add(size - 1)?).map(Columns::One).collect())),
+            size => Some(Rc::new((first..=first.checked_add(size - 1)?).map(ColumnSet::One).collect())),
         };
         Some(SparsityArray::dependent(ty, columns))
     }
@@ -100,7 +100,7 @@ impl SparsityArray {
     pub(super) fn dependent(ty: Type, columns: Sets) -> SparsityArray {
         debug_assert!(columns.as_ref().is_none_or(|columns| columns.len() == ty.size()));
         let columns = columns.filter(|_| ty.dtype.is_float());
-        let identity = ty.dtype.is_integer().then(Identity::default);
+        let identity = ty.dtype.is_integer().then(IndexIdentity::default);
         SparsityArray { ty, columns, known: None, identity, chosen: None }
     }
 
@@ -152,16 +152,16 @@ impl SparsityArray {
     }
 
     /// The identity that all arrays made of these positions share.
-    pub(super) fn identity(&self) -> Option<Identity> {
+    pub(super) fn identity(&self) -> Option<IndexIdentity> {
         self.identity.clone()
     }
 
-    pub(super) fn chosen(&self) -> Option<&Chosen> {
+    pub(super) fn chosen(&self) -> Option<&ChosenColumns> {
         self.chosen.as_deref()
     }
 
     /// The same, with its columns by positions.
-    pub(super) fn with_chosen(self, chosen: Chosen) -> SparsityArray {
+    pub(super) fn with_chosen(self, chosen: ChosenColumns) -> SparsityArray {
         SparsityArray { chosen: self.columns.is_some().then(|| Rc::new(chosen)), ..self }
     }
 
@@ -199,30 +199,30 @@ impl SparsityArray {
 }
 
 /// An array of positions that are not known. Two of one identity are the same.
-pub(super) type Identity = Rc<()>;
+pub(super) type IndexIdentity = Rc<()>;
 
 /// The columns of an array, by the positions at which parts of it were read.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
+pub(super) struct ChosenColumns {
     /// The dependence of the elements whatever the positions are.
     pub(super) rest: Sets,
-    pub(super) terms: SmallVec<[Term; 1]>,
+    pub(super) terms: SmallVec<[IndexedRead; 1]>,
 }
 
 /// A read of an array at positions along one of its axes. Element `w` of row `i` has the columns of
 /// `sets[starts[i] + step · p + w]`, if `p` is the row's position, below `extent`.
 #[derive(Clone, Debug)]
-pub(super) struct Term {
-    pub(super) index: Identity,
-    pub(super) sets: Rc<Vec<Columns>>,
+pub(super) struct IndexedRead {
+    pub(super) index: IndexIdentity,
+    pub(super) sets: Rc<Vec<ColumnSet>>,
     /// None where a known position along another axis is outside.
     pub(super) starts: Rc<Vec<Option<usize>>>,
     pub(super) step: usize,
     pub(super) extent: usize,
 }
 
-impl Term {
-    pub(super) fn is(&self, other: &Term) -> bool {
+impl IndexedRead {
+    pub(super) fn is(&self, other: &IndexedRead) -> bool {
         Rc::ptr_eq(&self.index, &other.index)
             && Rc::ptr_eq(&self.sets, &other.sets)
             && Rc::ptr_eq(&self.starts, &other.starts)
@@ -247,7 +247,7 @@ pub(super) fn union(a: Sets, b: Sets) -> Sets {
 /// # Errors
 ///
 /// When there is no memory for it.
-pub(super) fn room(ty: &Type) -> Result<Vec<Columns>, OutOfMemory> {
+pub(super) fn room(ty: &Type) -> Result<Vec<ColumnSet>, OutOfMemory> {
     let mut sets = Vec::new();
     match sets.try_reserve_exact(ty.size()) {
         Ok(()) => Ok(sets),

@@ -7,7 +7,7 @@
 //! and the columns for each position. It keeps the latter as long as it passes only through elementwise operations to a scatter
 //! at the same array of positions.
 
-use super::array::{Chosen, Identity, Sets, SparsityArray, Term, union};
+use super::array::{ChosenColumns, IndexIdentity, IndexedRead, Sets, SparsityArray, union};
 use super::positions::{collected, scattered};
 use crate::array::Array;
 use crate::shape::{Type, size, strides};
@@ -21,7 +21,7 @@ const WORK: usize = 4;
 
 /// The one axis whose positions are not known, if it is one, with the identity of the positions; and where the known ones
 /// lead in an array of this shape.
-fn one_unknown(indices: &[SparsityArray], shape: &[usize]) -> Option<(usize, Identity, Vec<Option<usize>>)> {
+fn one_unknown(indices: &[SparsityArray], shape: &[usize]) -> Option<(usize, IndexIdentity, Vec<Option<usize>>)> {
     let mut unknown = (0..indices.len()).filter(|&axis| indices[axis].elements().is_none());
     let (axis, more) = (unknown.next()?, unknown.next());
     let identity = indices[axis].identity().filter(|_| more.is_none())?;
@@ -42,8 +42,8 @@ pub(super) fn gathered(a: &SparsityArray, indices: &[SparsityArray], result: Spa
     let shape = &a.ty().shape;
     let (Some(sets), Some((axis, index, starts))) = (a.sets(), one_unknown(indices, shape)) else { return result };
     let (step, extent) = (strides(shape)[axis], shape[axis]);
-    let term = Term { index, sets: sets.clone(), starts: Rc::new(starts), step, extent };
-    result.with_chosen(Chosen { rest: None, terms: SmallVec::from_elem(term, 1) })
+    let term = IndexedRead { index, sets: sets.clone(), starts: Rc::new(starts), step, extent };
+    result.with_chosen(ChosenColumns { rest: None, terms: SmallVec::from_elem(term, 1) })
 }
 
 /// The result of an elementwise operation, given its operands, each with the columns that it contributes.
@@ -58,7 +58,7 @@ pub(super) fn elementwise(result: SparsityArray, contributions: &[(&SparsityArra
     if moving().all(|(operand, _)| operand.chosen().is_none()) || !moving().all(whole) {
         return result;
     }
-    let mut chosen = Chosen { rest: None, terms: SmallVec::new() };
+    let mut chosen = ChosenColumns { rest: None, terms: SmallVec::new() };
     for (operand, sets) in moving() {
         let Some(own) = operand.chosen() else {
             chosen.rest = union(chosen.rest, sets.clone());

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 /// A sorted set of columns. Sets of several columns are shared by all elements that have them.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Columns {
+pub(super) enum ColumnSet {
     /// No column.
     #[default]
     None,
@@ -15,33 +15,33 @@ pub(super) enum Columns {
     Many(Rc<[u32]>),
 }
 
-impl Columns {
+impl ColumnSet {
     /// The columns, ascending.
     pub(super) fn as_slice(&self) -> &[u32] {
         match self {
-            Columns::None => &[],
-            Columns::One(column) => std::slice::from_ref(column),
-            Columns::Many(columns) => columns,
+            ColumnSet::None => &[],
+            ColumnSet::One(column) => std::slice::from_ref(column),
+            ColumnSet::Many(columns) => columns,
         }
     }
 
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Columns::None)
+        matches!(self, ColumnSet::None)
     }
 
-    fn from_sorted(columns: &[u32]) -> Columns {
+    fn from_sorted(columns: &[u32]) -> ColumnSet {
         match columns {
-            [] => Columns::None,
-            [column] => Columns::One(*column),
-            _ => Columns::Many(columns.into()),
+            [] => ColumnSet::None,
+            [column] => ColumnSet::One(*column),
+            _ => ColumnSet::Many(columns.into()),
         }
     }
 
     /// The union of two sets; where one contains the other it is that one, shared.
-    pub(super) fn union(&self, other: &Columns) -> Columns {
+    pub(super) fn union(&self, other: &ColumnSet) -> ColumnSet {
         let (long, short) = match (self, other) {
-            (Columns::Many(a), Columns::Many(b)) if Rc::ptr_eq(a, b) => return self.clone(),
+            (ColumnSet::Many(a), ColumnSet::Many(b)) if Rc::ptr_eq(a, b) => return self.clone(),
             _ if self.as_slice().len() >= other.as_slice().len() => (self, other),
             _ => (other, self),
         };
@@ -59,17 +59,17 @@ impl Columns {
         }
         merged.extend_from_slice(&whole[i..]);
         merged.extend_from_slice(&part[j..]);
-        Columns::from_sorted(&merged)
+        ColumnSet::from_sorted(&merged)
     }
 
     /// The union of many sets, made at once: a union after the other would be quadratic.
-    pub(super) fn union_of<'a>(sets: impl IntoIterator<Item = &'a Columns>) -> Columns {
-        let mut sets: Vec<&Columns> = sets.into_iter().filter(|set| !set.is_empty()).collect();
+    pub(super) fn union_of<'a>(sets: impl IntoIterator<Item = &'a ColumnSet>) -> ColumnSet {
+        let mut sets: Vec<&ColumnSet> = sets.into_iter().filter(|set| !set.is_empty()).collect();
         // Equal handles of one set lie beside each other then.
         sets.sort_unstable_by_key(|set| set.as_slice().as_ptr());
         sets.dedup_by_key(|set| set.as_slice().as_ptr());
         match sets[..] {
-            [] => return Columns::None,
+            [] => return ColumnSet::None,
             [only] => return only.clone(),
             [a, b] => return a.union(b),
             _ => {}
@@ -79,20 +79,20 @@ impl Columns {
         all.dedup();
         match sets.iter().find(|set| set.as_slice().len() == all.len()) {
             Some(whole) => (*whole).clone(),
-            None => Columns::from_sorted(&all),
+            None => ColumnSet::from_sorted(&all),
         }
     }
 }
 
 /// The unions of the sets of two arrays, element by element.
-pub(super) fn zip_unions(a: &Rc<Vec<Columns>>, b: &Rc<Vec<Columns>>) -> Rc<Vec<Columns>> {
+pub(super) fn zip_unions(a: &Rc<Vec<ColumnSet>>, b: &Rc<Vec<ColumnSet>>) -> Rc<Vec<ColumnSet>> {
     if Rc::ptr_eq(a, b) {
         return a.clone();
     }
     // Elements that share both sets share their union. The arrays keep the sets alive, and thus the addresses apart.
-    let mut known: HashMap<(*const u32, *const u32), Columns> = HashMap::new();
-    let union = |(a, b): (&Columns, &Columns)| match (a, b) {
-        (Columns::Many(x), Columns::Many(y)) if !Rc::ptr_eq(x, y) => {
+    let mut known: HashMap<(*const u32, *const u32), ColumnSet> = HashMap::new();
+    let union = |(a, b): (&ColumnSet, &ColumnSet)| match (a, b) {
+        (ColumnSet::Many(x), ColumnSet::Many(y)) if !Rc::ptr_eq(x, y) => {
             known.entry((x.as_ptr(), y.as_ptr())).or_insert_with(|| a.union(b)).clone()
         }
         _ => a.union(b),
@@ -104,8 +104,8 @@ pub(super) fn zip_unions(a: &Rc<Vec<Columns>>, b: &Rc<Vec<Columns>>) -> Rc<Vec<C
 mod tests {
     use super::*;
 
-    fn set(columns: &[u32]) -> Columns {
-        Columns::from_sorted(columns)
+    fn set(columns: &[u32]) -> ColumnSet {
+        ColumnSet::from_sorted(columns)
     }
 
     #[test]
@@ -116,10 +116,10 @@ mod tests {
         assert_eq!(set(&[]).union(&set(&[3])).as_slice(), [3]);
         assert_eq!(set(&[2]).union(&set(&[1])).as_slice(), [1, 2]);
         assert_eq!(a.union(&set(&[4])).as_slice().as_ptr(), a.as_slice().as_ptr());
-        let all = Columns::union_of([&a, &b, &set(&[9]), &a, &set(&[])]);
+        let all = ColumnSet::union_of([&a, &b, &set(&[9]), &a, &set(&[])]);
         assert_eq!(all.as_slice(), [0, 1, 4, 9]);
-        assert_eq!(Columns::union_of([&a, &set(&[1]), &set(&[9])]).as_slice().as_ptr(), a.as_slice().as_ptr());
-        assert!(Columns::union_of([]).is_empty());
+        assert_eq!(ColumnSet::union_of([&a, &set(&[1]), &set(&[9])]).as_slice().as_ptr(), a.as_slice().as_ptr());
+        assert!(ColumnSet::union_of([]).is_empty());
     }
 
     #[test]

@@ -13,15 +13,15 @@ use crate::term::Body;
 use crate::term::interpret::interpret;
 
 /// Where the float arrays among several lie in the list of all their elements.
-pub(super) struct Layout {
+pub(super) struct FloatLayout {
     /// The first element of each array, `None` for integers and booleans; each with its type.
     pub(super) arrays: Vec<(Type, Option<usize>)>,
     /// Number of all elements.
     pub(super) size: usize,
 }
 
-impl Layout {
-    pub(super) fn new<'a>(types: impl IntoIterator<Item = &'a Type>) -> Layout {
+impl FloatLayout {
+    pub(super) fn new<'a>(types: impl IntoIterator<Item = &'a Type>) -> FloatLayout {
         let mut size: usize = 0;
         let place = |ty: &Type| {
             let first = ty.dtype.is_float().then_some(size);
@@ -31,7 +31,7 @@ impl Layout {
             (ty.clone(), first)
         };
         let arrays = types.into_iter().map(place).collect();
-        Layout { arrays, size }
+        FloatLayout { arrays, size }
     }
 
     /// The sums of the unit vectors of one colour, as arrays of these types; without a colour, ones.
@@ -85,7 +85,7 @@ fn batched<E: Float>(
 /// the columns of each colour: for every colour a row of all float results' elements.
 pub(super) fn of_columns<E: Float>(body: &Body, active: usize, colouring: &Colouring) -> Result<Body> {
     let types = parameter_types(body);
-    let (inputs, outputs) = (Layout::new(&types[..active]), Layout::new(body.result_types()));
+    let (inputs, outputs) = (FloatLayout::new(&types[..active]), FloatLayout::new(body.result_types()));
     let tangents = program::tidy(&program::jvp(body, active)?);
     batched::<E>(&types, colouring.count(), |variables, colour| {
         let mut arguments = variables.to_vec();
@@ -121,7 +121,7 @@ fn transposed<E: Float>(
     arguments: impl Fn(&[StagedArray]) -> Vec<StagedArray>,
 ) -> Result<Body> {
     let own = parameter_types(body);
-    let (inputs, outputs) = (Layout::new(&own[..active]), Layout::new(body.result_types()));
+    let (inputs, outputs) = (FloatLayout::new(&own[..active]), FloatLayout::new(body.result_types()));
     let cotangents = program::tidy(&program::vjp(body, active)?);
     batched::<E>(types, colouring.count(), |variables, colour| {
         let mut arguments = arguments(variables);

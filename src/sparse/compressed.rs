@@ -2,7 +2,7 @@
 
 use super::array::{SparsityArray, room};
 use super::colouring::{Colouring, most_in_a_column, most_in_a_row};
-use super::compress::{self, Layout};
+use super::compress::{self, FloatLayout};
 use super::csr::Csr;
 use super::pattern::Pattern;
 use super::reads::{self, Reads};
@@ -38,7 +38,7 @@ pub enum Compression {
 }
 
 /// A request for a compressed matrix.
-pub(super) struct Request<'a> {
+pub(super) struct CompressionRequest<'a> {
     pub(super) body: &'a Body,
     /// The number of leading parameters that derivatives are taken by.
     pub(super) active: usize,
@@ -111,7 +111,7 @@ impl Compressed {
             let problem = "a star colouring compresses Hessians, which are symmetric";
             return Err(Error::operands("sparse_jacobian", problem, place));
         }
-        Request { body, active, parameters, given: None, compression, place }
+        CompressionRequest { body, active, parameters, given: None, compression, place }
             .checked::<E>("sparse_jacobian")?
             .jacobian::<E>()
     }
@@ -129,7 +129,7 @@ impl Compressed {
     #[track_caller]
     pub fn hessian<E: Float>(gradient: &Body, active: usize, parameters: Vec<SparsityArray>) -> Result<Compressed> {
         let place = Location::caller();
-        let request = Request { body: gradient, active, parameters, given: None, compression: None, place };
+        let request = CompressionRequest { body: gradient, active, parameters, given: None, compression: None, place };
         request.checked::<E>("sparse_hessian")?.hessian::<E>()
     }
 
@@ -264,7 +264,7 @@ fn parameter_types(body: &Body, count: usize) -> Vec<Type> {
 /// # Errors
 ///
 /// When there are more of them than columns may be, or no memory for them.
-fn columns_of(layout: &Layout, place: &Location<'_>) -> Result<Vec<SparsityArray>> {
+fn columns_of(layout: &FloatLayout, place: &Location<'_>) -> Result<Vec<SparsityArray>> {
     let input = |(ty, first): &(Type, Option<usize>)| {
         let Some(first) = first else { return Ok(SparsityArray::unknown(ty.clone())) };
         room(ty).map_err(|problem| problem.error("sparse derivatives", place))?;
@@ -287,7 +287,7 @@ fn pattern_of(results: &[SparsityArray], columns: usize) -> Result<Pattern> {
     Pattern::from_rows(columns, rows_of(results).map(|row| row.iter().map(|&column| column as usize)))
 }
 
-impl Request<'_> {
+impl CompressionRequest<'_> {
     /// The same, if its parts fit together.
     fn checked<E: Float>(self, operation: &str) -> Result<Self> {
         let expected = parameter_types(self.body, self.body.arity());
@@ -301,8 +301,8 @@ impl Request<'_> {
         Ok(self)
     }
 
-    fn columns(&self) -> Layout {
-        Layout::new(&parameter_types(self.body, self.active))
+    fn columns(&self) -> FloatLayout {
+        FloatLayout::new(&parameter_types(self.body, self.active))
     }
 
     /// The dependence of the program's results on its input.
@@ -356,7 +356,7 @@ impl Request<'_> {
     }
 
     /// The compression of fewest seeds; of several the first, for forward derivatives cost less, and copies take memory.
-    fn fewest_seeds(&self, pattern: &Pattern, copies: Option<&Copies>) -> (Compression, Colouring) {
+    fn fewest_seeds(&self, pattern: &Pattern, copies: Option<&ElementCopies>) -> (Compression, Colouring) {
         let (in_rows, in_columns) = (most_in_a_row(pattern), most_in_a_column(pattern));
         let mut candidates = vec![(in_rows, Compression::Columns), (in_columns, Compression::Rows)];
         candidates.extend(copies.map(|copies| (most_in_a_column(&copies.pattern), Compression::Reads)));
@@ -383,7 +383,7 @@ impl Request<'_> {
     }
 
     /// The program cut off from its input, with the pattern by the copies.
-    fn copies(&self) -> Result<Copies> {
+    fn copies(&self) -> Result<ElementCopies> {
         let failed = |failure| error(failure, self.place);
         let unknown = |array: &SparsityArray| match array.ty().dtype.is_float() {
             true => SparsityArray::unknown(array.ty().clone()),
@@ -403,13 +403,13 @@ impl Request<'_> {
             }
         }
         let copied = run(&reads.selection, inputs).map_err(failed)?;
-        let layout = Layout::new(reads.selection.result_types());
+        let layout = FloatLayout::new(reads.selection.result_types());
         let mut arguments = columns_of(&layout, self.place)?;
         arguments.extend(parameters);
         let results = run(&reads.body, arguments).map_err(failed)?;
         let pattern = pattern_of(&results, layout.size)?;
         let origins = rows_of(&copied).map(|columns| columns.first().map(|&column| column as usize)).collect();
-        Ok(Copies { reads, pattern, origins })
+        Ok(ElementCopies { reads, pattern, origins })
     }
 
     /// The Hessian whose gradient the program computes: by a star colouring, one product for each colour.
@@ -462,7 +462,7 @@ fn star_sources(pattern: &Pattern, colours: &[usize]) -> Vec<usize> {
 }
 
 /// A program as a function of copies of the elements that it reads.
-struct Copies {
+struct ElementCopies {
     reads: Reads,
     /// The copies' elements are the columns.
     pattern: Pattern,
@@ -470,7 +470,7 @@ struct Copies {
     origins: Vec<Option<usize>>,
 }
 
-impl Copies {
+impl ElementCopies {
     fn origins_of(&self, row: usize) -> impl Iterator<Item = (usize, usize)> {
         self.pattern.row(row).iter().filter_map(|&copy| Some((copy, self.origins[copy]?)))
     }

@@ -1,29 +1,37 @@
 //! Functions with derivative rules of their own: the rules determine what their results depend on.
 
 use super::array::{Sets, SparsityArray, union};
-use super::columns::Columns;
-use crate::algebra::{CustomFunction, Rule};
+use super::columns::ColumnSet;
+use crate::algebra::{CustomFunction, DerivativeRule};
 use crate::array::{Array, OutOfMemory};
 use crate::evaluate::Failure;
 use crate::shape::Type;
 use std::rc::Rc;
 
 /// A function and its rules, run on dependence.
-pub(super) trait Rules {
+pub(super) trait SparsityRules {
     /// The function.
     fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
     /// A rule, if there is one, given inputs, outputs and cotangents or tangents.
-    fn rule(&self, rule: Rule, arguments: [Vec<SparsityArray>; 3]) -> Result<Option<Vec<SparsityArray>>, Failure>;
+    fn rule(
+        &self,
+        rule: DerivativeRule,
+        arguments: [Vec<SparsityArray>; 3],
+    ) -> Result<Option<Vec<SparsityArray>>, Failure>;
 }
 
 /// A function of any kind; where there is no memory it panics.
 pub(super) struct AnyFunction<'a, F>(pub(super) &'a F);
 
-impl<F: CustomFunction> Rules for AnyFunction<'_, F> {
+impl<F: CustomFunction> SparsityRules for AnyFunction<'_, F> {
     fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
         Ok(self.0.value::<super::Sparsity>(inputs))
     }
-    fn rule(&self, rule: Rule, arguments: [Vec<SparsityArray>; 3]) -> Result<Option<Vec<SparsityArray>>, Failure> {
+    fn rule(
+        &self,
+        rule: DerivativeRule,
+        arguments: [Vec<SparsityArray>; 3],
+    ) -> Result<Option<Vec<SparsityArray>>, Failure> {
         let [inputs, outputs, directions] = arguments;
         Ok(self.0.has(rule).then(|| self.0.rule::<super::Sparsity>(rule, inputs, outputs, directions)))
     }
@@ -35,7 +43,7 @@ fn zeros(ty: &Type) -> SparsityArray {
 }
 
 /// Runs a function for its values, and its rules for their dependence; two rules contribute the union.
-pub(super) fn custom(rules: &impl Rules, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
+pub(super) fn custom(rules: &impl SparsityRules, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
     let bare: Vec<SparsityArray> = inputs.iter().map(SparsityArray::bare).collect();
     let outputs = rules.value(bare.clone())?;
     if inputs.iter().all(|input| input.sets().is_none()) {
@@ -48,11 +56,11 @@ pub(super) fn custom(rules: &impl Rules, inputs: Vec<SparsityArray>) -> Result<V
         sets => SparsityArray::dependent(input.ty().clone(), sets.clone()),
     };
     let tangents = inputs.iter().map(tangent).collect();
-    if let Some(moved) = rules.rule(Rule::Jvp, [bare.clone(), outputs.clone(), tangents])? {
+    if let Some(moved) = rules.rule(DerivativeRule::Jvp, [bare.clone(), outputs.clone(), tangents])? {
         sets = moved.iter().map(|tangent| tangent.sets().clone()).collect();
     }
     let (cotangents, count) = numbered(&outputs)?;
-    if let Some(reached) = rules.rule(Rule::Vjp, [bare, outputs.clone(), cotangents])? {
+    if let Some(reached) = rules.rule(DerivativeRule::Vjp, [bare, outputs.clone(), cotangents])? {
         let found = transposed(&inputs, &reached, count);
         let mut first = 0;
         for (set, output) in sets.iter_mut().zip(&outputs).filter(|(_, output)| output.ty().dtype.is_float()) {
@@ -88,13 +96,13 @@ fn numbered(outputs: &[SparsityArray]) -> Result<(Vec<SparsityArray>, usize), Fa
 }
 
 /// The dependence of each output element, given the output elements that reach each input element.
-fn transposed(inputs: &[SparsityArray], reached: &[SparsityArray], count: usize) -> Vec<Columns> {
-    let mut terms: Vec<Vec<&Columns>> = vec![Vec::new(); count];
+fn transposed(inputs: &[SparsityArray], reached: &[SparsityArray], count: usize) -> Vec<ColumnSet> {
+    let mut terms: Vec<Vec<&ColumnSet>> = vec![Vec::new(); count];
     for (input, cotangent) in inputs.iter().zip(reached) {
         let Some(sets) = input.sets() else { continue };
         for (position, set) in sets.iter().enumerate() {
             cotangent.columns(position).iter().for_each(|&output| terms[output as usize].push(set));
         }
     }
-    terms.into_iter().map(Columns::union_of).collect()
+    terms.into_iter().map(ColumnSet::union_of).collect()
 }

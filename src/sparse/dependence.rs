@@ -1,7 +1,7 @@
 //! The elements that the result of an operation depends on.
 
 use super::array::{Sets, Sparsity, SparsityArray, union};
-use super::columns::Columns;
+use super::columns::ColumnSet;
 use super::{chosen, positions, rules};
 use crate::operation::Partial;
 use crate::shape::Type;
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// The columns of those elements whose factor is not known to be 0.
-fn where_not_zero(columns: &Rc<Vec<Columns>>, factor: SparsityArray) -> Sets {
+fn where_not_zero(columns: &Rc<Vec<ColumnSet>>, factor: SparsityArray) -> Sets {
     match factor.known {
         Some(factor) => rules::where_not_zero(columns, &factor),
         None => Some(columns.clone()),

@@ -1,8 +1,8 @@
 //! Sparse Jacobians and Hessians of staged functions.
 
 use super::array::{SparsityArray, same_elements};
-use super::compress::Layout;
-use super::compressed::{Compressed, Compression, Request, check_floats};
+use super::compress::FloatLayout;
+use super::compressed::{Compressed, Compression, CompressionRequest, check_floats};
 use super::csr::Csr;
 use super::pattern::Pattern;
 use crate::array::Array;
@@ -65,7 +65,7 @@ tuples! {
 
 /// The common part of Jacobians and Hessians: a program, and the compression of its derivative for the fixed arguments of the
 /// last call.
-struct Derivative {
+struct SparseDerivative {
     hessian: bool,
     /// The function, or for a Hessian its gradient.
     body: Arc<Body>,
@@ -82,17 +82,17 @@ struct Last {
     compressed: Arc<Compressed>,
 }
 
-impl Derivative {
+impl SparseDerivative {
     /// The derivative of a program, whose float arrays of the results and of the first arguments are all of type `E`.
     fn new<E: Float>(
         hessian: bool,
         body: Arc<Body>,
         active: usize,
         outline: Outline,
-    ) -> std::result::Result<Derivative, String> {
+    ) -> std::result::Result<SparseDerivative, String> {
         check_floats::<E>(&body, active)?;
         let last = Mutex::new(None);
-        Ok(Derivative { hessian, body, active, outline, given: None, compression: None, last })
+        Ok(SparseDerivative { hessian, body, active, outline, given: None, compression: None, last })
     }
 
     /// How the matrix is found is another from now on.
@@ -106,8 +106,8 @@ impl Derivative {
         compression: Option<Compression>,
     ) -> std::result::Result<Self, String> {
         if let Some(given) = &given {
-            let columns = Layout::new((0..self.active).map(|at| self.body.parameter_type(at))).size;
-            let expected = (Layout::new(self.body.result_types()).size, columns);
+            let columns = FloatLayout::new((0..self.active).map(|at| self.body.parameter_type(at))).size;
+            let expected = (FloatLayout::new(self.body.result_types()).size, columns);
             if given.shape() != expected {
                 return Err(format!("the given pattern is {:?}, but the matrix is {expected:?}", given.shape()));
             }
@@ -140,7 +140,7 @@ impl Derivative {
             true => SparsityArray::known(array.clone()),
             false => SparsityArray::unknown(array.ty()),
         };
-        let request = Request {
+        let request = CompressionRequest {
             body: &self.body,
             active: self.active,
             parameters: arguments.iter().enumerate().map(parameter).collect(),
@@ -158,14 +158,14 @@ macro_rules! sparse {
     ($(#[$doc:meta])* $name:ident $matrix:literal, hessian: $hessian:literal) => {
         $(#[$doc])*
         pub struct $name<In: Family, E: Float> {
-            derivative: Derivative,
+            derivative: SparseDerivative,
             types: PhantomData<fn(In) -> E>,
         }
 
         impl<In: Family, E: Float> $name<In, E> {
             #[track_caller]
             fn new(body: Arc<Body>, active: usize, outline: Outline) -> Result<Self> {
-                Self::checked(Derivative::new::<E>($hessian, body, active, outline))
+                Self::checked(SparseDerivative::new::<E>($hessian, body, active, outline))
             }
 
             /// The same with a pattern that is known already, and is not looked for then. An entry that it lacks is wrongly
@@ -197,7 +197,7 @@ macro_rules! sparse {
             }
 
             #[track_caller]
-            fn checked(derivative: std::result::Result<Derivative, String>) -> Result<Self> {
+            fn checked(derivative: std::result::Result<SparseDerivative, String>) -> Result<Self> {
                 match derivative {
                     Ok(derivative) => Ok($name { derivative, types: PhantomData }),
                     Err(problem) => Err(Error::operands($matrix, problem, Location::caller())),

@@ -2,7 +2,7 @@
 //! nothing more is found.
 
 use super::array::{Sets, SparsityArray, room};
-use super::columns::Columns;
+use super::columns::ColumnSet;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::{Array, OutOfMemory};
@@ -15,11 +15,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The runner of the bodies of a loop or conditional.
-pub(super) type Run = fn(&Body, Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
+pub(super) type SparsityRunner = fn(&Body, Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
 
 /// Runs one of two sides where the condition is known, else both.
 pub(super) fn branch(
-    run: Run,
+    run: SparsityRunner,
     condition: &SparsityArray,
     then: &Arc<Body>,
     otherwise: &Arc<Body>,
@@ -41,26 +41,26 @@ fn outer_slice(array: &SparsityArray, position: usize) -> SparsityArray {
         return SparsityArray::known(Concrete::view(elements.clone(), &map));
     }
     let width = ty.size();
-    let slice = |sets: &Rc<Vec<Columns>>| Rc::new(sets[position * width..(position + 1) * width].to_vec());
+    let slice = |sets: &Rc<Vec<ColumnSet>>| Rc::new(sets[position * width..(position + 1) * width].to_vec());
     let sets: Sets = array.sets().as_ref().map(slice);
     SparsityArray::dependent(ty, sets)
 }
 
 /// The slices that a loop writes of one output.
-struct Output {
+struct LoopOutput {
     /// The stacked output.
     ty: Type,
     /// The dependence of the slices, from the first that depends on anything.
-    sets: Option<Vec<Columns>>,
+    sets: Option<Vec<ColumnSet>>,
     /// The slices by position, as long as all are known.
     known: Option<Vec<Option<Array>>>,
 }
 
-impl Output {
-    fn new(slice: &Type, length: usize) -> Output {
+impl LoopOutput {
+    fn new(slice: &Type, length: usize) -> LoopOutput {
         let mut shape = slice.shape.clone();
         shape.insert(0, length);
-        Output { ty: Type { dtype: slice.dtype, shape }, sets: None, known: Some(vec![None; length]) }
+        LoopOutput { ty: Type { dtype: slice.dtype, shape }, sets: None, known: Some(vec![None; length]) }
     }
 
     fn write(&mut self, position: usize, slice: &SparsityArray) -> Result<(), OutOfMemory> {
@@ -71,7 +71,7 @@ impl Output {
         if let Some(sets) = slice.sets() {
             if self.sets.is_none() {
                 let mut all = room(&self.ty)?;
-                all.resize(self.ty.size(), Columns::None);
+                all.resize(self.ty.size(), ColumnSet::None);
                 self.sets = Some(all);
             }
             let all = self.sets.as_mut().expect("there are sets now");
@@ -97,15 +97,15 @@ impl Output {
 
 /// Runs a loop, step by step.
 pub(super) fn scan(
-    run: Run,
+    run: SparsityRunner,
     scan: &Scan,
     mut carries: Vec<SparsityArray>,
     inputs: &[SparsityArray],
     captures: Vec<SparsityArray>,
 ) -> Result<Vec<SparsityArray>, Failure> {
     let failure = |problem| Failure { operation: "scan".into(), problem };
-    let mut outputs: Vec<Output> =
-        scan.body.result_types().skip(scan.carries).map(|slice| Output::new(slice, scan.length)).collect();
+    let mut outputs: Vec<LoopOutput> =
+        scan.body.result_types().skip(scan.carries).map(|slice| LoopOutput::new(slice, scan.length)).collect();
     for step in 0..scan.length {
         let position = if scan.reverse { scan.length - 1 - step } else { step };
         let mut arguments = std::mem::take(&mut carries);
@@ -124,13 +124,13 @@ pub(super) fn scan(
 }
 
 /// A loop with several sweeps.
-struct Engine<'a> {
-    run: Run,
+struct SparsitySweeps<'a> {
+    run: SparsityRunner,
     sweeps: &'a Sweeps,
     operands: &'a [SparsityArray],
 }
 
-impl Engine<'_> {
+impl SparsitySweeps<'_> {
     fn captures(&self) -> &[SparsityArray] {
         &self.operands[self.sweeps.captures()..]
     }
@@ -161,8 +161,8 @@ impl Engine<'_> {
         for (at, sweep) in self.sweeps.sweeps.iter().enumerate() {
             let inputs = &self.operands[self.sweeps.operands(at).1];
             let mut state = self.starts(at);
-            let mut outputs: Vec<Output> = match self.sweeps.steps {
-                Steps::Count(count) => slices(sweep).map(|slice| Output::new(slice, count)).collect(),
+            let mut outputs: Vec<LoopOutput> = match self.sweeps.steps {
+                Steps::Count(count) => slices(sweep).map(|slice| LoopOutput::new(slice, count)).collect(),
                 Steps::While(_) => Vec::new(),
             };
             // A backward sweep reaches the last steps first.
@@ -238,8 +238,12 @@ fn slices(sweep: &Sweep) -> impl Iterator<Item = &Type> {
 }
 
 /// Runs a loop with several sweeps.
-pub(super) fn sweeps(run: Run, sweeps: &Sweeps, operands: &[SparsityArray]) -> Result<Vec<SparsityArray>, Failure> {
-    let engine = Engine { run, sweeps, operands };
+pub(super) fn sweeps(
+    run: SparsityRunner,
+    sweeps: &Sweeps,
+    operands: &[SparsityArray],
+) -> Result<Vec<SparsityArray>, Failure> {
+    let engine = SparsitySweeps { run, sweeps, operands };
     match engine.step_by_step()? {
         Some(results) => Ok(results),
         None => engine.any_number(),

@@ -1,7 +1,7 @@
 //! Sets at positions of arrays.
 
 use super::array::{Sets, SparsityArray};
-use super::columns::Columns;
+use super::columns::ColumnSet;
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::shape::{Axes, Shape, Type, size, strides};
@@ -35,13 +35,13 @@ pub(super) fn reads(map: &AffineMap) -> Vec<Option<usize>> {
 }
 
 /// The sets at these positions, none outside.
-pub(super) fn picked(columns: &[Columns], positions: impl IntoIterator<Item = Option<usize>>) -> Sets {
-    let pick = |position: Option<usize>| position.map_or(Columns::None, |position| columns[position].clone());
+pub(super) fn picked(columns: &[ColumnSet], positions: impl IntoIterator<Item = Option<usize>>) -> Sets {
+    let pick = |position: Option<usize>| position.map_or(ColumnSet::None, |position| columns[position].clone());
     Some(Rc::new(positions.into_iter().map(pick).collect()))
 }
 
 /// For each of `count` positions, the union of the sets that are put there; sets without a target are dropped.
-pub(super) fn collected(columns: &[Columns], targets: &[Option<usize>], count: usize) -> Sets {
+pub(super) fn collected(columns: &[ColumnSet], targets: &[Option<usize>], count: usize) -> Sets {
     debug_assert_eq!(columns.len(), targets.len());
     let moved = || columns.iter().zip(targets).filter_map(|(set, target)| Some((set, (*target)?)));
     let mut ends = vec![0; count];
@@ -52,13 +52,13 @@ pub(super) fn collected(columns: &[Columns], targets: &[Option<usize>], count: u
         let length = std::mem::replace(end, sum);
         sum += length;
     }
-    let mut sorted: Vec<&Columns> = vec![&Columns::None; sum];
+    let mut sorted: Vec<&ColumnSet> = vec![&ColumnSet::None; sum];
     for (set, target) in moved() {
         sorted[ends[target]] = set;
         ends[target] += 1;
     }
     let mut start = 0;
-    let union = |end: usize| Columns::union_of(sorted[std::mem::replace(&mut start, end)..end].iter().copied());
+    let union = |end: usize| ColumnSet::union_of(sorted[std::mem::replace(&mut start, end)..end].iter().copied());
     Some(Rc::new(ends.into_iter().map(union).collect()))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn view(columns: &Sets, map: &AffineMap) -> Sets {
 }
 
 /// Index arrays, some of them known, with the extents of the axes that they index.
-pub(super) struct Known {
+pub(super) struct KnownPositions {
     /// The axes whose positions are not known.
     pub(super) unknown: Axes,
     /// The extents of the others.
@@ -77,8 +77,8 @@ pub(super) struct Known {
     pub(super) positions: Vec<Option<usize>>,
 }
 
-impl Known {
-    pub(super) fn new(indices: &[SparsityArray], extents: &[usize]) -> Known {
+impl KnownPositions {
+    pub(super) fn new(indices: &[SparsityArray], extents: &[usize]) -> KnownPositions {
         let count = indices.first().map_or(1, |index| index.ty().size());
         let (mut known, mut unknown): (Vec<(&Array, usize)>, Axes) = Default::default();
         for (axis, index) in indices.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Known {
             })
         };
         let positions = (0..count).map(position).collect();
-        Known { extents: known.iter().map(|&(_, extent)| extent).collect(), unknown, positions }
+        KnownPositions { extents: known.iter().map(|&(_, extent)| extent).collect(), unknown, positions }
     }
 
     /// Elements of rows at these positions, as positions of the known axes and the row's.
@@ -112,7 +112,7 @@ pub(super) fn scattered(
 ) -> SparsityArray {
     let (result, row) = (&ty.shape, &ty.shape[extents.len()..]);
     let columns = updates.sets().as_ref().and_then(|columns| {
-        let known = Known::new(indices, extents);
+        let known = KnownPositions::new(indices, extents);
         let targets: Vec<Option<usize>> = known.of_rows(size(row)).collect();
         let shape: Shape = known.extents.iter().chain(row).copied().collect();
         let sums = collected(columns, &targets, size(&shape));

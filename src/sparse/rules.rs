@@ -2,8 +2,8 @@
 
 use super::array::{Sets, SparsityArray, union};
 use super::chosen;
-use super::columns::Columns;
-use super::positions::{Known, collected, each_position, picked, reads, scattered, view};
+use super::columns::ColumnSet;
+use super::positions::{KnownPositions, collected, each_position, picked, reads, scattered, view};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Contraction, Label};
@@ -12,13 +12,13 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// The sets where the factor of a derivative is not 0.
-pub(super) fn where_not_zero(columns: &Rc<Vec<Columns>>, factor: &Array) -> Sets {
+pub(super) fn where_not_zero(columns: &Rc<Vec<ColumnSet>>, factor: &Array) -> Sets {
     match factor.uniform() {
         Some(factor) => (factor.to_f64() != 0.0).then(|| columns.clone()),
         None if !has_zero(factor) => Some(columns.clone()),
         None => {
-            let keep = |(position, set): (usize, &Columns)| match factor.element(position).to_f64() == 0.0 {
-                true => Columns::None,
+            let keep = |(position, set): (usize, &ColumnSet)| match factor.element(position).to_f64() == 0.0 {
+                true => ColumnSet::None,
                 false => set.clone(),
             };
             Some(Rc::new(columns.iter().enumerate().map(keep).collect()))
@@ -76,7 +76,7 @@ pub(super) fn concatenate(axis: usize, parts: &[SparsityArray]) -> SparsityArray
                 let width = size(&part.ty().shape[axis..]);
                 match part.sets() {
                     Some(sets) => columns.extend_from_slice(&sets[block * width..(block + 1) * width]),
-                    None => columns.resize(columns.len() + width, Columns::None),
+                    None => columns.resize(columns.len() + width, ColumnSet::None),
                 }
             }
         }
@@ -90,7 +90,7 @@ pub(super) fn gather(a: &SparsityArray, indices: &[SparsityArray]) -> SparsityAr
     let shape = &a.ty().shape;
     let row = &shape[indices.len()..];
     let result: Shape = indices.first().map_or(&[][..], |index| &index.ty().shape).iter().chain(row).copied().collect();
-    let columns = a.sets().is_some().then(|| Known::new(indices, &shape[..indices.len()])).and_then(|known| {
+    let columns = a.sets().is_some().then(|| KnownPositions::new(indices, &shape[..indices.len()])).and_then(|known| {
         let (unions, _) = unions_over(a.sets(), shape, &known.unknown);
         picked(&unions?, known.of_rows(size(row)))
     });
@@ -120,11 +120,11 @@ pub(super) fn scatter_set(target: &SparsityArray, updates: &SparsityArray, indic
     let width = size(&target.ty().shape[indices.len()..]);
     let moves = target.sets().is_some() || updates.sets().is_some();
     let columns = moves.then(|| {
-        let none = |count: usize| vec![Columns::None; count];
+        let none = |count: usize| vec![ColumnSet::None; count];
         let mut columns = target.sets().as_ref().map_or_else(|| none(target.ty().size()), |sets| sets.to_vec());
-        for (update, position) in Known::new(indices, extents).of_rows(width).enumerate() {
+        for (update, position) in KnownPositions::new(indices, extents).of_rows(width).enumerate() {
             if let Some(position) = position {
-                columns[position] = updates.sets().as_ref().map_or(Columns::None, |sets| sets[update].clone());
+                columns[position] = updates.sets().as_ref().map_or(ColumnSet::None, |sets| sets[update].clone());
             }
         }
         Rc::new(columns)
@@ -167,7 +167,7 @@ fn has_zero(factor: &Array) -> bool {
 fn terms(
     spec: &Contraction,
     result: &[usize],
-    (columns, labels, shape): (&[Columns], &[Label], &[usize]),
+    (columns, labels, shape): (&[ColumnSet], &[Label], &[usize]),
     (factor, others): (&Array, &[Label]),
 ) -> Sets {
     let summed: SmallVec<[Label; 4]> = labels.iter().copied().filter(|label| !spec.result.contains(label)).collect();
@@ -185,13 +185,13 @@ fn terms(
     let outer = spec.result.len();
     each_position(result, |at| {
         let (base, other_base) = (offset(at, &own), offset(at, &other));
-        let mut found: Vec<&Columns> = Vec::new();
+        let mut found: Vec<&ColumnSet> = Vec::new();
         each_position(&inner, |at| {
             if factor.element(other_base + offset(at, &other[outer..])).to_f64() != 0.0 {
                 found.push(&columns[base + offset(at, &own[outer..])]);
             }
         });
-        sets.push(Columns::union_of(found));
+        sets.push(ColumnSet::union_of(found));
     });
     Some(Rc::new(sets))
 }

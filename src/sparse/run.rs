@@ -1,14 +1,14 @@
 //! Programs run on dependence, as far as there is memory.
 
 use super::array::{Sparsity, SparsityArray, room};
-use super::custom::Rules;
+use super::custom::SparsityRules;
 use super::{custom, loops};
-use crate::algebra::{Operands, Rule};
+use crate::algebra::{DerivativeRule, Operands};
 use crate::array::OutOfMemory;
 use crate::concrete::Concrete;
 use crate::evaluate;
 use crate::evaluate::Failure;
-use crate::term::interpret::{self, Slot};
+use crate::term::interpret::{self, NodeValue};
 use crate::term::{Body, Custom, Never, Node, Op, print};
 
 /// Runs a bulk program, for its results' dependence.
@@ -35,20 +35,24 @@ pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<Spar
         op => {
             let result = apply(node, args).map_err(|problem| Failure { operation: print::name(op), problem })?;
             debug_assert_eq!(result.ty(), node.ty());
-            Ok(Slot::One(result))
+            Ok(NodeValue::One(result))
         }
     };
     interpret::run::<SparsityArray, Never, Failure>(body, arguments, evaluate, None)
 }
 
-impl Rules for Custom {
+impl SparsityRules for Custom {
     fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
         run(&self.value, inputs)
     }
-    fn rule(&self, rule: Rule, arguments: [Vec<SparsityArray>; 3]) -> Result<Option<Vec<SparsityArray>>, Failure> {
+    fn rule(
+        &self,
+        rule: DerivativeRule,
+        arguments: [Vec<SparsityArray>; 3],
+    ) -> Result<Option<Vec<SparsityArray>>, Failure> {
         let body = match rule {
-            Rule::Vjp => &self.vjp,
-            Rule::Jvp => &self.jvp,
+            DerivativeRule::Vjp => &self.vjp,
+            DerivativeRule::Jvp => &self.jvp,
         };
         body.as_ref().map(|body| run(body, arguments.concat())).transpose()
     }

@@ -1,7 +1,7 @@
 //! Functions with derivative rules of their own, run on variables.
 
 use super::Staged;
-use crate::algebra::{Algebra, CustomFunction, Rule};
+use crate::algebra::{Algebra, CustomFunction, DerivativeRule};
 use crate::error::Error;
 use crate::shape::Type;
 use crate::term::{Body, Build, Custom};
@@ -20,22 +20,22 @@ thread_local! {
 }
 
 /// A function whose rules are being run, until it is dropped, also by a panic in a rule.
-struct Entered;
+struct EnteredFunction;
 
-impl Entered {
+impl EnteredFunction {
     /// `None` where the function was entered too often.
-    fn new(name: &'static str) -> Option<Entered> {
+    fn new(name: &'static str) -> Option<EnteredFunction> {
         OPEN.with_borrow_mut(|open| {
             let room = open.iter().filter(|&&other| other == name).count() < DEPTH;
             room.then(|| {
                 open.push(name);
-                Entered
+                EnteredFunction
             })
         })
     }
 }
 
-impl Drop for Entered {
+impl Drop for EnteredFunction {
     fn drop(&mut self) {
         OPEN.with_borrow_mut(Vec::pop);
     }
@@ -45,7 +45,7 @@ impl Drop for Entered {
 /// the function that it belongs to, and so on without end.
 #[track_caller]
 pub(super) fn trace<F: CustomFunction>(function: &F, inputs: &[StagedArray]) -> Option<Custom<Build>> {
-    let Some(_entered) = Entered::new(type_name::<F>()) else {
+    let Some(_entered) = EnteredFunction::new(type_name::<F>()) else {
         let problem = format!(
             "a rule that uses the function it belongs to, {DEPTH} rules deep: staged, it has no end; write the rule with \
              the plain function"
@@ -56,7 +56,7 @@ pub(super) fn trace<F: CustomFunction>(function: &F, inputs: &[StagedArray]) -> 
     let types: Vec<Type> = inputs.iter().map(|input| input.ty().clone()).collect();
     let value = close(&types, &mut |inputs| function.value::<Staged>(inputs));
     let results: Vec<Type> = value.result_types().cloned().collect();
-    let rule = |rule: Rule, directions: &[Type]| {
+    let rule = |rule: DerivativeRule, directions: &[Type]| {
         function.has(rule).then(|| {
             close(&[&types[..], &results, directions].concat(), &mut |mut inputs| {
                 let mut outputs = inputs.split_off(types.len());
@@ -65,7 +65,7 @@ pub(super) fn trace<F: CustomFunction>(function: &F, inputs: &[StagedArray]) -> 
             })
         })
     };
-    Some(Custom { vjp: rule(Rule::Vjp, &results), jvp: rule(Rule::Jvp, &types), value })
+    Some(Custom { vjp: rule(DerivativeRule::Vjp, &results), jvp: rule(DerivativeRule::Jvp, &types), value })
 }
 
 /// A function that captures nothing, run on variables.

@@ -3,7 +3,7 @@
 use super::custom;
 use super::range;
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, CustomFunction, Operands, Pullback, Traced};
+use crate::algebra::{Algebra, CapturedBody, CustomFunction, Operands, Pullback};
 use crate::array::Array;
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
@@ -12,7 +12,9 @@ use crate::simplify::simplify;
 use crate::term::distinct::are_distinct;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Op, Scan, Sweeps, Widened};
-use crate::trace::{self, Closed, Scope, StagedArray, StagedTerms, close, fresh, node, outputs, placeholder, session};
+use crate::trace::{
+    self, ClosedBody, Scope, StagedArray, StagedTerms, close, fresh, node, outputs, placeholder, session,
+};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -50,7 +52,7 @@ fn close_over_aliases(
     }
     let mut results = f(aliases.clone());
     session::check_results(&mut results, Location::caller());
-    let Closed { body, captures } = close(&aliases, &results, &|node| node.id > first);
+    let ClosedBody { body, captures } = close(&aliases, &results, &|node| node.id > first);
     (Arc::new(simplify(&vectorise(&body))), captures)
 }
 
@@ -169,13 +171,13 @@ impl Algebra for Staged {
         parameters: &[Type],
         lazy: bool,
         f: &mut dyn FnMut(Vec<StagedArray>) -> Vec<StagedArray>,
-    ) -> Option<Traced<Staged>> {
+    ) -> Option<CapturedBody<Staged>> {
         let first = fresh();
         let scope = Scope::open();
         let variables = scope.variables(parameters);
         let mut results = f(variables.clone());
         session::check_results(&mut results, Location::caller());
-        let Closed { body, captures } = match lazy {
+        let ClosedBody { body, captures } = match lazy {
             true => close(&variables, &results, &|node| node.id > first),
             false => scope.close(&variables, &results),
         };
@@ -210,8 +212,8 @@ impl Algebra for Staged {
     #[track_caller]
     fn cond_source(
         condition: StagedArray,
-        (then, then_captures): Traced<Staged>,
-        (otherwise, otherwise_captures): Traced<Staged>,
+        (then, then_captures): CapturedBody<Staged>,
+        (otherwise, otherwise_captures): CapturedBody<Staged>,
     ) -> Vec<StagedArray> {
         if !is_worth_skipping(&then) && !is_worth_skipping(&otherwise) {
             let (yes, no) = (inlined(&then, then_captures), inlined(&otherwise, otherwise_captures));

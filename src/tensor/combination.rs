@@ -1,6 +1,6 @@
 //! Associative operators as reductions and scans are given them: seen through where that is possible, else as closures.
 
-use crate::algebra::{Algebra, Traced};
+use crate::algebra::{Algebra, CapturedBody};
 use crate::array::ReportedAt;
 use crate::operation::{Binary, Reduction};
 use crate::shape::Type;
@@ -97,7 +97,7 @@ pub(super) struct Operator<'a, A: Algebra, X, F> {
     like: &'a X,
     op: &'a F,
     /// The operator as a body, in a staged algebra, which runs the closure for it once.
-    traced: Option<Traced<A>>,
+    traced: Option<CapturedBody<A>>,
 }
 
 impl<'a, A, X, F> Operator<'a, A, X, F>

@@ -17,7 +17,7 @@ use crate::tensor::structure::check_axes;
 use crate::tensor::{AxisList, Element, Float, Number, R0, RDyn, Rank, Tensor};
 
 /// Combines arrays elementwise: those on the left come earlier along the axis.
-pub(super) type Combine<'a, A> =
+pub(super) type Combiner<'a, A> =
     &'a mut dyn FnMut(Vec<<A as Algebra>::Array>, Vec<<A as Algebra>::Array>) -> Vec<<A as Algebra>::Array>;
 
 /// Every `step`-th position from `start`, so many of them, along an axis of each array.
@@ -34,7 +34,7 @@ fn extent<A: Algebra>(arrays: &[A::Array], axis: usize) -> usize {
 }
 
 /// The combination of all `n > 0` positions along an axis, in order; the axis is left with extent 1.
-pub(super) fn total<A: Algebra>(mut arrays: Vec<A::Array>, axis: usize, combine: Combine<'_, A>) -> Vec<A::Array> {
+pub(super) fn total<A: Algebra>(mut arrays: Vec<A::Array>, axis: usize, combine: Combiner<'_, A>) -> Vec<A::Array> {
     // The last positions of levels of odd length, which come after all that is combined later.
     let mut last: Vec<Vec<A::Array>> = Vec::new();
     let mut n = extent::<A>(&arrays, axis);
@@ -73,7 +73,7 @@ pub(super) fn elementwise<A: Algebra>(
 }
 
 /// For each position along an axis the combination of all up to it, in order.
-pub(super) fn running<A: Algebra>(arrays: Vec<A::Array>, axis: usize, combine: Combine<'_, A>) -> Vec<A::Array> {
+pub(super) fn running<A: Algebra>(arrays: Vec<A::Array>, axis: usize, combine: Combiner<'_, A>) -> Vec<A::Array> {
     // Downwards: the combined pairs of each level. Upwards: the running totals at odd positions are those of the level below.
     let mut levels = vec![arrays];
     while let Some(level) = levels.last() {

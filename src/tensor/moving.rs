@@ -17,7 +17,7 @@ use crate::tensor::attribute::{MovingRange, Read};
 use crate::tensor::index::read_along;
 use crate::tensor::operators::full_like;
 use crate::tensor::structure::move_axis;
-use crate::tensor::subscript::{Part, check_count, check_positions, sliced};
+use crate::tensor::subscript::{Part, Plus, check_count, check_positions, sliced};
 use crate::tensor::{Element, Float, Number, R0, R1, Rank, Subscript, Tensor, iota, scalar};
 use smallvec::SmallVec;
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
@@ -106,8 +106,6 @@ macro_rules! tuples {
         })*
     };
 }
-
-type Plus<P, R> = <P as Rank>::Plus<R>;
 
 tuples! {
     (I a): I::Positions;

@@ -2,7 +2,7 @@
 
 /// One step of a walk over a tree, in the order of fields and positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum OutlineStep {
     /// How many parts a `Vec` or an `Option` has.
     Length(usize),
     /// Which variant an enum is.
@@ -22,14 +22,18 @@ enum Step {
     Array,
 }
 
-impl Step {
+impl OutlineStep {
     /// How a step into something is called.
     fn name(&self) -> Option<String> {
         match self {
-            Step::Field(name) => Some(name.to_string()),
-            Step::Key(name) => Some(name.to_string()),
-            Step::Position(position) | Step::Part(position) => Some(position.to_string()),
-            Step::Length(_) | Step::Variant(_) | Step::Fixed | Step::Leave | Step::Array => None,
+            OutlineStep::Field(name) => Some(name.to_string()),
+            OutlineStep::Key(name) => Some(name.to_string()),
+            OutlineStep::Position(position) | OutlineStep::Part(position) => Some(position.to_string()),
+            OutlineStep::Length(_)
+            | OutlineStep::Variant(_)
+            | OutlineStep::Fixed
+            | OutlineStep::Leave
+            | OutlineStep::Array => None,
         }
     }
 }
@@ -40,7 +44,7 @@ impl Step {
 /// Trees of one type may differ in outline, by the lengths of `Vec`s and by which `Option`s are `Some`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    steps: Vec<Step>,
+    steps: Vec<OutlineStep>,
 }
 
 impl Outline {
@@ -52,7 +56,7 @@ impl Outline {
     /// assert_eq!(outline.names(), [""]);
     /// ```
     pub fn array(&mut self) {
-        self.steps.push(Step::Array);
+        self.steps.push(OutlineStep::Array);
     }
 
     /// A list of `length` parts follows.
@@ -63,7 +67,7 @@ impl Outline {
     /// assert_ne!(one, two);
     /// ```
     pub fn length(&mut self, length: usize) {
-        self.steps.push(Step::Length(length));
+        self.steps.push(OutlineStep::Length(length));
     }
 
     /// The variant of this name follows.
@@ -74,7 +78,7 @@ impl Outline {
     /// assert_ne!(one, two);
     /// ```
     pub fn variant(&mut self, name: &'static str) {
-        self.steps.push(Step::Variant(name));
+        self.steps.push(OutlineStep::Variant(name));
     }
 
     /// Enters the field of this name.
@@ -85,7 +89,7 @@ impl Outline {
     /// assert_eq!(outline.names(), ["bias"]);
     /// ```
     pub fn field(&mut self, name: &'static str, inside: impl FnOnce(&mut Outline)) {
-        self.within(Step::Field(name), inside);
+        self.within(OutlineStep::Field(name), inside);
     }
 
     /// Enters a map's entry of this name.
@@ -96,7 +100,7 @@ impl Outline {
     /// assert_eq!(outline.names(), ["bias"]);
     /// ```
     pub fn key(&mut self, name: &str, inside: impl FnOnce(&mut Outline)) {
-        self.within(Step::Key(name.into()), inside);
+        self.within(OutlineStep::Key(name.into()), inside);
     }
 
     /// Enters the element at this position of a list.
@@ -107,7 +111,7 @@ impl Outline {
     /// assert_eq!(outline.names(), ["layers.2"]);
     /// ```
     pub fn position(&mut self, position: usize, inside: impl FnOnce(&mut Outline)) {
-        self.within(Step::Position(position), inside);
+        self.within(OutlineStep::Position(position), inside);
     }
 
     /// Enters the part of a tuple at this position.
@@ -118,7 +122,7 @@ impl Outline {
     /// assert_eq!(outline.names(), ["pair.1"]);
     /// ```
     pub fn part(&mut self, position: usize, inside: impl FnOnce(&mut Outline)) {
-        self.within(Step::Part(position), inside);
+        self.within(OutlineStep::Part(position), inside);
     }
 
     /// Enters a fixed part: see [`Fixed`](crate::sparse::Fixed).
@@ -129,13 +133,13 @@ impl Outline {
     /// assert_eq!(outline.names(), ["table"]);
     /// ```
     pub fn fixed(&mut self, inside: impl FnOnce(&mut Outline)) {
-        self.within(Step::Fixed, inside);
+        self.within(OutlineStep::Fixed, inside);
     }
 
-    fn within(&mut self, step: Step, inside: impl FnOnce(&mut Outline)) {
+    fn within(&mut self, step: OutlineStep, inside: impl FnOnce(&mut Outline)) {
         self.steps.push(step);
         inside(self);
-        self.steps.push(Step::Leave);
+        self.steps.push(OutlineStep::Leave);
     }
 
     /// For each array the fields and positions that lead to it, joined by dots: `layers.0.weights`; empty where no field does.
@@ -148,10 +152,10 @@ impl Outline {
     /// ```
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for step in &self.steps {
-            if *step == Step::Array {
-                let field = walk.path.iter().any(|step| matches!(step, Step::Field(_) | Step::Key(_)));
+            if *step == OutlineStep::Array {
+                let field = walk.path.iter().any(|step| matches!(step, OutlineStep::Field(_) | OutlineStep::Key(_)));
                 names.push(if field { walk.name() } else { String::new() });
             }
             walk.take(step);
@@ -162,10 +166,10 @@ impl Outline {
     /// For each array all fields and positions that lead to it, joined by dots, parts of tuples included.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for step in &self.steps {
-            if *step == Step::Array {
-                let names: Vec<String> = walk.path.iter().filter_map(Step::name).collect();
+            if *step == OutlineStep::Array {
+                let names: Vec<String> = walk.path.iter().filter_map(OutlineStep::name).collect();
                 paths.push(names.join("."));
             }
             walk.take(step);
@@ -182,12 +186,12 @@ impl Outline {
     /// fields and positions that lead to it there, joined by dots.
     pub(crate) fn arguments(&self) -> Vec<(usize, String)> {
         let mut places = Vec::new();
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for step in &self.steps {
-            if *step == Step::Array {
-                let path: Vec<&Step> = walk.path.iter().filter(|step| **step != Step::Fixed).collect();
+            if *step == OutlineStep::Array {
+                let path: Vec<&OutlineStep> = walk.path.iter().filter(|step| **step != OutlineStep::Fixed).collect();
                 let (argument, inside) = match path[..] {
-                    [Step::Part(argument), ref inside @ ..] => (*argument, inside),
+                    [OutlineStep::Part(argument), ref inside @ ..] => (*argument, inside),
                     _ => (0, &path[..]),
                 };
                 let names: Vec<String> = inside.iter().filter_map(|step| step.name()).collect();
@@ -201,10 +205,10 @@ impl Outline {
     /// For each array, whether it is inside of a fixed part.
     pub(crate) fn fixed_arrays(&self) -> Vec<bool> {
         let mut fixed = Vec::new();
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for step in &self.steps {
-            if *step == Step::Array {
-                fixed.push(walk.path.contains(&Step::Fixed));
+            if *step == OutlineStep::Array {
+                fixed.push(walk.path.contains(&OutlineStep::Fixed));
             }
             walk.take(step);
         }
@@ -217,16 +221,24 @@ impl Outline {
         if self == other {
             return None;
         }
-        let mut walk = Walk::default();
+        let mut walk = OutlineWalk::default();
         for (at, step) in self.steps.iter().enumerate() {
             match other.steps.get(at) {
                 Some(found) if found == step => walk.take(step),
                 Some(found) => {
                     let difference = match (found, step) {
-                        (Step::Length(1), Step::Length(expected)) => format!("1 part instead of {expected}"),
-                        (Step::Length(found), Step::Length(expected)) => format!("{found} parts instead of {expected}"),
-                        (Step::Key(found), Step::Key(expected)) => format!("`{found}` instead of `{expected}`"),
-                        (Step::Variant(found), Step::Variant(expected)) => format!("`{found}` instead of `{expected}`"),
+                        (OutlineStep::Length(1), OutlineStep::Length(expected)) => {
+                            format!("1 part instead of {expected}")
+                        }
+                        (OutlineStep::Length(found), OutlineStep::Length(expected)) => {
+                            format!("{found} parts instead of {expected}")
+                        }
+                        (OutlineStep::Key(found), OutlineStep::Key(expected)) => {
+                            format!("`{found}` instead of `{expected}`")
+                        }
+                        (OutlineStep::Variant(found), OutlineStep::Variant(expected)) => {
+                            format!("`{found}` instead of `{expected}`")
+                        }
                         _ => break,
                     };
                     let place = walk.name();
@@ -241,18 +253,22 @@ impl Outline {
 
 /// The way from a tree's root to where a walk is.
 #[derive(Default)]
-struct Walk {
-    path: Vec<Step>,
+struct OutlineWalk {
+    path: Vec<OutlineStep>,
 }
 
-impl Walk {
-    fn take(&mut self, step: &Step) {
+impl OutlineWalk {
+    fn take(&mut self, step: &OutlineStep) {
         match step {
-            Step::Length(_) | Step::Variant(_) | Step::Array => {}
-            Step::Field(_) | Step::Key(_) | Step::Position(_) | Step::Part(_) | Step::Fixed => {
+            OutlineStep::Length(_) | OutlineStep::Variant(_) | OutlineStep::Array => {}
+            OutlineStep::Field(_)
+            | OutlineStep::Key(_)
+            | OutlineStep::Position(_)
+            | OutlineStep::Part(_)
+            | OutlineStep::Fixed => {
                 self.path.push(step.clone());
             }
-            Step::Leave => {
+            OutlineStep::Leave => {
                 let left = self.path.pop();
                 debug_assert!(left.is_some(), "what is left was entered");
             }
@@ -261,8 +277,10 @@ impl Walk {
 
     fn name(&self) -> String {
         // Parts of a tuple are named inside of fields and lists only.
-        let unnamed = |step: &&Step| !matches!(step, Step::Field(_) | Step::Key(_) | Step::Position(_));
-        let names: Vec<String> = self.path.iter().skip_while(unnamed).filter_map(Step::name).collect();
+        let unnamed = |step: &&OutlineStep| {
+            !matches!(step, OutlineStep::Field(_) | OutlineStep::Key(_) | OutlineStep::Position(_))
+        };
+        let names: Vec<String> = self.path.iter().skip_while(unnamed).filter_map(OutlineStep::name).collect();
         names.join(".")
     }
 }

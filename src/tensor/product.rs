@@ -1,15 +1,12 @@
 //! Products: sums of products with labelled axes.
 
 use crate::algebra::Algebra;
-use crate::operation::{Contraction, Label, Reduction};
+use crate::operation::{Contraction, Label, Labels, Reduction};
 use crate::shape::{Axes, Shape};
 use crate::tensor::apply::fail;
 use crate::tensor::structure::{check_axes, diagonal_map};
 use crate::tensor::{AxisList, Max, Number, R0, R1, R2, Rank, Tensor};
 use crate::term::{Never, Op, infer};
-use smallvec::SmallVec;
-
-type Labels = SmallVec<[Label; 4]>;
 
 /// The ranks of vectors and matrices whose product [`Tensor::dot`] gives.
 #[diagnostic::on_unimplemented(

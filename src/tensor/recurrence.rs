@@ -38,7 +38,7 @@ impl Combination {
 }
 
 /// The operands of one step: the carried array, and the slices.
-type Operands<'a> = &'a [NodeId];
+type StepNodes<'a> = &'a [NodeId];
 
 /// A loop over the outermost axis of some inputs that carries one array: all values of it after a step, stacked.
 #[track_caller]
@@ -46,7 +46,7 @@ fn scanned<A: Algebra>(
     first: A::Array,
     inputs: Vec<A::Array>,
     reverse: bool,
-    step: impl FnOnce(&mut Graph, Operands<'_>) -> NodeId,
+    step: impl FnOnce(&mut Graph, StepNodes<'_>) -> NodeId,
 ) -> A::Array {
     let (ty, length) = (A::type_of(&first), A::shape(&inputs[0])[0]);
     let mut graph = Graph::new(&vec![ty; 1 + inputs.len()], 0);
@@ -72,7 +72,7 @@ pub(super) fn running_over<A: Algebra>(
     let part =
         |start: usize, count: usize| A::view(array.clone(), &AffineMap::along(&shape, 0, start as i64, 1, count));
     let earliest = if reverse { n.saturating_sub(1) } else { 0 };
-    let step = |graph: &mut Graph, operands: Operands<'_>| {
+    let step = |graph: &mut Graph, operands: StepNodes<'_>| {
         let [earlier, later] = combination.operands([operands[0], operands[1]]);
         graph.add(Op::Binary(combination.operation()), &[earlier, later])
     };
@@ -125,7 +125,7 @@ pub fn linear_recurrence<A: Algebra, E: Float, R: Rank>(
         return terms.clone();
     }
     let inputs = vec![factors.array().clone(), terms.array().clone()];
-    let step = |graph: &mut Graph, operands: Operands<'_>| {
+    let step = |graph: &mut Graph, operands: StepNodes<'_>| {
         let product = graph.add(Op::Binary(Binary::Mul), &[operands[1], operands[0]]);
         graph.add(Op::Binary(Binary::Add), &[product, operands[2]])
     };

@@ -263,12 +263,12 @@ impl<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> Untyped<A, C, X, Y> {
 }
 
 /// The function that the user called, and the line of the call: mistakes in a loop are reported with these.
-pub(crate) type Called = (&'static str, &'static Location<'static>);
+pub(crate) type CalledFunction = (&'static str, &'static Location<'static>);
 
 /// As [`scan`], from the last slice to the first if `reverse`; mistakes are reported for the called function.
 #[track_caller]
 pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
-    (name, place): Called,
+    (name, place): CalledFunction,
     reverse: bool,
     carry: C,
     inputs: &X,
@@ -300,7 +300,7 @@ pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
 
 /// The eager loop, untyped: final carries, then stacked outputs.
 fn run<A: Algebra>(
-    (name, place): Called,
+    (name, place): CalledFunction,
     mut carries: Vec<A::Array>,
     inputs: &[A::Array],
     (n, reverse): (usize, bool),

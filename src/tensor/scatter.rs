@@ -74,7 +74,7 @@ type Updates<A, E, R, I> =
     Tensor<A, E, <<I as IndexArrays<A>>::Rank as Rank>::Plus<<<I as IndexArrays<A>>::Count as Rank>::TakenFrom<R>>>;
 
 /// Positions along the outer axes as one key for each update, and the arrays as rows for such keys.
-struct Rows<A: Algebra> {
+struct KeyedRows<A: Algebra> {
     segments: Segments<A>,
     /// The array's rows, and the updates.
     target: A::Array,
@@ -83,10 +83,10 @@ struct Rows<A: Algebra> {
     shape: Shape,
 }
 
-impl<A: Algebra> Rows<A> {
+impl<A: Algebra> KeyedRows<A> {
     /// The rows of an array of a shape that positions and updates fit.
     #[track_caller]
-    fn new(target: &A::Array, positions: Vec<A::Array>, updates: &A::Array, shape: Shape) -> Rows<A> {
+    fn new(target: &A::Array, positions: Vec<A::Array>, updates: &A::Array, shape: Shape) -> KeyedRows<A> {
         let (extents, inner) = shape.split_at(positions.len());
         let written = A::shape(&positions[0]);
         let key = match &positions[..] {
@@ -111,7 +111,7 @@ impl<A: Algebra> Rows<A> {
         };
         let (count, writes) = (size(extents), size(&written));
         let keys: Vector<A, i64> = Tensor::wrap(A::reshape(key, &[writes]));
-        Rows {
+        KeyedRows {
             segments: Segments::by_key(&keys, count),
             target: rows(target.clone(), count),
             updates: rows(updates.clone(), writes),
@@ -285,7 +285,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
             return Tensor::wrap(update(self.array(), updates.array().clone(), positions));
         }
         let few = are_few(writes, size(&shape[..positions.len()]));
-        let rows = Rows::<A>::new(self.array(), positions, updates.array(), shape);
+        let rows = KeyedRows::<A>::new(self.array(), positions, updates.array(), shape);
         if few {
             let keys = rows.segments.keys().array().clone();
             let combined = each_with_each::<A>(op, rows.updates.clone(), &keys);

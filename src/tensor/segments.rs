@@ -14,7 +14,7 @@ use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::tensor::apply::{fail, stretch};
 use crate::tensor::associative::{moved, neutral_misfit, slice_types};
 use crate::tensor::combination::{Combination, Operator};
-use crate::tensor::cumulative::{Combine, elementwise, running};
+use crate::tensor::cumulative::{Combiner, elementwise, running};
 use crate::tensor::{Family, R1, Sliced, Stacked, Tensor, Tree, Vector, iota, refuse};
 
 /// Which slices of an array, along its outermost axis, belong together: by a key for each slice, or by the offsets at which
@@ -184,7 +184,7 @@ impl<A: Algebra> Segments<A> {
                 let sums = self.total(array);
                 A::select(along_outer::<A>(self.filled(), &A::shape(&sums)), sums, others)
             }
-            false => sorted.get_or_init(|| Sorted::new(self)).combine_by(combination, array, others),
+            false => sorted.get_or_init(|| SortedSlices::new(self)).combine_by(combination, array, others),
         });
         combined.collect()
     }
@@ -226,7 +226,7 @@ pub(super) fn neutral(op: Binary, dtype: DType) -> Value {
 }
 
 /// Slices in the order of their keys.
-pub(super) struct Sorted<A: Algebra> {
+pub(super) struct SortedSlices<A: Algebra> {
     /// Where each came from; `None` where they were in order.
     order: Option<Vector<A, i64>>,
     /// Whether it is the first of its key.
@@ -235,9 +235,9 @@ pub(super) struct Sorted<A: Algebra> {
     last: Vector<A, i64>,
 }
 
-impl<A: Algebra> Sorted<A> {
+impl<A: Algebra> SortedSlices<A> {
     #[track_caller]
-    pub(super) fn new(segments: &Segments<A>) -> Sorted<A> {
+    pub(super) fn new(segments: &Segments<A>) -> SortedSlices<A> {
         let _place = ReportedAt::caller();
         let n = segments.keys.len();
         let order = (!segments.ascending).then(|| segments.keys.argsort(0));
@@ -249,7 +249,7 @@ impl<A: Algebra> Sorted<A> {
         let neighbour = |step: i64| sorted.gather(&(&at + step));
         let first = at.equal(0) | sorted.not_equal(&neighbour(-1));
         let last = at.equal(n as i64 - 1) | sorted.not_equal(&neighbour(1));
-        Sorted { order, first, last: last.select(&sorted, -1) }
+        SortedSlices { order, first, last: last.select(&sorted, -1) }
     }
 
     /// Whether anything is written at each of `count` positions.
@@ -270,7 +270,7 @@ impl<A: Algebra> Sorted<A> {
 
     /// The combined slices of each key; keys without slices take `others`.
     #[track_caller]
-    fn combine(&self, arrays: Vec<A::Array>, others: Vec<A::Array>, operator: Combine<'_, A>) -> Vec<A::Array> {
+    fn combine(&self, arrays: Vec<A::Array>, others: Vec<A::Array>, operator: Combiner<'_, A>) -> Vec<A::Array> {
         let _place = ReportedAt::caller();
         // The flag that a segment begins is combined along with the values on every level.
         let mut combine = |mut left: Vec<A::Array>, mut right: Vec<A::Array>| -> Vec<A::Array> {
@@ -295,7 +295,7 @@ impl<A: Algebra> Sorted<A> {
             .collect()
     }
 
-    /// As [`Sorted::combine`], of one array by an operation.
+    /// As [`SortedSlices::combine`], of one array by an operation.
     #[track_caller]
     fn combine_by(&self, combination: Combination, array: A::Array, others: A::Array) -> A::Array {
         self.combine(vec![array], vec![others], &mut elementwise::<A>(combination)).remove(0)
@@ -450,7 +450,7 @@ where
                 Some(operator) => operator.on_stacks(earlier, later),
                 None => later,
             };
-            Sorted::new(segments).combine(arrays, others, &mut combine)
+            SortedSlices::new(segments).combine(arrays, others, &mut combine)
         }
     };
     X::Family::rebuild::<A, A>(xs, &mut moved::<A>(results, 0, axis).into_iter())

@@ -93,7 +93,8 @@ macro_rules! tuples {
     };
 }
 
-type Plus<P, R> = <P as Rank>::Plus<R>;
+/// The rank with the axes of both.
+pub(super) type Plus<P, R> = <P as Rank>::Plus<R>;
 
 tuples! {
     (I a): I::Positions;
@@ -169,7 +170,7 @@ pub(super) fn sliced<A: Algebra>(array: A::Array, axis: usize, start: Bound<usiz
 }
 
 /// Where an array is written.
-pub(super) struct Written<A: Algebra> {
+pub(super) struct WriteTarget<A: Algebra> {
     /// Arrays of positions of one shape along the outer axes; none where all of the array is written.
     pub positions: Vec<A::Array>,
     /// The shape of the elements there.
@@ -183,7 +184,7 @@ pub(super) struct Written<A: Algebra> {
 ///
 /// The problem, where the array has no such axis or range.
 #[track_caller]
-pub(super) fn written<A: Algebra>(shape: &[usize], parts: &[Part<A>]) -> Result<Written<A>, String> {
+pub(super) fn written<A: Algebra>(shape: &[usize], parts: &[Part<A>]) -> Result<WriteTarget<A>, String> {
     check_count(parts.len(), shape)?;
     let outer = parts.iter().rposition(|part| !part.is_whole()).map_or(0, |last| last + 1);
     let parts = &parts[..outer];
@@ -206,5 +207,5 @@ pub(super) fn written<A: Algebra>(shape: &[usize], parts: &[Part<A>]) -> Result<
         });
     }
     let shape = grid.into_iter().chain(shape[outer..].iter().copied()).collect();
-    Ok(Written { positions, shape })
+    Ok(WriteTarget { positions, shape })
 }

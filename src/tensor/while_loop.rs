@@ -1,7 +1,7 @@
 //! Loops that end when a condition does not hold any more, and loops that keep little of their steps.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Function};
+use crate::algebra::{Algebra, StoredFunction};
 use crate::array::ReportedAt;
 use crate::shape::size;
 use crate::tensor::associative::unstacked;
@@ -130,7 +130,7 @@ pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y
             let seen: Rc<RefCell<Option<Y>>> = Rc::new(RefCell::new(None));
             // The first run gives the structure; a later run's value must not be held.
             let (result, wanted) = (seen.clone(), Cell::new(true));
-            let function: Function<A> = Rc::new(move |arrays| {
+            let function: StoredFunction<A> = Rc::new(move |arrays| {
                 let value = f(&X::Family::rebuild::<A, A>(&like, &mut arrays.into_iter()));
                 let leaves = value.leaves();
                 if wanted.replace(false) {
@@ -148,12 +148,12 @@ pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y
 }
 
 /// One step of an eager loop: the carries, and the position of the slices, to the carries and the outputs.
-type Step<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>, usize) -> Vec<<A as Algebra>::Array>>;
+type EagerStep<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>, usize) -> Vec<<A as Algebra>::Array>>;
 
 /// Runs steps `from..to` of an eager loop and keeps as little of them as the checkpoints ask for. Gives the carries, then the
 /// outputs of every step.
 fn run<A: Algebra>(
-    step: &Step<A>,
+    step: &EagerStep<A>,
     carries: Vec<A::Array>,
     (mut from, to): (usize, usize),
     checkpoints: Checkpoints,
@@ -178,7 +178,7 @@ fn run<A: Algebra>(
         };
         snapshots = snapshots.saturating_sub(1);
         let (again, range) = (step.clone(), (from, from + length));
-        let function: Function<A> = Rc::new(move |carries| run::<A>(&again, carries, range, inside));
+        let function: StoredFunction<A> = Rc::new(move |carries| run::<A>(&again, carries, range, inside));
         carries = A::recompute(&function, carries);
         rows.extend(carries.split_off(count));
         from += length;
@@ -299,7 +299,7 @@ impl Checkpoints {
         let checkpoints = checkpoints.of_steps::<A>(&first);
         let untyped = Rc::new(untyped);
         let (count, inner) = (first.len(), untyped.clone());
-        let one: Step<A> = Rc::new(move |carries, at| {
+        let one: EagerStep<A> = Rc::new(move |carries, at| {
             let position = if reverse { n - 1 - at } else { at };
             let mut arrays = carries;
             for source in &sources {
@@ -352,7 +352,7 @@ impl Checkpoints {
         let step = Rc::new(step);
         let counted = Rc::new(Cell::new(0));
         // At most so many steps; their number is returned separately.
-        let some = |most: usize| -> Function<A> {
+        let some = |most: usize| -> StoredFunction<A> {
             let (like, step, condition, counted) = (like.clone(), step.clone(), condition.clone(), counted.clone());
             Rc::new(move |arrays| {
                 let (mut carry, mut steps) = (rebuild(&like, arrays), 0);
@@ -379,7 +379,7 @@ impl Checkpoints {
                 // The steps are counted on values that nothing keeps.
                 drop(A::recompute(&some(usize::MAX), first.clone()));
                 let (like, steps) = (like.clone(), counted.get());
-                let one: Step<A> =
+                let one: EagerStep<A> =
                     Rc::new(move |arrays, _| checked(&*like, rebuild(&like, arrays), &*step, place).leaves());
                 run::<A>(&one, first, (0, steps), snapshots)
             }

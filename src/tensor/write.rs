@@ -8,7 +8,7 @@ use crate::array::Array;
 use crate::operation::{Binary, Unary};
 use crate::shape::Type;
 use crate::tensor::apply::{broadcast_shape, fail_array, stretch};
-use crate::tensor::subscript::{Written, check_positions, read, written};
+use crate::tensor::subscript::{WriteTarget, check_positions, read, written};
 use crate::tensor::{Element, Number, Operand, Rank, Subscript, Tensor};
 
 /// The rank of the elements at a subscript.
@@ -16,7 +16,7 @@ pub(super) type ReadRank<A, R, S> = <<S as Subscript<A>>::Positions as Rank>::Ta
 
 /// How a value is combined with the elements that are there.
 #[derive(Clone, Copy)]
-pub(super) enum Mode {
+pub(super) enum UpdateMode {
     Set,
     Add,
     Subtract,
@@ -24,7 +24,7 @@ pub(super) enum Mode {
 
 /// A place, the array that is read there, and a value of its shape.
 pub(super) struct Opened<A: Algebra, E: Element, R: Rank> {
-    pub place: Written<A>,
+    pub place: WriteTarget<A>,
     pub read: Tensor<A, E, R>,
     pub value: Tensor<A, E, R>,
 }
@@ -54,25 +54,25 @@ fn fitted<A: Algebra>(value: A::Array, read: &[usize], into: &[usize]) -> Result
 #[track_caller]
 fn write<A: Algebra>(
     target: &mut A::Array,
-    mode: Mode,
-    place: Written<A>,
+    mode: UpdateMode,
+    place: WriteTarget<A>,
     value: impl FnOnce(&A::Array) -> A::Array,
 ) -> Result<(), String> {
-    let (Written { positions, shape }, ty) = (place, A::type_of(target));
+    let (WriteTarget { positions, shape }, ty) = (place, A::type_of(target));
     // A literal takes the shape of an array.
     let value = value(&A::constant(Array::zeros(&Type::new(ty.dtype, &shape))));
     let value = fitted::<A>(value, &shape, &ty.shape)?;
     let value = match mode {
-        Mode::Set | Mode::Add => value,
-        Mode::Subtract => A::unary(Unary::Neg, value),
+        UpdateMode::Set | UpdateMode::Add => value,
+        UpdateMode::Subtract => A::unary(Unary::Neg, value),
     };
     // The handle on the value stands in, so that the array has one handle less while it is written.
     let array = std::mem::replace(target, value.clone());
     *target = match (mode, positions.is_empty()) {
-        (Mode::Set, true) => value,
-        (Mode::Set, false) => A::scatter_set(array, value, positions),
-        (Mode::Add | Mode::Subtract, true) => A::binary(Binary::Add, array, value),
-        (Mode::Add | Mode::Subtract, false) => A::scatter_onto(array, value, positions),
+        (UpdateMode::Set, true) => value,
+        (UpdateMode::Set, false) => A::scatter_set(array, value, positions),
+        (UpdateMode::Add | UpdateMode::Subtract, true) => A::binary(Binary::Add, array, value),
+        (UpdateMode::Add | UpdateMode::Subtract, false) => A::scatter_onto(array, value, positions),
     };
     Ok(())
 }
@@ -83,7 +83,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     pub(super) fn put<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
         &mut self,
         name: &str,
-        mode: Mode,
+        mode: UpdateMode,
         subscript: S,
         value: V,
     ) {
@@ -108,7 +108,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         let result = match written::<A>(&self.shape(), &parts) {
             Ok(place) => {
                 let value = update(Tensor::wrap(read::<A>(self.array.clone(), parts)));
-                write::<A>(&mut self.array, Mode::Set, place, |like| value.into_operand(like))
+                write::<A>(&mut self.array, UpdateMode::Set, place, |like| value.into_operand(like))
             }
             Err(problem) => Err(problem),
         };
@@ -147,8 +147,8 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 
     /// Writes back the elements that an operator updated.
     #[track_caller]
-    pub(super) fn close<S: Rank>(&mut self, name: &str, place: Written<A>, updated: Tensor<A, E, S>) {
-        let result = write::<A>(&mut self.array, Mode::Set, place, |_| updated.array);
+    pub(super) fn close<S: Rank>(&mut self, name: &str, place: WriteTarget<A>, updated: Tensor<A, E, S>) {
+        let result = write::<A>(&mut self.array, UpdateMode::Set, place, |_| updated.array);
         self.checked(name, result);
     }
 
@@ -183,7 +183,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// than axes; staged, that is recorded instead.
     #[track_caller]
     pub fn with<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(mut self, subscript: S, value: V) -> Self {
-        self.put("with", Mode::Set, subscript, value);
+        self.put("with", UpdateMode::Set, subscript, value);
         self
     }
 
@@ -228,7 +228,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// As [`Tensor::with`].
     #[track_caller]
     pub fn with_added<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(mut self, subscript: S, value: V) -> Self {
-        self.put("with_added", Mode::Add, subscript, value);
+        self.put("with_added", UpdateMode::Add, subscript, value);
         self
     }
 }

@@ -3,7 +3,7 @@
 use crate::operation::Unary;
 use crate::shape::Type;
 use crate::term::graph::Graph;
-use crate::term::hash::{Known, TermHasher};
+use crate::term::hash::{BodyFacts, TermHasher};
 use crate::term::op::{Body, Branch, Build, Content, Extension, Node, NodeId, Op, Scan};
 use crate::term::visits::visit;
 use smallvec::SmallVec;
@@ -119,7 +119,7 @@ impl<X: Extension> Body<X> {
     /// A body of parts that are known to be well formed.
     pub(crate) fn of(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Body<X> {
         let content = Content::of(&nodes);
-        Body { parameters, captures, nodes, results, content, known: Known::default() }
+        Body { parameters, captures, nodes, results, content, known: BodyFacts::default() }
     }
 
     /// The program of the results from a position on.

@@ -41,8 +41,8 @@ pub(crate) fn are_distinct<T: Terms>(terms: &T, indices: &[T::Id]) -> bool {
     if shape.contains(&0) || !(0..shape.len()).any(is_long) {
         return true;
     }
-    let steps: Vec<Option<Steps>> = indices.iter().map(|index| steps(terms, index, DEPTH)).collect();
-    let counts = |axis: usize, steps: &Steps| {
+    let steps: Vec<Option<AxisSteps>> = indices.iter().map(|index| steps(terms, index, DEPTH)).collect();
+    let counts = |axis: usize, steps: &AxisSteps| {
         let apart = steps[axis].checked_mul(shape[axis] as i64);
         steps[axis] != 0 && apart.is_some() && (0..shape.len()).all(|at| at == axis || !is_long(at) || steps[at] == 0)
     };
@@ -50,21 +50,21 @@ pub(crate) fn are_distinct<T: Terms>(terms: &T, indices: &[T::Id]) -> bool {
 }
 
 /// The step of an array of integers along each axis.
-type Steps = SmallVec<[i64; 4]>;
+type AxisSteps = SmallVec<[i64; 4]>;
 
 /// How far index arithmetic is looked through.
 const DEPTH: usize = 12;
 
 /// The steps of an array, where they are the same everywhere along each axis, and known.
-fn steps<T: Terms>(terms: &T, id: &T::Id, depth: usize) -> Option<Steps> {
+fn steps<T: Terms>(terms: &T, id: &T::Id, depth: usize) -> Option<AxisSteps> {
     let (op, args, ty) = terms.look(id);
     let rank = ty.rank();
     if rank == 0 {
-        return Some(Steps::new());
+        return Some(AxisSteps::new());
     }
     let depth = depth.checked_sub(1)?;
     let of = |at: usize| steps(terms, &args[at], depth);
-    let each = |f: fn(i64, i64) -> Option<i64>| -> Option<Steps> {
+    let each = |f: fn(i64, i64) -> Option<i64>| -> Option<AxisSteps> {
         of(0)?.iter().zip(&of(1)?).map(|(&a, &b)| f(a, b)).collect()
     };
     match op {

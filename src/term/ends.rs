@@ -7,9 +7,9 @@ use std::cell::RefCell;
 /// Where the parts of concatenations end, of those that were asked for. Programs read many parts of one: each finds its own by
 /// bisection.
 #[derive(Default)]
-pub(crate) struct Ends(RefCell<TermMap<NodeId, Vec<usize>>>);
+pub(crate) struct ConcatenationEnds(RefCell<TermMap<NodeId, Vec<usize>>>);
 
-impl Ends {
+impl ConcatenationEnds {
     /// The part of a concatenation, whose parts have these extents along its axis, that a position is in, and where that begins.
     pub(crate) fn part(
         &self,
@@ -34,11 +34,11 @@ impl Ends {
 
 #[cfg(test)]
 mod tests {
-    use super::Ends;
+    use super::ConcatenationEnds;
 
     #[test]
     fn positions_are_in_the_part_that_has_them() {
-        let ends = Ends::default();
+        let ends = ConcatenationEnds::default();
         let extents = [2, 0, 3, 1];
         let found: Vec<Option<(usize, usize)>> =
             (0..7).map(|position| ends.part(0, extents.into_iter(), position)).collect();

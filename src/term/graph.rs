@@ -2,7 +2,7 @@
 
 use crate::shape::Type;
 use crate::term::content::check_made;
-use crate::term::hash::{Positions, term_hash};
+use crate::term::hash::{PositionTable, term_hash};
 use crate::term::op::{Body, Node, NodeId};
 use crate::term::op::{Extension, Never, Op};
 use crate::term::print;
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 pub struct Graph<X = Never> {
     nodes: Vec<Node<X>>,
     /// Nodes by the hash of operation and operands.
-    table: Positions,
+    table: PositionTable,
     parameters: usize,
     captures: usize,
 }
@@ -30,7 +30,7 @@ impl<X: Extension> Graph<X> {
     fn with_capacity(parameters: &[Type], captures: usize, capacity: usize) -> Self {
         let mut graph = Graph {
             nodes: Vec::with_capacity(capacity),
-            table: Positions::with_capacity(capacity),
+            table: PositionTable::with_capacity(capacity),
             parameters: parameters.len() - captures,
             captures,
         };

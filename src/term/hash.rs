@@ -60,19 +60,19 @@ impl Hasher for TermHasher {
 /// Facts about a body, each computed once, so that nested bodies are looked at once, however deep. A copy starts without them,
 /// since copies are made to be changed.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct BodyFacts {
     hash: OnceLock<u64>,
     simple: OnceLock<()>,
 }
 
-impl Known {
+impl BodyFacts {
     /// The hash, computed if it is not known.
     pub(crate) fn hash(&self, compute: impl FnOnce() -> u64) -> u64 {
         *self.hash.get_or_init(compute)
     }
 
     /// Whether these may be the hashes of equal terms.
-    pub(crate) fn may_equal(&self, other: &Known) -> bool {
+    pub(crate) fn may_equal(&self, other: &BodyFacts) -> bool {
         match (self.hash.get(), other.hash.get()) {
             (Some(one), Some(other)) => one == other,
             _ => true,
@@ -90,19 +90,19 @@ impl Known {
     }
 }
 
-impl Clone for Known {
-    fn clone(&self) -> Known {
-        Known::default()
+impl Clone for BodyFacts {
+    fn clone(&self) -> BodyFacts {
+        BodyFacts::default()
     }
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for BodyFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("_")
     }
 }
 
-/// The hash of something that is looked up among [`Positions`].
+/// The hash of something that is looked up among [`PositionTable`].
 #[inline]
 pub(crate) fn term_hash(term: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = TermHasher::default();
@@ -113,7 +113,7 @@ pub(crate) fn term_hash(term: &(impl Hash + ?Sized)) -> u64 {
 /// Positions in a list of terms that differ, by the hashes of the terms. These are in the list alone: a table of terms would
 /// hold them twice, and terms are large.
 #[derive(Default)]
-pub(crate) struct Positions {
+pub(crate) struct PositionTable {
     /// Part of the hash, and the position, at the first free place from the one that the hash selects. The number of places is
     /// a power of two, and some are always free.
     places: Vec<(u32, u32)>,
@@ -123,10 +123,10 @@ pub(crate) struct Positions {
 /// The content of a free place.
 const FREE: (u32, u32) = (0, u32::MAX);
 
-impl Positions {
+impl PositionTable {
     /// No positions, with room for so many.
-    pub(crate) fn with_capacity(count: usize) -> Positions {
-        Positions { places: vec![FREE; Positions::places_for(count)], taken: 0 }
+    pub(crate) fn with_capacity(count: usize) -> PositionTable {
+        PositionTable { places: vec![FREE; PositionTable::places_for(count)], taken: 0 }
     }
 
     fn places_for(count: usize) -> usize {
@@ -150,7 +150,7 @@ impl Positions {
     /// Adds the position of a term that is not there yet.
     pub(crate) fn insert(&mut self, hash: u64, position: u32) {
         if (self.taken + 1) * 3 > self.places.len() * 2 {
-            let wider = vec![FREE; Positions::places_for(self.taken + 1)];
+            let wider = vec![FREE; PositionTable::places_for(self.taken + 1)];
             for place in std::mem::replace(&mut self.places, wider) {
                 if place != FREE {
                     self.put(place);
@@ -180,7 +180,7 @@ mod tests {
         // Words with many equal hashes.
         let words: Vec<u64> = (0..1000).map(|word| word * 7).collect();
         let hash = |word: u64| term_hash(&(word % 10));
-        let mut positions = Positions::default();
+        let mut positions = PositionTable::default();
         for (at, &word) in words.iter().enumerate() {
             assert_eq!(positions.find(hash(word), |at| words[at as usize] == word), None);
             positions.insert(hash(word), at as u32);

@@ -10,7 +10,7 @@ use smallvec::smallvec;
 use std::convert::Infallible;
 
 /// The value of a node: one array, or the outputs of an operation that has several.
-pub(crate) enum Slot<T> {
+pub(crate) enum NodeValue<T> {
     Empty,
     One(T),
     Several(Vec<Option<T>>),
@@ -24,10 +24,10 @@ pub(crate) enum Slot<T> {
 pub(crate) struct Addition {
     /// The node, whose operands are known.
     node: NodeId,
-    pub(crate) positions: Positions,
+    pub(crate) positions: UpdatePositions,
 }
 
-pub(crate) enum Positions {
+pub(crate) enum UpdatePositions {
     /// The positions of a map, as in [`Op::Accumulate`].
     Affine(AffineMap),
     /// The positions of [`Op::Scatter`].
@@ -36,14 +36,14 @@ pub(crate) enum Positions {
     Permuted(Axes),
 }
 
-impl Positions {
+impl UpdatePositions {
     /// Where an operation adds, if it does. A view that puts a few elements among zeros does too.
-    pub(crate) fn of<X>(op: &Op<X>) -> Option<Positions> {
+    pub(crate) fn of<X>(op: &Op<X>) -> Option<UpdatePositions> {
         match op {
-            Op::Scatter(_) => Some(Positions::Computed),
-            Op::Accumulate(map) => Some(Positions::Affine(map.clone())),
+            Op::Scatter(_) => Some(UpdatePositions::Computed),
+            Op::Accumulate(map) => Some(UpdatePositions::Affine(map.clone())),
             Op::View(map) if !map.is_inside() && is_sparse(size(map.source()), size(map.result())) => {
-                map.adjoint().map(Positions::Affine)
+                map.adjoint().map(UpdatePositions::Affine)
             }
             _ => None,
         }
@@ -88,7 +88,7 @@ pub(crate) fn fit<A: Interpreter, X: Extension>(arguments: &[A::Array], body: &B
 }
 
 /// A node of a bulk program on the arrays of an algebra. It is no output of another.
-pub(crate) fn evaluate<A: Interpreter>(node: &Node, args: Arrays<A::Array>) -> Slot<A::Array> {
+pub(crate) fn evaluate<A: Interpreter>(node: &Node, args: Arrays<A::Array>) -> NodeValue<A::Array> {
     match &node.op {
         Op::Scan(scan) => {
             let mut args = args.into_iter();
@@ -104,19 +104,19 @@ pub(crate) fn evaluate<A: Interpreter>(node: &Node, args: Arrays<A::Array>) -> S
         Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
         Op::Sweeps(sweeps) => several(A::sweeps(sweeps, args.into_vec())),
         Op::Extra(never) => match *never {},
-        op => Slot::One(apply::<A>(op, args)),
+        op => NodeValue::One(apply::<A>(op, args)),
     }
 }
 
 /// The outputs of an operation that has several.
-pub(crate) fn several<T>(outputs: Vec<T>) -> Slot<T> {
-    Slot::Several(outputs.into_iter().map(Some).collect())
+pub(crate) fn several<T>(outputs: Vec<T>) -> NodeValue<T> {
+    NodeValue::Several(outputs.into_iter().map(Some).collect())
 }
 
 /// How an algebra reads and writes at some positions of an array, without another one as large.
-pub(crate) trait Parts<T, X, E> {
+pub(crate) trait PartialAccess<T, X, E> {
     /// Adds the result of a node, an addition with these operands, to an array.
-    fn add(&self, node: &Node<X>, positions: &Positions, target: T, operands: Arrays<T>) -> Result<T, E>;
+    fn add(&self, node: &Node<X>, positions: &UpdatePositions, target: T, operands: Arrays<T>) -> Result<T, E>;
 
     /// The result of a gather, of an array of which each axis is this one of the array that is read.
     fn gather(&self, node: &Node<X>, axes: &[usize], source: T, indices: Arrays<T>) -> Result<T, E>;
@@ -133,36 +133,36 @@ pub(crate) trait Parts<T, X, E> {
 pub(crate) fn run<T: Clone, X: Extension, E>(
     body: &Body<X>,
     arguments: Vec<T>,
-    evaluate: impl Fn(&Node<X>, Arrays<T>) -> Result<Slot<T>, E>,
-    parts: Option<&dyn Parts<T, X, E>>,
+    evaluate: impl Fn(&Node<X>, Arrays<T>) -> Result<NodeValue<T>, E>,
+    parts: Option<&dyn PartialAccess<T, X, E>>,
 ) -> Result<Vec<T>, E> {
     debug_assert_eq!(arguments.len(), body.arity());
     let is_permuted = parts.map_or(Vec::new(), |_| permuted_for_parts(body));
     let slots = Vec::with_capacity(body.nodes.len());
-    let mut walk = Walk::<T, X, _> { body, evaluate, slots, remaining: body.use_counts() };
+    let mut walk = BodyWalk::<T, X, _> { body, evaluate, slots, remaining: body.use_counts() };
     for (position, argument) in arguments.into_iter().enumerate() {
-        walk.slots.push(if walk.remaining[position] == 0 { Slot::Empty } else { Slot::One(argument) });
+        walk.slots.push(if walk.remaining[position] == 0 { NodeValue::Empty } else { NodeValue::One(argument) });
     }
     for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
         if walk.remaining[at] == 0 {
-            walk.slots.push(Slot::Empty);
+            walk.slots.push(NodeValue::Empty);
             node.args.iter().for_each(|&arg| drop(walk.release(arg as usize)));
             continue;
         }
         if let Op::Output(position) = node.op {
             let source = node.args[0] as usize;
             let value = match &mut walk.slots[source] {
-                Slot::Several(outputs) => {
+                NodeValue::Several(outputs) => {
                     outputs[position].take().expect("each output is taken once: nodes are unique")
                 }
                 _ => unreachable!("an output of an operation with one output"),
             };
             walk.release(source);
-            walk.slots.push(Slot::One(value));
+            walk.slots.push(NodeValue::One(value));
             continue;
         }
         let slot = match parts {
-            Some(_) if is_permuted.get(at) == Some(&true) => Slot::Permuted(walk.take(node.args[0] as usize)?),
+            Some(_) if is_permuted.get(at) == Some(&true) => NodeValue::Permuted(walk.take(node.args[0] as usize)?),
             Some(_)
                 if walk.remaining[at] == 1
                     && let Some(later) = walk.later(at as NodeId, node)? =>
@@ -179,20 +179,20 @@ pub(crate) fn run<T: Clone, X: Extension, E>(
 }
 
 /// The values of a body's nodes, as far as they are known and still used.
-struct Walk<'a, T, X: Extension, F> {
+struct BodyWalk<'a, T, X: Extension, F> {
     body: &'a Body<X>,
     evaluate: F,
-    slots: Vec<Slot<T>>,
+    slots: Vec<NodeValue<T>>,
     remaining: Vec<u32>,
 }
 
-impl<T, X, E, F> Walk<'_, T, X, F>
+impl<T, X, E, F> BodyWalk<'_, T, X, F>
 where
     T: Clone,
     X: Extension,
-    F: Fn(&Node<X>, Arrays<T>) -> Result<Slot<T>, E>,
+    F: Fn(&Node<X>, Arrays<T>) -> Result<NodeValue<T>, E>,
 {
-    fn evaluated(&mut self, node: &Node<X>) -> Result<Slot<T>, E> {
+    fn evaluated(&mut self, node: &Node<X>) -> Result<NodeValue<T>, E> {
         let operands = self.operands(node)?;
         (self.evaluate)(node, operands)
     }
@@ -202,66 +202,67 @@ where
     }
 
     /// A node that adds at some positions of zeros, as one that waits for an array.
-    fn later(&mut self, id: NodeId, node: &Node<X>) -> Result<Option<Slot<T>>, E> {
-        if let Some(positions) = Positions::of(&node.op) {
+    fn later(&mut self, id: NodeId, node: &Node<X>) -> Result<Option<NodeValue<T>>, E> {
+        if let Some(positions) = UpdatePositions::of(&node.op) {
             let operands = self.operands(node)?.into_vec();
-            return Ok(Some(Slot::Later(Addition { node: id, positions }, operands)));
+            return Ok(Some(NodeValue::Later(Addition { node: id, positions }, operands)));
         }
         let Op::View(map) = &node.op else { return Ok(None) };
         let source = node.args[0] as usize;
-        let waits = matches!(&self.slots[source], Slot::Later(Addition { positions: Positions::Computed, .. }, _));
+        let waits =
+            matches!(&self.slots[source], NodeValue::Later(Addition { positions: UpdatePositions::Computed, .. }, _));
         let Some(axes) = map.permutation().filter(|_| waits) else { return Ok(None) };
-        let Slot::Later(Addition { node, .. }, operands) = self.release(source) else {
+        let NodeValue::Later(Addition { node, .. }, operands) = self.release(source) else {
             unreachable!("what waits is used once")
         };
-        Ok(Some(Slot::Later(Addition { node, positions: Positions::Permuted(axes) }, operands)))
+        Ok(Some(NodeValue::Later(Addition { node, positions: UpdatePositions::Permuted(axes) }, operands)))
     }
 
     /// The sum of two arrays, one of which may be waiting to be added to the other.
-    fn sum(&mut self, node: &Node<X>, parts: &dyn Parts<T, X, E>) -> Result<Slot<T>, E> {
-        let waits = |&arg: &NodeId| matches!(self.slots[arg as usize], Slot::Later(..));
+    fn sum(&mut self, node: &Node<X>, parts: &dyn PartialAccess<T, X, E>) -> Result<NodeValue<T>, E> {
+        let waits = |&arg: &NodeId| matches!(self.slots[arg as usize], NodeValue::Later(..));
         let Some(place) = node.args.iter().position(waits) else { return self.evaluated(node) };
         let added = node.args[place] as usize;
-        let Slot::Later(addition, operands) = self.release(added) else { unreachable!("what waits is used once") };
+        let NodeValue::Later(addition, operands) = self.release(added) else { unreachable!("what waits is used once") };
         let target = self.take(node.args[1 - place] as usize)?;
-        parts.add(&self.body.nodes[added], &addition.positions, target, operands.into()).map(Slot::One)
+        parts.add(&self.body.nodes[added], &addition.positions, target, operands.into()).map(NodeValue::One)
     }
 
     /// A gather, which may read an array with its axes in another order.
-    fn gather(&mut self, node: &Node<X>, parts: &dyn Parts<T, X, E>) -> Result<Slot<T>, E> {
+    fn gather(&mut self, node: &Node<X>, parts: &dyn PartialAccess<T, X, E>) -> Result<NodeValue<T>, E> {
         let source = node.args[0] as usize;
-        let (Op::View(map), Slot::Permuted(array)) = (&self.body.nodes[source].op, &self.slots[source]) else {
+        let (Op::View(map), NodeValue::Permuted(array)) = (&self.body.nodes[source].op, &self.slots[source]) else {
             return self.evaluated(node);
         };
         let (axes, array) = (map.permutation().expect("a permutation"), array.clone());
         self.release(source);
         let indices = node.args[1..].iter().map(|&index| self.take(index as usize)).collect::<Result<_, E>>()?;
-        parts.gather(node, &axes, array, indices).map(Slot::One)
+        parts.gather(node, &axes, array, indices).map(NodeValue::One)
     }
 
     /// The result of a node that has one.
     fn one(&mut self, id: NodeId, operands: Arrays<T>) -> Result<T, E> {
         match (self.evaluate)(&self.body.nodes[id as usize], operands)? {
-            Slot::One(array) => Ok(array),
+            NodeValue::One(array) => Ok(array),
             _ => unreachable!("it results in one array"),
         }
     }
 
     /// Counts one use, and gives the value away if that was the last.
-    fn release(&mut self, at: usize) -> Slot<T> {
+    fn release(&mut self, at: usize) -> NodeValue<T> {
         self.remaining[at] -= 1;
         match self.remaining[at] {
-            0 => std::mem::replace(&mut self.slots[at], Slot::Empty),
-            _ => Slot::Empty,
+            0 => std::mem::replace(&mut self.slots[at], NodeValue::Empty),
+            _ => NodeValue::Empty,
         }
     }
 
     fn take(&mut self, at: usize) -> Result<T, E> {
         let last = self.release(at);
         match (last, &self.slots[at]) {
-            (Slot::One(array), _) => Ok(array),
-            (Slot::Empty, Slot::One(array)) => Ok(array.clone()),
-            (Slot::Later(addition, operands), _) => {
+            (NodeValue::One(array), _) => Ok(array),
+            (NodeValue::Empty, NodeValue::One(array)) => Ok(array.clone()),
+            (NodeValue::Later(addition, operands), _) => {
                 let added = self.one(addition.node, operands.into())?;
                 // It is computed unpermuted, and then permuted.
                 match addition.node as usize == at {

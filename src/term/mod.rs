@@ -21,8 +21,8 @@ mod op;
 pub mod print;
 mod program;
 pub(crate) mod recurrence;
+pub(crate) mod reference;
 pub(crate) mod schedule;
-pub(crate) mod source;
 mod sweeps;
 mod validate;
 pub(crate) mod visits;
@@ -36,7 +36,7 @@ pub use op::{
     Body, Branch, Build, Checkpoints, Custom, Extension, Never, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps,
 };
 pub use program::Program;
-pub use source::interpret_source;
+pub use reference::interpret_source;
 pub(crate) use sweeps::advance_by;
 #[cfg(debug_assertions)]
 pub use visits::visits;

@@ -4,7 +4,7 @@ use crate::affine::AffineMap;
 use crate::array;
 use crate::operation::{Binary, Comparison, Contraction, Extreme, Order, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type};
-use crate::term::hash::Known;
+use crate::term::hash::BodyFacts;
 use smallvec::{SmallVec, smallvec};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -110,7 +110,7 @@ pub struct Body<X = Never> {
     /// The contents of the nodes, and of the bodies nested in them.
     pub(crate) content: Content,
     /// Facts about all this, computed on demand once a body is shared and no longer changes.
-    pub(crate) known: Known,
+    pub(crate) known: BodyFacts,
 }
 
 /// The contents of the nodes of a body and of those nested in it, taken together.

@@ -50,7 +50,7 @@ impl Elementwise {
 
 /// Where a value of a step is found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Operand {
+pub(crate) enum StepOperand {
     /// A carry as it was before the step.
     Carry(usize),
     /// The step's slice of an input.
@@ -65,9 +65,9 @@ pub(crate) enum Operand {
 
 /// One instruction of a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Instruction {
+pub(crate) struct StepInstruction {
     pub(crate) op: Elementwise,
-    pub(crate) operands: SmallVec<[Operand; 3]>,
+    pub(crate) operands: SmallVec<[StepOperand; 3]>,
     /// The element type of the result.
     pub(crate) dtype: DType,
 }
@@ -82,10 +82,10 @@ pub(crate) struct Recurrence {
     /// The shape of the carries, and of every value of a step.
     pub(crate) shape: Shape,
     /// The instructions, each of which uses results of earlier ones only.
-    pub(crate) steps: Vec<Instruction>,
+    pub(crate) steps: Vec<StepInstruction>,
     /// The next carries, then one slice of each output. The next carries are taken all at once, after the last
-    /// instruction: an [`Operand::Carry`] is the old value here too.
-    pub(crate) results: Vec<Operand>,
+    /// instruction: an [`StepOperand::Carry`] is the old value here too.
+    pub(crate) results: Vec<StepOperand>,
 }
 
 impl Recurrence {
@@ -97,7 +97,7 @@ impl Recurrence {
             return None;
         }
         let shape = body.parameter_type(0).shape.clone();
-        let mut values: Vec<Option<Operand>> = Vec::with_capacity(body.nodes.len());
+        let mut values: Vec<Option<StepOperand>> = Vec::with_capacity(body.nodes.len());
         for at in 0..body.arity() {
             // A parameter of another shape is no value, but it may be one number that a view repeats.
             values.push((body.parameter_type(at).shape == shape).then(|| parameter(scan, at)));
@@ -105,22 +105,22 @@ impl Recurrence {
         if values[..scan.carries].contains(&None) {
             return None;
         }
-        let mut steps: Vec<Instruction> = Vec::new();
+        let mut steps: Vec<StepInstruction> = Vec::new();
         for node in &body.nodes[body.arity()..] {
             let argument = |at: usize| values[node.args[at] as usize];
             let value = match &node.op {
                 // An array that a constant repeats, before a view does.
                 Op::Constant(array) => {
-                    values.push(Some(Operand::Constant(array.uniform()?)));
+                    values.push(Some(StepOperand::Constant(array.uniform()?)));
                     continue;
                 }
                 Op::Alias | Op::Mark => argument(0)?,
                 Op::View(map) => repeated(scan, map, node.args[0], &values)?,
                 op => {
-                    let operands: Option<SmallVec<[Operand; 3]>> = (0..node.args.len()).map(argument).collect();
+                    let operands: Option<SmallVec<[StepOperand; 3]>> = (0..node.args.len()).map(argument).collect();
                     let dtype = node.types.first()?.dtype;
-                    steps.push(Instruction { op: Elementwise::of(op)?, operands: operands?, dtype });
-                    Operand::Step(steps.len() - 1)
+                    steps.push(StepInstruction { op: Elementwise::of(op)?, operands: operands?, dtype });
+                    StepOperand::Step(steps.len() - 1)
                 }
             };
             if node.ty().shape != shape {
@@ -129,7 +129,7 @@ impl Recurrence {
             values.push(Some(value));
         }
         let result = |&id: &NodeId| values[id as usize].filter(|_| body.node(id).ty().shape == shape);
-        let results: Option<Vec<Operand>> = body.results.iter().map(result).collect();
+        let results: Option<Vec<StepOperand>> = body.results.iter().map(result).collect();
         Some(Recurrence { shape, steps, results: results? })
     }
 
@@ -138,8 +138,8 @@ impl Recurrence {
         let mut depends = vec![false; self.steps.len()];
         for at in 0..self.steps.len() {
             depends[at] = self.steps[at].operands.iter().any(|operand| match operand {
-                Operand::Carry(_) => true,
-                Operand::Step(step) => depends[*step],
+                StepOperand::Carry(_) => true,
+                StepOperand::Step(step) => depends[*step],
                 _ => false,
             });
         }
@@ -150,14 +150,14 @@ impl Recurrence {
     pub(crate) fn leads_to_carries(&self, carries: usize) -> Vec<bool> {
         let mut leads = vec![false; self.steps.len()];
         for result in &self.results[..carries] {
-            if let Operand::Step(step) = result {
+            if let StepOperand::Step(step) = result {
                 leads[*step] = true;
             }
         }
         for at in (0..self.steps.len()).rev() {
             if leads[at] {
                 for operand in &self.steps[at].operands {
-                    if let Operand::Step(step) = operand {
+                    if let StepOperand::Step(step) = operand {
                         leads[*step] = true;
                     }
                 }
@@ -168,23 +168,23 @@ impl Recurrence {
 }
 
 /// A parameter of a loop's body.
-fn parameter(scan: &Scan, at: usize) -> Operand {
+fn parameter(scan: &Scan, at: usize) -> StepOperand {
     if at < scan.carries {
-        Operand::Carry(at)
+        StepOperand::Carry(at)
     } else if at < scan.carries + scan.inputs {
-        Operand::Input(at - scan.carries)
+        StepOperand::Input(at - scan.carries)
     } else {
-        Operand::Capture(at - scan.carries - scan.inputs)
+        StepOperand::Capture(at - scan.carries - scan.inputs)
     }
 }
 
 /// One number at every place, which a view reads from rank 0.
-fn repeated(scan: &Scan, map: &AffineMap, source: NodeId, values: &[Option<Operand>]) -> Option<Operand> {
+fn repeated(scan: &Scan, map: &AffineMap, source: NodeId, values: &[Option<StepOperand>]) -> Option<StepOperand> {
     if !map.source().is_empty() {
         return None;
     }
     match values[source as usize] {
-        Some(constant @ Operand::Constant(_)) => Some(constant),
+        Some(constant @ StepOperand::Constant(_)) => Some(constant),
         None if (source as usize) < scan.body.arity() => Some(parameter(scan, source as usize)),
         _ => None,
     }

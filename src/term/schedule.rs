@@ -86,13 +86,13 @@ pub(crate) fn finish<R: Runner>(runner: &mut R, begun: Begun) -> Result<Counts, 
 pub(crate) struct Begun {
     sweeps: usize,
     counts: Counts,
-    rest: Rest,
+    rest: RemainingWork,
 }
 
 /// The work that is left.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "runs that have memory ask for none")]
-enum Rest {
+enum RemainingWork {
     Nothing,
     Evenly(Stretches),
     Binomially(Snapshots),
@@ -129,14 +129,14 @@ struct Schedule<'a, R> {
 }
 
 impl<R: Runner> Schedule<'_, R> {
-    fn begin(&mut self, checkpoints: Checkpoints) -> Result<Rest, R::Failure> {
+    fn begin(&mut self, checkpoints: Checkpoints) -> Result<RemainingWork, R::Failure> {
         match checkpoints {
-            _ if self.sweeps == 0 => Ok(Rest::Nothing),
+            _ if self.sweeps == 0 => Ok(RemainingWork::Nothing),
             _ if self.sweeps == 1 => {
                 self.runner.begin(0, false);
                 self.run_all()?;
                 self.runner.end(0)?;
-                Ok(Rest::Nothing)
+                Ok(RemainingWork::Nothing)
             }
             Checkpoints::All => self.even(usize::MAX),
             Checkpoints::Every(steps) => self.even(steps.max(1)),
@@ -148,14 +148,14 @@ impl<R: Runner> Schedule<'_, R> {
                 }
             }
             Checkpoints::Bytes(bound) => match self.evenly(usize::MAX, bound)? {
-                Some(stretches) => Ok(Rest::Evenly(stretches)),
+                Some(stretches) => Ok(RemainingWork::Evenly(stretches)),
                 None => self.within(bound),
             },
         }
     }
 
     /// As [`Checkpoints::Bytes`], where everything takes more than so many.
-    fn within(&mut self, bound: usize) -> Result<Rest, R::Failure> {
+    fn within(&mut self, bound: usize) -> Result<RemainingWork, R::Failure> {
         let (of_step, of_state) = self.runner.sizes();
         let count = self.count()?;
         if self.sweeps > 2 {
@@ -167,18 +167,18 @@ impl<R: Runner> Schedule<'_, R> {
         self.binomial(count, snapshots.max(1), leaf.max(1))
     }
 
-    fn finish(&mut self, rest: Rest) -> Result<(), R::Failure> {
+    fn finish(&mut self, rest: RemainingWork) -> Result<(), R::Failure> {
         match rest {
-            Rest::Nothing => Ok(()),
-            Rest::Binomially(snapshots) => self.finish_binomial(snapshots),
-            Rest::Evenly(stretches) => {
+            RemainingWork::Nothing => Ok(()),
+            RemainingWork::Binomially(snapshots) => self.finish_binomial(snapshots),
+            RemainingWork::Evenly(stretches) => {
                 let bound = stretches.bound;
                 if self.finish_evenly(&stretches)? {
                     return Ok(());
                 }
                 // All steps are run again.
                 match self.within(bound)? {
-                    Rest::Evenly(stretches) => {
+                    RemainingWork::Evenly(stretches) => {
                         let done = self.finish_evenly(&stretches)?;
                         assert!(done, "nothing is larger than all memory");
                         Ok(())
@@ -228,9 +228,9 @@ impl<R: Runner> Schedule<'_, R> {
         Ok(())
     }
 
-    fn even(&mut self, length: usize) -> Result<Rest, R::Failure> {
+    fn even(&mut self, length: usize) -> Result<RemainingWork, R::Failure> {
         let stretches = self.evenly(length, usize::MAX)?;
-        Ok(Rest::Evenly(stretches.expect("nothing is larger than all memory")))
+        Ok(RemainingWork::Evenly(stretches.expect("nothing is larger than all memory")))
     }
 
     /// The first sweep with a checkpoint every `length` steps; `None` where more than so many bytes were kept.
@@ -294,7 +294,7 @@ impl<R: Runner> Schedule<'_, R> {
     }
 
     /// The first of two sweeps, with so many snapshots; everything is kept of at most `leaf` steps at a time.
-    fn binomial(&mut self, count: usize, most: usize, leaf: usize) -> Result<Rest, R::Failure> {
+    fn binomial(&mut self, count: usize, most: usize, leaf: usize) -> Result<RemainingWork, R::Failure> {
         self.runner.begin(0, false);
         let mut snapshots = Snapshots { stored: SmallVec::new(), most, leaf, taped: 0..0 };
         if count > 0 {
@@ -303,7 +303,7 @@ impl<R: Runner> Schedule<'_, R> {
             self.tape(&mut snapshots, count)?;
         }
         self.runner.end(0)?;
-        Ok(Rest::Binomially(snapshots))
+        Ok(RemainingWork::Binomially(snapshots))
     }
 
     /// Goes back over the steps.

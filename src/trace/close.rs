@@ -1,20 +1,24 @@
 //! Closing terms into bodies.
 
-use super::node::{Node, StagedArray};
+use super::node::{StagedArray, StagedNode};
 use crate::shape::Type;
 use crate::term::hash::TermMap;
 use crate::term::{Body, Build, Graph, NodeId};
 use std::sync::Arc;
 
 /// A body, and the values for its captures.
-pub(crate) struct Closed {
+pub(crate) struct ClosedBody {
     pub(crate) body: Body<Build>,
     pub(crate) captures: Vec<StagedArray>,
 }
 
 /// Turns the term of some results into a body whose parameters are `variables`. Nodes for which `inside` is false become
 /// captures, in the order in which they are met, except for those without operands, which are copied.
-pub(crate) fn close(variables: &[StagedArray], results: &[StagedArray], inside: &dyn Fn(&Node) -> bool) -> Closed {
+pub(crate) fn close(
+    variables: &[StagedArray],
+    results: &[StagedArray],
+    inside: &dyn Fn(&StagedNode) -> bool,
+) -> ClosedBody {
     // The position of a node: among the inputs, or among the inner nodes.
     enum Place {
         Parameter(usize),
@@ -30,7 +34,7 @@ pub(crate) fn close(variables: &[StagedArray], results: &[StagedArray], inside: 
     // A depth-first walk with its own stack; the flag says that the operands were seen to.
     let mut stack: Vec<(&StagedArray, bool)> = results.iter().rev().map(|result| (result, false)).collect();
     while let Some((array, ready)) = stack.pop() {
-        let node: &Arc<Node> = &array.0;
+        let node: &Arc<StagedNode> = &array.0;
         if places.contains_key(&node.id) {
             continue;
         }
@@ -60,5 +64,5 @@ pub(crate) fn close(variables: &[StagedArray], results: &[StagedArray], inside: 
         ids.push(id);
     }
     let results: Vec<NodeId> = results.iter().map(|result| lookup(&ids, result)).collect();
-    Closed { body: graph.finish(&results), captures }
+    ClosedBody { body: graph.finish(&results), captures }
 }

@@ -5,11 +5,11 @@
 //! position, the nodes are the closure's body, and the array is computed in bulk. Else the body is forgotten, and the closure called
 //! for every position.
 
-use super::close::Closed;
+use super::close::ClosedBody;
 use super::node::StagedArray;
 use super::operation::{bind, constant};
 use super::session::{Scope, is_open};
-use crate::algebra::{Algebra, Operands, Traced};
+use crate::algebra::{Algebra, CapturedBody, Operands};
 use crate::shape::Type;
 use crate::term::{Arrays, Op};
 use std::any::{Any, TypeId};
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const MOST: usize = 4096;
 
 /// A closure that is being traced.
-struct Frame {
+struct ClosureFrame {
     /// The algebra that it runs in.
     algebra: TypeId,
     /// The scope of the variables that stand for the closure's captures.
@@ -41,10 +41,10 @@ struct Frame {
 }
 
 thread_local! {
-    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    static FRAMES: RefCell<Vec<ClosureFrame>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Frame {
+impl ClosureFrame {
     fn node(&self, identity: u64) -> Option<&StagedArray> {
         let at = self.nodes.binary_search_by_key(&identity, StagedArray::identity).ok()?;
         Some(&self.nodes[at])
@@ -82,9 +82,9 @@ fn note_read_in_all() {
 }
 
 /// An open frame after so many others, which is taken away also where the closure panics.
-struct Open(usize);
+struct OpenFrame(usize);
 
-impl Drop for Open {
+impl Drop for OpenFrame {
     fn drop(&mut self) {
         FRAMES.with_borrow_mut(|frames| frames.truncate(self.0));
     }
@@ -96,13 +96,13 @@ pub(crate) fn trace<A: Algebra>(
     parameters: &[Type],
     values: Vec<A::Array>,
     f: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
-) -> Option<Traced<A>> {
-    let open = Open(FRAMES.with_borrow(Vec::len));
+) -> Option<CapturedBody<A>> {
+    let open = OpenFrame(FRAMES.with_borrow(Vec::len));
     let is_read = Arc::new(AtomicBool::new(false));
     let (captured, inner) = (Scope::open(), Scope::open());
     let positions = inner.variables(parameters);
     let (nodes, arrays, variables) = Default::default();
-    let frame = Frame {
+    let frame = ClosureFrame {
         algebra: TypeId::of::<A>(),
         captured,
         inner,
@@ -128,8 +128,8 @@ pub(crate) fn trace<A: Algebra>(
     }
     let result = result?;
     let frame = FRAMES.with_borrow_mut(Vec::pop).expect("the frame of this closure");
-    let Frame { captured, inner, mut arrays, .. } = frame;
-    let Closed { body, captures } = inner.close(&positions, &[result]);
+    let ClosureFrame { captured, inner, mut arrays, .. } = frame;
+    let ClosedBody { body, captures } = inner.close(&positions, &[result]);
     drop((captured, open));
     let array = |node: &StagedArray| arrays.remove(&node.identity())?.downcast::<A::Array>().ok().map(|array| *array);
     let captures: Option<Vec<A::Array>> = captures.iter().map(array).collect();

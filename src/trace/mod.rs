@@ -6,7 +6,7 @@ mod node;
 mod operation;
 pub(crate) mod session;
 
-pub(crate) use close::{Closed, close};
+pub(crate) use close::{ClosedBody, close};
 pub(crate) use closures::{is_read, trace, traced};
 pub use node::StagedArray;
 pub(crate) use node::{StagedTerms, fresh, placeholder};

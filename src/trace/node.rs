@@ -18,7 +18,7 @@ pub(crate) fn fresh() -> u64 {
 }
 
 /// An operation on other nodes, with its identity.
-pub(crate) struct Node {
+pub(crate) struct StagedNode {
     pub(crate) id: u64,
     /// The innermost binder that the value depends on; 0 for none.
     pub(crate) scope: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Node {
 
 /// An array of the [`Staged`](crate::staged::Staged) algebra: a shared node of a term.
 #[derive(Clone)]
-pub struct StagedArray(pub(crate) Arc<Node>);
+pub struct StagedArray(pub(crate) Arc<StagedNode>);
 
 impl StagedArray {
     /// The type of the value.
@@ -61,7 +61,7 @@ impl fmt::Debug for StagedArray {
     }
 }
 
-impl Drop for Node {
+impl Drop for StagedNode {
     /// Frees the nodes that only this one holds with a worklist: terms are deeper than the stack.
     fn drop(&mut self) {
         let mut work: Vec<StagedArray> = self.args.drain(..).collect();
@@ -76,7 +76,7 @@ impl Drop for Node {
 /// A zero of a type, where an error made the real value impossible.
 pub(crate) fn placeholder(ty: &Type) -> StagedArray {
     let zero = Array::zeros(ty);
-    StagedArray(Arc::new(Node {
+    StagedArray(Arc::new(StagedNode {
         id: fresh(),
         scope: 0,
         op: Op::Constant(zero),

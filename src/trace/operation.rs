@@ -1,8 +1,8 @@
 //! Nodes for operations whose operands are checked.
 
-use super::node::{Node, StagedArray, fresh, placeholder};
+use super::node::{StagedArray, StagedNode, fresh, placeholder};
 use super::session;
-use crate::array::{Array, Read, ReportedAt};
+use crate::array::{Array, ReadArrays, ReportedAt};
 use crate::error::Error;
 use crate::shape::{DType, Type};
 use crate::term::content::check_nested;
@@ -40,7 +40,7 @@ pub(crate) fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArr
         // It may never end, so it stays in the loop around it, which may have no step.
         scope = scope.max(session::innermost());
     }
-    StagedArray(Arc::new(Node { id: fresh(), scope, op, args, types }))
+    StagedArray(Arc::new(StagedNode { id: fresh(), scope, op, args, types }))
 }
 
 /// Whether bodies are not nested too deep, and hold not too much; if they are, that is recorded as an error.

@@ -1,7 +1,7 @@
 //! The state while a function is staged: open scopes, and the first error.
 
-use super::close::{Closed, close};
-use super::node::{Node, StagedArray, fresh, placeholder};
+use super::close::{ClosedBody, close};
+use super::node::{StagedArray, StagedNode, fresh, placeholder};
 use crate::array::ReportedAt;
 use crate::error::Error;
 use crate::shape::Type;
@@ -130,7 +130,7 @@ impl Scope {
             .iter()
             .enumerate()
             .map(|(position, ty)| {
-                StagedArray(Arc::new(Node {
+                StagedArray(Arc::new(StagedNode {
                     id: fresh(),
                     scope: self.id,
                     op: Op::Parameter(position),
@@ -147,7 +147,7 @@ impl Scope {
     }
 
     /// Closes results over the variables of this scope: nodes that do not depend on the scope become captures.
-    pub(crate) fn close(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
+    pub(crate) fn close(self, variables: &[StagedArray], results: &[StagedArray]) -> ClosedBody {
         close(variables, results, &|node| node.scope >= self.id)
     }
 }

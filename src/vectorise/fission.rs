@@ -9,17 +9,17 @@ use std::sync::Arc;
 const GROWTH: usize = 4;
 
 /// A loop without the results that depend on no carry, or are sums over the steps of values that depend on none.
-pub(super) struct Split {
+pub(super) struct LoopSplit {
     /// One step of those outputs and addends. It takes the loop's inputs and captures.
     pub(super) map: Body<Build>,
     /// The results of the loop's body, by position, that the map gives; those of carries are summed over the steps.
     pub(super) free: Vec<usize>,
     /// The rest of the loop, if it has results.
-    pub(super) rest: Option<Rest>,
+    pub(super) rest: Option<RemainingLoop>,
 }
 
 /// The rest of a loop. Its body takes the carries, the inputs, the outputs of the map that it reads, and the captures.
-pub(super) struct Rest {
+pub(super) struct RemainingLoop {
     pub(super) scan: Scan<Build>,
     /// The loop's carries, by position, that it has.
     pub(super) carries: Vec<usize>,
@@ -87,13 +87,13 @@ fn addend<X: Extension>(body: &Body<X>, uses: &[u32], carry: usize) -> Option<No
 /// An inner loop that ends by a condition, or that keeps little, runs for all steps at once only where the outer loop carries
 /// nothing: that is a function mapped over slices. In other loops it stays, since it would have to go on for all steps until
 /// the last of them ends.
-pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
+pub(super) fn split(scan: &Scan<Build>) -> Option<LoopSplit> {
     let body = &*scan.body;
     let (free, nodes) = free(scan)?;
     let inputs: Vec<NodeId> = (scan.carries as NodeId..body.parameters as NodeId).collect();
     let map = part(body, &inputs, &nodes);
     let rest = (free.len() < body.results.len()).then(|| rest(scan, &free, &nodes));
-    Some(Split { map, free, rest })
+    Some(LoopSplit { map, free, rest })
 }
 
 /// The results of a loop that depend on no carry, or sum such values, by position, and the nodes that give them; `None` in the
@@ -134,7 +134,7 @@ fn free<X: Extension>(scan: &Scan<X>) -> Option<(Vec<usize>, Vec<NodeId>)> {
 }
 
 /// The loop without these results, which come from the outputs `nodes` of the map.
-fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> Rest {
+fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> RemainingLoop {
     let body = &*scan.body;
     let mut is_free = vec![false; body.results.len()];
     free.iter().for_each(|&at| is_free[at] = true);
@@ -156,7 +156,7 @@ fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> Rest {
     let rest = Arc::new(part(body, &parameters, &results));
     let inputs = scan.inputs + read.len();
     let scan = Scan { body: rest, carries: carries.len(), inputs, length: scan.length, reverse: scan.reverse };
-    Rest { scan, carries, read }
+    RemainingLoop { scan, carries, read }
 }
 
 /// Whether a bulk program has a loop, nested ones too, that would be split.

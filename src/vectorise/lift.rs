@@ -13,7 +13,7 @@ use crate::affine::AffineMap;
 use crate::operation::{Contraction, Label};
 use crate::shape::{Axes, Shape};
 use crate::term::{Body, Build, Graph, Node, NodeId, Op, Scan};
-use crate::vectorise::fission::Split;
+use crate::vectorise::fission::LoopSplit;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// carries that gain the axis are a fixed point; a conditional becomes a select where its condition or its captures depend on a
 /// build's variable, and stays lazy elsewhere. An `Alias` is replaced by its operand.
 pub fn vectorise(body: &Body<Build>) -> Body {
-    let mut memo = Memo::default();
+    let mut memo = LiftMemo::default();
     let mut lifter = Lifter { graph: Graph::like(body), extents: Vec::new(), memo: &mut memo };
     let arguments: Vec<Lifted> = (0..body.arity()).map(|at| Lifted::invariant(at as NodeId)).collect();
     let results: Vec<NodeId> = lifter.body(body, &arguments).into_iter().map(|result| result.node).collect();
@@ -47,7 +47,7 @@ impl Lifted {
 }
 
 /// The replacement of a source node: one node, or the outputs of a loop or conditional.
-enum Slot {
+enum Replacement {
     One(Lifted),
     Several(Vec<Lifted>),
 }
@@ -64,7 +64,7 @@ struct Entry {
 
 /// A lifted body is the same for the same source body, entries and extents of the axes that enter.
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct LiftedBodyKey {
     body: *const Body<Build>,
     entries: Vec<Entry>,
     extents: Vec<usize>,
@@ -73,7 +73,7 @@ struct Key {
 
 /// A lifted body, and the axes of its results.
 #[derive(Clone)]
-struct Closed {
+struct LiftedBody {
     body: Arc<Body>,
     axes: Vec<Axes>,
 }
@@ -81,12 +81,12 @@ struct Closed {
 /// Bodies that were lifted before, so that a body that is used many times, or visited by the fixed points of several enclosing
 /// loops, is lifted once.
 #[derive(Default)]
-struct Memo {
-    bodies: HashMap<Key, Closed>,
+struct LiftMemo {
+    bodies: HashMap<LiftedBodyKey, LiftedBody>,
     /// Steps and conditions of loops whose tape is the engine's.
-    steps: HashMap<sweeps::Key, Closed>,
+    steps: HashMap<sweeps::LiftedStepKey, LiftedBody>,
     /// Loops, which are kept, so that no other body gets the address of a part of one.
-    splits: HashMap<Scan<Build>, Option<Arc<Split>>>,
+    splits: HashMap<Scan<Build>, Option<Arc<LoopSplit>>>,
     /// Bodies that were made here, and are kept as long as others are known by their address.
     guarded: Vec<Arc<Body<Build>>>,
 }
@@ -95,7 +95,7 @@ struct Lifter<'m> {
     graph: Graph,
     /// The extents of the open build variables, outermost first.
     extents: Vec<usize>,
-    memo: &'m mut Memo,
+    memo: &'m mut LiftMemo,
 }
 
 fn union(a: &[usize], b: &[usize]) -> Axes {
@@ -154,33 +154,33 @@ impl Lifter<'_> {
     /// Lifts a body's nodes in place: the values of its results.
     fn body(&mut self, body: &Body<Build>, arguments: &[Lifted]) -> Vec<Lifted> {
         debug_assert_eq!(body.arity(), arguments.len());
-        let mut slots: Vec<Slot> = Vec::with_capacity(body.nodes.len());
-        slots.extend(arguments.iter().cloned().map(Slot::One));
+        let mut slots: Vec<Replacement> = Vec::with_capacity(body.nodes.len());
+        slots.extend(arguments.iter().cloned().map(Replacement::One));
         for node in &body.nodes[body.arity()..] {
             if let Some(plain) = self.plain(node, &slots) {
-                slots.push(Slot::One(Lifted::invariant(plain)));
+                slots.push(Replacement::One(Lifted::invariant(plain)));
                 continue;
             }
             let slot = match &node.op {
                 Op::Output(position) => match &slots[node.args[0] as usize] {
-                    Slot::Several(outputs) => Slot::One(outputs[*position].clone()),
-                    Slot::One(_) => unreachable!("an output of an operation with one output"),
+                    Replacement::Several(outputs) => Replacement::One(outputs[*position].clone()),
+                    Replacement::One(_) => unreachable!("an output of an operation with one output"),
                 },
                 op => {
                     let args: Vec<Lifted> = node
                         .args
                         .iter()
                         .map(|&arg| match &slots[arg as usize] {
-                            Slot::One(value) => value.clone(),
-                            Slot::Several(_) => unreachable!("an operand is one array"),
+                            Replacement::One(value) => value.clone(),
+                            Replacement::Several(_) => unreachable!("an operand is one array"),
                         })
                         .collect();
                     match op {
-                        Op::Scan(scan) => Slot::Several(self.scan(scan, &args)),
-                        Op::Branch(branch) => Slot::Several(self.branch(branch, &args)),
-                        Op::Custom(custom) => Slot::Several(self.custom(custom, &args)),
-                        Op::Sweeps(sweeps) => Slot::Several(self.sweeps(sweeps, &args)),
-                        op => Slot::One(self.node(op, &args)),
+                        Op::Scan(scan) => Replacement::Several(self.scan(scan, &args)),
+                        Op::Branch(branch) => Replacement::Several(self.branch(branch, &args)),
+                        Op::Custom(custom) => Replacement::Several(self.custom(custom, &args)),
+                        Op::Sweeps(sweeps) => Replacement::Several(self.sweeps(sweeps, &args)),
+                        op => Replacement::One(self.node(op, &args)),
                     }
                 }
             };
@@ -189,18 +189,18 @@ impl Lifter<'_> {
         body.results
             .iter()
             .map(|&result| match &slots[result as usize] {
-                Slot::One(value) => value.clone(),
-                Slot::Several(_) => unreachable!("a result is one array"),
+                Replacement::One(value) => value.clone(),
+                Replacement::Several(_) => unreachable!("a result is one array"),
             })
             .collect()
     }
 
     /// An operation without operands that depend on a build variable: it stays unchanged.
-    fn plain(&mut self, node: &Node<Build>, slots: &[Slot]) -> Option<NodeId> {
+    fn plain(&mut self, node: &Node<Build>, slots: &[Replacement]) -> Option<NodeId> {
         let mut args: SmallVec<[NodeId; 3]> = SmallVec::new();
         for &arg in &node.args {
             match &slots[arg as usize] {
-                Slot::One(value) if value.axes.is_empty() => args.push(value.node),
+                Replacement::One(value) if value.axes.is_empty() => args.push(value.node),
                 _ => return None,
             }
         }

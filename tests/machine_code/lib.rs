@@ -21,7 +21,7 @@ pub mod kernel {
     use crate::operation::Reduction;
 
     #[derive(Clone, Copy)]
-    pub enum Mode {
+    pub enum StoreMode {
         Write,
         Reduce(Reduction),
     }
@@ -51,7 +51,7 @@ pub mod engine {
     pub mod arrays {
         #[derive(Clone, Copy)]
         #[repr(align(64))]
-        pub struct Line([u8; 64]);
+        pub struct CacheLine([u8; 64]);
     }
 
     #[path = "."]
@@ -69,19 +69,19 @@ pub mod engine {
         #[path = "../../src/engine/cpu/vector/mod.rs"]
         pub mod vector;
 
-        use crate::kernel::Mode;
+        use crate::kernel::StoreMode;
         use crate::operation::{Binary, Reduction, Unary};
         use crate::shape::DType;
-        use gemm::Element;
-        use vector::{Instructions, Operand};
+        use gemm::GemmElement;
+        use vector::{Instructions, OperandForm};
 
         /// Kernels of all kinds. Kernels of the table's operations on two operands are left out: there are so many that they
         /// would take most of the time, and they are made by the same code as those on one operand.
         pub fn kernels(
             isa: Instructions,
-            (unary, binary, reduction, mode): (Unary, &[Binary], fn() -> Reduction, fn() -> Mode),
+            (unary, binary, reduction, mode): (Unary, &[Binary], fn() -> Reduction, fn() -> StoreMode),
             (from, to): (DType, DType),
-            (a, b): (Operand, Operand),
+            (a, b): (OperandForm, OperandForm),
         ) -> Vec<*const ()> {
             vec![
                 vector::unary(isa, unary, from) as *const (),

@@ -63,7 +63,7 @@ impl CheckGrad {
 }
 
 /// A tree of family `F` of plain arrays.
-type Plain<F> = <F as Family>::At<Concrete>;
+type PlainTree<F> = <F as Family>::At<Concrete>;
 
 /// The ways in which a derivative along a direction is found; the others are judged by the last one.
 const MODES: [&str; 5] = ["reverse", "forward", "staged reverse", "staged forward", "finite differences"];
@@ -122,14 +122,14 @@ const LARGEST_STEP: f64 = 0.2;
 /// assert!(error.starts_with("check_grad: derivatives by input 0, element ["), "{error}");
 /// ```
 #[track_caller]
-pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> Result<()> {
+pub fn check_grad<F: ArrayFn>(f: F, at: &PlainTree<F::In>, options: &CheckGrad) -> Result<()> {
     let place = Location::caller();
     options.valid()?;
     let staged = stage(|x| f.call::<Staged>(x), at).map_err(|error| placed(error, place))?;
     let (reverse, forward) = (staged.vjp()?, staged.jvp()?);
-    let value: Plain<F::Out> = f.call::<Concrete>(at);
+    let value: PlainTree<F::Out> = f.call::<Concrete>(at);
     let values = value.leaves();
-    let mut random = Random(options.seed);
+    let mut random = SplitMix64(options.seed);
     let single = at.types().iter().chain(&value.types()).any(|ty| ty.dtype == DType::F32);
     let tolerance = options.tolerance.unwrap_or(if single { 1e-2 } else { 1e-6 });
     let largest_step = options.step.unwrap_or(if single { 2e-2 } else { 1e-3 });
@@ -184,11 +184,20 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> R
             let wanted = tolerance * if zero { magnitude.max(vanishing) } else { magnitude };
             let bound = wanted + rounding;
             let curved = bound + 16.0 * tolerance * differences.steepness;
-            Found { modes, differences, bound, curved, apart: tolerance * terms + unit, rounding, magnitude, zero }
+            DirectionalDerivatives {
+                modes,
+                differences,
+                bound,
+                curved,
+                apart: tolerance * terms + unit,
+                rounding,
+                magnitude,
+                zero,
+            }
         };
         // A function that turns often between two points may look smooth by chance, but not with two steps alike.
         let (mut step, mut problem, mut before) = (largest_step, None, None);
-        let mut last: Option<Found> = None;
+        let mut last: Option<DirectionalDerivatives> = None;
         for _ in 0..STEPS {
             match sampler.differences(direction, &has_tangent, step) {
                 Err(not_finite) => problem = Some(not_finite),
@@ -197,9 +206,10 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> R
                     vanishing = vanishing.max(found.differences.steepness);
                     let precise = found.rounding <= found.magnitude.max(if found.zero { vanishing } else { 0.0 }) / 1e3;
                     // Smaller steps say less from here on: only that the function is not smooth, where derivatives disagree.
-                    let worse = |last: &Found| !precise && found.rounding >= last.rounding;
+                    let worse = |last: &DirectionalDerivatives| !precise && found.rounding >= last.rounding;
                     let worsens = last.as_ref().is_some_and(worse);
-                    let enough = |last: &Found| last.smooth() && (last.excess() <= 1.0 || found.smooth());
+                    let enough =
+                        |last: &DirectionalDerivatives| last.smooth() && (last.excess() <= 1.0 || found.smooth());
                     if worsens && last.as_ref().is_some_and(enough) {
                         break;
                     }
@@ -290,9 +300,9 @@ fn placed(error: Error, caller: &Location<'_>) -> Error {
 
 /// The result of the check along a direction.
 enum Outcome {
-    Found(Found),
+    Found(DirectionalDerivatives),
     /// Nothing disagrees, but the rounding of the differences would hide it.
-    Undecided(Found),
+    Undecided(DirectionalDerivatives),
     NotFinite(NotFinite),
 }
 
@@ -308,7 +318,7 @@ impl Outcome {
 }
 
 /// A derivative along a direction, by each of the modes.
-struct Found {
+struct DirectionalDerivatives {
     modes: [f64; 4],
     differences: Differences,
     /// How far derivatives may be apart from the differences.
@@ -325,7 +335,7 @@ struct Found {
     zero: bool,
 }
 
-impl Found {
+impl DirectionalDerivatives {
     /// Whether the function looks smooth.
     fn smooth(&self) -> bool {
         !self.differences.disagrees(self.bound) && !self.differences.bends(self.curved)
@@ -423,9 +433,9 @@ fn not_finite(problem: &NotFinite, values: &[array::Array], place: &str, moved: 
 }
 
 /// Numbers between −1 and 1 from a seed (the generator splitmix64).
-struct Random(u64);
+struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     fn number(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;

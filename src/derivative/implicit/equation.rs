@@ -2,15 +2,13 @@
 
 use crate::algebra::{Algebra, ForwardArray, NestedArray, floats, or_zeros};
 use crate::concrete::Concrete;
-use crate::derivative::ArrayFn;
+use crate::derivative::{ArrayFn, At};
 use crate::operation::Binary;
 use crate::shape::Type;
 use crate::tensor::{Family, Tree, Vector, check_same_trees, flatten, refuse, unflatten};
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
-
-type At<F, A> = <F as Family>::At<A>;
 
 /// A function of unknowns and parameters, `g(x, θ) = 0` or `x = f(x, θ)`, at one call.
 pub(super) struct Equation<F: ArrayFn> {

@@ -3,7 +3,7 @@
 use super::convergence::{iterated, largest};
 use super::equation::Equation;
 use super::{Convergence, LinearSolver};
-use crate::algebra::{Algebra, CustomFunction, ForwardArray, NestedArray, Rule, floats};
+use crate::algebra::{Algebra, CustomFunction, DerivativeRule, ForwardArray, NestedArray, floats};
 use crate::derivative::ArrayFn;
 use crate::shape::Type;
 use crate::tensor::{Matrix, Scalar, Tensor, Vector, build, concatenate, iota, iterate, scalar, while_loop, zeros};
@@ -99,13 +99,13 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<
         vec![solution.into_array()]
     }
 
-    fn has(&self, _: Rule) -> bool {
+    fn has(&self, _: DerivativeRule) -> bool {
         true
     }
 
     fn rule<A: Algebra>(
         &self,
-        rule: Rule,
+        rule: DerivativeRule,
         inputs: Vec<A::Array>,
         outputs: Vec<A::Array>,
         mut directions: Vec<A::Array>,
@@ -117,7 +117,7 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<
         let point: Vec<A::Array> = unknowns.iter().chain(&parameters).cloned().collect();
         match rule {
             // b̄ = M⁻ᵀ ȳ, and M y pulls −b̄ back to the point.
-            Rule::Vjp => {
+            DerivativeRule::Vjp => {
                 let flipped = LinearSolve { transposed: !self.transposed, ..self.clone() };
                 let adjoint = flipped.solved::<A>(unknowns, parameters, last);
                 let fixed: Vector<A::Nested, f64> = solution.lift();
@@ -131,7 +131,7 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<
                 parts
             }
             // M ẏ = ḃ − Ṁ y.
-            Rule::Jvp => {
+            DerivativeRule::Jvp => {
                 let fixed: Vector<A::Forward, f64> = solution.lift_forward();
                 let run = |mut point: Vec<ForwardArray<A>>| {
                     let parameters = point.split_off(count);

@@ -9,8 +9,8 @@ mod convergence;
 mod equation;
 mod linear;
 
-use super::{ArrayFn, grad};
-use crate::algebra::{Algebra, CustomFunction, Rule};
+use super::{ArrayFn, At, grad};
+use crate::algebra::{Algebra, CustomFunction, DerivativeRule};
 use crate::concrete::Concrete;
 use crate::tensor::{Family, Float, Scalar, Tree, Vector, flatten, unflatten};
 pub use convergence::Convergence;
@@ -18,9 +18,6 @@ use convergence::iterated;
 use equation::{Equation, zeros_like};
 use linear::LinearSolve;
 use std::sync::Arc;
-
-/// A tree of family `F` over the algebra `A`.
-type At<F, A> = <F as Family>::At<A>;
 
 /// How the linear systems of derivatives are solved: `M y = b`, where `M` is the derivative of the equation by the unknowns.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -192,7 +189,7 @@ where
         true => LinearSolver::Dense,
         false => LinearSolver::NormalEquations(options.convergence),
     });
-    let solver = Given { equation: equation.clone(), solver: solver.clone() };
+    let solver = GivenSolver { equation: equation.clone(), solver: solver.clone() };
     solution::<A, G, X, P, _>(equation, solver, (start, parameters), linear, options.orders)
 }
 
@@ -359,18 +356,18 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> Solver for Iterate<F> {
 }
 
 /// The user's solver.
-struct Given<G: ArrayFn, S> {
+struct GivenSolver<G: ArrayFn, S> {
     equation: Arc<Equation<G>>,
     solver: S,
 }
 
-impl<G: ArrayFn, S: Clone> Clone for Given<G, S> {
+impl<G: ArrayFn, S: Clone> Clone for GivenSolver<G, S> {
     fn clone(&self) -> Self {
-        Given { equation: self.equation.clone(), solver: self.solver.clone() }
+        GivenSolver { equation: self.equation.clone(), solver: self.solver.clone() }
     }
 }
 
-impl<G, S> Solver for Given<G, S>
+impl<G, S> Solver for GivenSolver<G, S>
 where
     G: ArrayFn + Clone + Send + Sync + 'static,
     S: ArrayFn<In = G::In, Out = G::Out> + Clone + Send + Sync + 'static,
@@ -433,13 +430,13 @@ where
         self.solver.solve::<A>(inputs, parameters)
     }
 
-    fn has(&self, _: Rule) -> bool {
+    fn has(&self, _: DerivativeRule) -> bool {
         true
     }
 
     fn rule<A: Algebra>(
         &self,
-        rule: Rule,
+        rule: DerivativeRule,
         mut inputs: Vec<A::Array>,
         outputs: Vec<A::Array>,
         mut directions: Vec<A::Array>,
@@ -453,7 +450,7 @@ where
         };
         match rule {
             // θ̄ = −(∂g/∂θ)ᵀ λ, where (∂g/∂x)ᵀ λ is the cotangent of x.
-            Rule::Vjp => {
+            DerivativeRule::Vjp => {
                 let adjoint = solve(true, flatten::<A, f64>(&directions));
                 let seed = unflatten::<A, f64>(&-adjoint, &equation.unknowns);
                 let mut parts: Vec<A::Array> = inputs.iter().map(zeros_like::<A>).collect();
@@ -461,7 +458,7 @@ where
                 parts
             }
             // ∂g/∂x · ẋ = −∂g/∂θ · θ̇.
-            Rule::Jvp => {
+            DerivativeRule::Jvp => {
                 let along = directions.split_off(equation.unknowns.len());
                 let moved = equation.push_parameters::<A>(&outputs, parameters.clone(), along);
                 unflatten::<A, f64>(&solve(false, -flatten::<A, f64>(&moved)), &equation.unknowns)

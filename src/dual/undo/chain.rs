@@ -5,17 +5,17 @@ use crate::term::distinct::Terms;
 use crate::term::{Never, NodeId, Op};
 
 /// The writes between a parameter and a result.
-pub(super) struct Chain {
+pub(super) struct ChangeChain {
     /// The parameter's position.
     pub(super) parameter: usize,
     /// The first first.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<ChangeLink>,
     /// How many elements they change at most.
     pub(super) changed: usize,
 }
 
 /// An array that becomes another one.
-pub(super) struct Link {
+pub(super) struct ChangeLink {
     pub(super) before: NodeId,
     pub(super) after: NodeId,
     pub(super) how: How,
@@ -25,7 +25,7 @@ pub(super) enum How {
     /// Elements at these positions are set or added to.
     Elements(Vec<NodeId>),
     /// A loop or conditional does it: how, for each of its bodies, and which of its outputs it is.
-    Nested { node: NodeId, output: usize, bodies: Vec<Chain> },
+    Nested { node: NodeId, output: usize, bodies: Vec<ChangeChain> },
 }
 
 /// The parameter that becomes a node by writes, if one does and there is at least one write; nothing is copied to find out.
@@ -73,7 +73,7 @@ pub(super) fn output(terms: &impl Terms<Id = NodeId, Form = Never>, id: NodeId) 
     }
 }
 
-impl Chain {
+impl ChangeChain {
     /// The array before the first write, and after each.
     pub(super) fn versions(&self) -> impl Iterator<Item = NodeId> {
         std::iter::once(self.parameter as NodeId).chain(self.links.iter().map(|link| link.after))
@@ -81,7 +81,7 @@ impl Chain {
 }
 
 /// The write that a node is, and how many elements it changes.
-pub(super) fn elements(terms: &impl Terms<Id = NodeId, Form = Never>, after: NodeId) -> Option<(Link, usize)> {
+pub(super) fn elements(terms: &impl Terms<Id = NodeId, Form = Never>, after: NodeId) -> Option<(ChangeLink, usize)> {
     let (before, updates, positions) = match terms.look(&after) {
         (Op::ScatterSet, [before, updates, positions @ ..], _) => (*before, *updates, positions),
         // Additions are not undone by subtractions, which would round: their old elements are kept too.
@@ -97,5 +97,5 @@ pub(super) fn elements(terms: &impl Terms<Id = NodeId, Form = Never>, after: Nod
     };
     let changed = terms.look(&updates).2.size();
     let how = How::Elements(positions.to_vec());
-    (!positions.is_empty()).then_some((Link { before, after, how }, changed))
+    (!positions.is_empty()).then_some((ChangeLink { before, after, how }, changed))
 }

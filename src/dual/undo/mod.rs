@@ -14,7 +14,7 @@ mod restored;
 
 use super::extract::{Held, is_read};
 use crate::term::{Body, Graph, NodeId, Op};
-use chain::{Chain, How};
+use chain::{ChangeChain, How};
 use nests::Nests;
 pub(crate) use restored::Restored;
 use std::collections::{HashMap, HashSet};
@@ -80,12 +80,12 @@ impl Undoing {
         let (mut nests, mut chains) = (Nests::default(), Vec::new());
         let mut taken: HashSet<usize> = HashSet::new();
         for (result, &node) in results.iter().enumerate() {
-            let fits = |chain: &Chain| {
+            let fits = |chain: &ChangeChain| {
                 let is_small = !chain.links.is_empty() && chain.changed <= graph.ty(node).size() / 2;
                 is_small && accepts(chain.parameter, result) && taken.insert(chain.parameter)
             };
             if chain::written(graph, node).is_some() {
-                chains.extend(Chain::find(graph, node, &mut nests).filter(fits).map(|chain| (result, chain)));
+                chains.extend(ChangeChain::find(graph, node, &mut nests).filter(fits).map(|chain| (result, chain)));
             }
         }
         if chains.is_empty() {
@@ -149,7 +149,7 @@ fn hold(arrays: &[Undone], graph: &Graph, overwritten: impl Iterator<Item = Node
 }
 
 /// For each array, how many of the stored elements belong to it or are read from it.
-fn read_from(graph: &Graph, chains: &[(usize, Chain)], stored: &[NodeId]) -> Vec<usize> {
+fn read_from(graph: &Graph, chains: &[(usize, ChangeChain)], stored: &[NodeId]) -> Vec<usize> {
     let mut from: Vec<Option<usize>> = vec![None; graph.len()];
     for (at, (_, chain)) in chains.iter().enumerate() {
         chain.versions().for_each(|id| from[id as usize] = Some(at));
@@ -170,7 +170,11 @@ fn read_from(graph: &Graph, chains: &[(usize, Chain)], stored: &[NodeId]) -> Vec
 }
 
 impl Undone {
-    fn new(chain: Chain, result: usize, mut undo: impl FnMut(NodeId, usize, Vec<Chain>) -> Nested) -> Undone {
+    fn new(
+        chain: ChangeChain,
+        result: usize,
+        mut undo: impl FnMut(NodeId, usize, Vec<ChangeChain>) -> Nested,
+    ) -> Undone {
         let parameter = chain.parameter;
         let writes = chain.links.into_iter().map(|link| Write {
             before: link.before,

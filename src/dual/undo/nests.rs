@@ -1,26 +1,26 @@
 //! Loops and conditionals that change an array by writes: the values that they leave in addition, and the loop or conditional
 //! that takes the writes back.
 
-use super::chain::Chain;
+use super::chain::ChangeChain;
 use super::{Nested, Undone, hold};
-use crate::dual::extract::{Held, Level, extract, extract_renamed, levels, needs_beside, zeros};
+use crate::dual::extract::{BindingTime, Held, extract, extract_renamed, levels, needs_beside, zeros};
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// A body of a loop or conditional, and its results.
-pub(super) struct Side {
+pub(super) struct NestedGraph {
     pub(super) graph: Graph,
     pub(super) results: Vec<NodeId>,
     pub(super) nests: Nests,
 }
 
-impl Side {
-    fn new(body: &Body) -> Side {
+impl NestedGraph {
+    fn new(body: &Body) -> NestedGraph {
         let mut graph = Graph::like(body);
         let ids = graph.append(body, 0..body.arity() as NodeId);
         let results = body.results.iter().map(|&id| ids[id as usize]).collect();
-        Side { graph, results, nests: Nests::default() }
+        NestedGraph { graph, results, nests: Nests::default() }
     }
 
     /// The body that returns all of it.
@@ -37,7 +37,7 @@ impl Side {
 /// The loops and conditionals of a graph.
 #[derive(Default)]
 pub(super) struct Nests {
-    bodies: HashMap<NodeId, Vec<Side>>,
+    bodies: HashMap<NodeId, Vec<NestedGraph>>,
     /// The nodes of those that leave more, the last of which leaves all.
     extended: BTreeMap<NodeId, Vec<NodeId>>,
 }
@@ -56,9 +56,9 @@ struct Reversal {
 impl Reversal {
     /// Given the parameters that are at hand, which need not be kept, and the last that differ from step to step.
     fn of(
-        side: &mut Side,
+        side: &mut NestedGraph,
         result: usize,
-        chain: Chain,
+        chain: ChangeChain,
         at_hand: HashSet<usize>,
         varying: usize,
         arity: usize,
@@ -70,8 +70,8 @@ impl Reversal {
         let first = undone.restored(&mut side.graph, &kept, &HashMap::new(), &mut HashMap::new());
         let mut held = Held { inputs: at_hand.clone(), ..Held::default() };
         hold(std::slice::from_ref(&undone), &side.graph, kept.iter().copied(), &mut held);
-        let given: Vec<Level> =
-            (0..arity).map(|at| if at < varying { Level::Step } else { Level::Invariant }).collect();
+        let given: Vec<BindingTime> =
+            (0..arity).map(|at| if at < varying { BindingTime::Step } else { BindingTime::Invariant }).collect();
         let graph = &side.graph;
         let needed = needs_beside(graph, &levels(graph, &given), &[first], proper, &held).step;
         kept.extend(needed.into_iter().filter(|&id| !at_hand.contains(&(id as usize))));
@@ -93,10 +93,10 @@ impl Reversal {
 
 impl Nests {
     /// The bodies of a loop or conditional.
-    pub(super) fn bodies(&mut self, graph: &Graph, node: NodeId) -> &mut Vec<Side> {
+    pub(super) fn bodies(&mut self, graph: &Graph, node: NodeId) -> &mut Vec<NestedGraph> {
         self.bodies.entry(node).or_insert_with(|| match &graph.node(node).op {
-            Op::Scan(scan) => vec![Side::new(&scan.body)],
-            Op::Branch(branch) => vec![Side::new(&branch.then), Side::new(&branch.otherwise)],
+            Op::Scan(scan) => vec![NestedGraph::new(&scan.body)],
+            Op::Branch(branch) => vec![NestedGraph::new(&branch.then), NestedGraph::new(&branch.otherwise)],
             _ => unreachable!("a loop or conditional has bodies"),
         })
     }
@@ -124,7 +124,7 @@ impl Nests {
     }
 
     /// How a loop or conditional is taken back that writes to an array in the ways that the chains say, one for each body.
-    pub(super) fn undo(&mut self, graph: &mut Graph, node: NodeId, output: usize, chains: Vec<Chain>) -> Nested {
+    pub(super) fn undo(&mut self, graph: &mut Graph, node: NodeId, output: usize, chains: Vec<ChangeChain>) -> Nested {
         let (op, args) = (graph.node(node).op.clone(), graph.node(node).args.clone());
         let sides = self.bodies.get_mut(&node).expect("its bodies were looked at");
         let (nested, op) = match &op {
@@ -153,9 +153,9 @@ impl Nests {
 fn undo_loop(
     node: NodeId,
     scan: &Arc<Scan>,
-    side: &mut Side,
+    side: &mut NestedGraph,
     output: usize,
-    chains: Vec<Chain>,
+    chains: Vec<ChangeChain>,
 ) -> (Nested, Arc<Scan>) {
     let chain = chains.into_iter().next().expect("a loop has one body");
     let (slices, arity) = (scan.carries + scan.inputs, scan.body.arity());
@@ -190,9 +190,9 @@ fn undo_loop(
 fn undo_branch(
     node: NodeId,
     branch: &Branch,
-    sides: &mut [Side],
+    sides: &mut [NestedGraph],
     output: usize,
-    chains: Vec<Chain>,
+    chains: Vec<ChangeChain>,
 ) -> (Nested, Arc<Branch>) {
     let arity = branch.then.arity();
     let reversals: Vec<Reversal> = sides
@@ -232,7 +232,7 @@ fn undo_branch(
     (nested, Arc::new(extended))
 }
 
-impl Chain {
+impl ChangeChain {
     /// The chain that becomes this result, given how the loops and conditionals in it are taken back.
     pub(super) fn resolve(self, result: usize, graph: &mut Graph, nests: &mut Nests) -> Undone {
         Undone::new(self, result, |node, output, chains| nests.undo(graph, node, output, chains))

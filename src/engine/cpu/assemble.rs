@@ -5,16 +5,16 @@ mod reads;
 mod stores;
 
 use super::axis::{Axis, Edge};
-use super::code::{Base, Code, Level};
-use super::instruction::{Bound, Instruction, Linear};
-use super::layout::{Layout, Wrapped};
+use super::code::{Base, LoopLevel, NestCode};
+use super::instruction::{Bound, LinearFunction, NestInstruction};
+use super::layout::{NestLayout, Wrapped};
 use super::order::layout;
-use super::slot::Slot;
-use super::split::Split;
+use super::slot::PointerSlot;
+use super::split::NestSplit;
 use super::stretch::limits;
-use super::vector::{self, Instructions, Operand, RowsKernel};
+use super::vector::{self, Instructions, OperandForm, RowsKernel};
 use crate::kernel::stretch::{Limit, within};
-use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::shape::{DType, Type};
 use crate::term::hash::TermMap;
 use smallvec::SmallVec;
@@ -42,26 +42,26 @@ enum OfRows {
 struct Assembler<'a> {
     isa: Instructions,
     nest: &'a Nest,
-    layout: Layout,
+    layout: NestLayout,
     /// The level of each value, one more than the innermost loop that moves it: 0 for values that no loop moves.
     levels: Vec<usize>,
     /// Whether the vector axis moves each value.
     runs: Vec<bool>,
     /// A run of consecutive elements, or a single element; `None` for values that are not computed separately.
-    places: Vec<Option<Slot>>,
+    places: Vec<Option<PointerSlot>>,
     slots: Vec<Base>,
     /// Bytes by which slots of buffers move, by loop.
-    moves: Vec<Vec<(Slot, isize)>>,
-    code: Vec<Level>,
+    moves: Vec<Vec<(PointerSlot, isize)>>,
+    code: Vec<LoopLevel>,
     constants: Vec<u64>,
-    constant_slots: TermMap<u64, Slot>,
-    buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), Slot>,
+    constant_slots: TermMap<u64, PointerSlot>,
+    buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), PointerSlot>,
     /// The buffers that are split among chunks, and their positions.
     partials: TermMap<u32, u32>,
     /// Free registers of a tile, by level: values of an outer loop stay while inner ones run.
-    free: Vec<Vec<Slot>>,
+    free: Vec<Vec<PointerSlot>>,
     /// Slots of tile registers by their number; offsets are known when the tile's size is.
-    tile_registers: Vec<Slot>,
+    tile_registers: Vec<PointerSlot>,
     /// Bytes of registers of one element.
     single: usize,
     /// The kernel that computes the last sum, or other reduction, for several rows.
@@ -77,7 +77,7 @@ struct Assembler<'a> {
 }
 
 /// The instructions of a nest, whose work threads may share where it is `cut`.
-pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> Code {
+pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> NestCode {
     let layout = layout(nest, cut);
     let limits = limits(nest, &layout);
     let (within, limits) = match limits.is_empty() {
@@ -88,7 +88,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         }
     };
     let nest = within.as_ref().unwrap_or(nest);
-    let split = if cut { Split::of(nest, &layout, types) } else { Split::whole() };
+    let split = if cut { NestSplit::of(nest, &layout, types) } else { NestSplit::whole() };
     let depth = layout.extents.len();
     let mut assembler = Assembler {
         isa,
@@ -98,7 +98,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         places: vec![None; nest.values.len()],
         slots: Vec::new(),
         moves: vec![Vec::new(); depth],
-        code: vec![Level::default(); depth + 1],
+        code: vec![LoopLevel::default(); depth + 1],
         constants: Vec::new(),
         constant_slots: TermMap::default(),
         buffer_slots: TermMap::default(),
@@ -117,7 +117,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
     if assembler.limits.is_empty() {
         assembler.join_rows(split.chunks);
     }
-    Code { split, ..assembler.finish() }
+    NestCode { split, ..assembler.finish() }
 }
 
 impl Assembler<'_> {
@@ -130,10 +130,10 @@ impl Assembler<'_> {
         self.layout.by_loop(at)
     }
 
-    fn linear(&self, at: &Affine) -> Linear {
+    fn linear(&self, at: &Affine) -> LinearFunction {
         let coefficients = self.by_loop(at);
         let terms = coefficients.iter().enumerate().filter(|(_, coefficient)| **coefficient != 0);
-        Linear {
+        LinearFunction {
             offset: at.offset,
             terms: terms.map(|(axis, &coefficient)| (axis as u8, coefficient)).collect(),
             step: coefficients[self.layout.vector],
@@ -158,12 +158,12 @@ impl Assembler<'_> {
         guards.iter().map(|guard| self.level_of(&guard.position)).max().unwrap_or(0)
     }
 
-    fn slot(&mut self, base: Base) -> Slot {
+    fn slot(&mut self, base: Base) -> PointerSlot {
         self.slots.push(base);
-        Slot::try_from(self.slots.len() - 1).expect("fewer slots than a nest may have values")
+        PointerSlot::try_from(self.slots.len() - 1).expect("fewer slots than a nest may have values")
     }
 
-    fn constant(&mut self, bits: u64) -> Slot {
+    fn constant(&mut self, bits: u64) -> PointerSlot {
         if let Some(&slot) = self.constant_slots.get(&bits) {
             return slot;
         }
@@ -174,7 +174,7 @@ impl Assembler<'_> {
     }
 
     /// A pointer into a buffer that follows the loops.
-    fn buffer(&mut self, buffer: u32, at: &Affine, dtype: DType) -> Slot {
+    fn buffer(&mut self, buffer: u32, at: &Affine, dtype: DType) -> PointerSlot {
         let width = dtype.bytes() as isize;
         let strides: SmallVec<[isize; 4]> =
             self.by_loop(at).iter().map(|&coefficient| coefficient as isize * width).collect();
@@ -196,7 +196,7 @@ impl Assembler<'_> {
     }
 
     /// A register for a value at a level: for a tile or for a single element.
-    fn register(&mut self, level: usize, is_run: bool) -> Slot {
+    fn register(&mut self, level: usize, is_run: bool) -> PointerSlot {
         if !is_run {
             let slot = self.slot(Base::Register(self.single));
             self.single += 8;
@@ -213,11 +213,11 @@ impl Assembler<'_> {
     }
 
     /// How an instruction, for a tile or for a single element, sees a value.
-    fn operand(&self, id: ValueId, is_run: bool) -> Operand {
-        if is_run && !self.runs[id as usize] { Operand::One } else { Operand::Run }
+    fn operand(&self, id: ValueId, is_run: bool) -> OperandForm {
+        if is_run && !self.runs[id as usize] { OperandForm::One } else { OperandForm::Run }
     }
 
-    fn place(&self, id: ValueId) -> Slot {
+    fn place(&self, id: ValueId) -> PointerSlot {
         self.places[id as usize].expect("operands come before their users")
     }
 
@@ -225,7 +225,7 @@ impl Assembler<'_> {
         let nest = self.nest;
         if self.layout.wrapped.is_some() {
             let read = nest.values.iter().filter_map(|(value, _)| match value {
-                Value::Gather { index, .. } => Some(*index),
+                NestValue::Gather { index, .. } => Some(*index),
                 _ => None,
             });
             let stored = nest.stores.iter().filter_map(|store| Some(store.index?.0));
@@ -239,19 +239,19 @@ impl Assembler<'_> {
             }
             let operands = value.operands().iter().map(|&id| self.levels[id as usize]).max().unwrap_or(0);
             self.levels.push(match value {
-                Value::Constant(_) => 0,
-                Value::Position(at) => self.level_of(at),
-                Value::Load { at, guards, .. } => self.level_of(at).max(self.level_of_guards(guards)),
-                Value::Gather { at, .. } => operands.max(self.level_of(at)),
-                Value::Guarded(_, guards) => operands.max(self.level_of_guards(guards)),
+                NestValue::Constant(_) => 0,
+                NestValue::Position(at) => self.level_of(at),
+                NestValue::Load { at, guards, .. } => self.level_of(at).max(self.level_of_guards(guards)),
+                NestValue::Gather { at, .. } => operands.max(self.level_of(at)),
+                NestValue::Guarded(_, guards) => operands.max(self.level_of_guards(guards)),
                 _ => operands,
             });
             let moves = |at: &Affine| self.step(at) != 0;
             let guarded = |guards: &[Guard]| guards.iter().any(|guard| moves(&guard.position));
             let own = match value {
-                Value::Position(at) | Value::Gather { at, .. } => moves(at),
-                Value::Load { at, guards, .. } => moves(at) || guarded(guards),
-                Value::Guarded(_, guards) => guarded(guards),
+                NestValue::Position(at) | NestValue::Gather { at, .. } => moves(at),
+                NestValue::Load { at, guards, .. } => moves(at) || guarded(guards),
+                NestValue::Guarded(_, guards) => guarded(guards),
                 _ => false,
             };
             self.runs.push(own || value.operands().iter().any(|&id| self.runs[id as usize]));
@@ -309,12 +309,12 @@ impl Assembler<'_> {
     /// Whether a value can be computed where it is stored.
     fn is_direct(&self, store: &Store) -> bool {
         let (value, _) = &self.nest.values[store.value as usize];
-        let computed = !matches!(value, Value::Load { .. } | Value::Constant(_) | Value::Gather { .. })
+        let computed = !matches!(value, NestValue::Load { .. } | NestValue::Constant(_) | NestValue::Gather { .. })
             || self.broken(store.value).is_some();
         let goes_on = self.layout.broken(&store.at).is_none();
         let in_step = goes_on && self.step(&store.at) == i64::from(self.runs[store.value as usize]);
         let whole = in_step && self.level_of(&store.at) <= self.levels[store.value as usize];
-        computed && store.mode == Mode::Write && store.guards.is_empty() && store.index.is_none() && whole
+        computed && store.mode == StoreMode::Write && store.guards.is_empty() && store.index.is_none() && whole
     }
 
     /// Gives back the registers of the operands that nothing reads after this value.
@@ -335,7 +335,7 @@ impl Assembler<'_> {
         }
     }
 
-    fn emit(&mut self, level: usize, is_run: bool, instruction: Instruction) {
+    fn emit(&mut self, level: usize, is_run: bool, instruction: NestInstruction) {
         let level = &mut self.code[level];
         if is_run { level.tile.push(instruction) } else { level.single.push(instruction) }
     }
@@ -350,70 +350,70 @@ impl Assembler<'_> {
             None => this.register(level, is_run),
         };
         let slot = match value {
-            Value::Constant(value) => self.constant(value.bits()),
-            Value::Position(at) => {
+            NestValue::Constant(value) => self.constant(value.bits()),
+            NestValue::Position(at) => {
                 let at = self.linear(at);
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Ramp { run: vector::ramp(isa), result, at });
+                self.emit(level, is_run, NestInstruction::Ramp { run: vector::ramp(isa), result, at });
                 result
             }
-            Value::Load { buffer, at, .. } if self.guarded_sums.contains(&id) => self.buffer(*buffer, at, *dtype),
-            Value::Load { buffer, at, .. } if let Some(strides) = self.broken(id) => {
+            NestValue::Load { buffer, at, .. } if self.guarded_sums.contains(&id) => self.buffer(*buffer, at, *dtype),
+            NestValue::Load { buffer, at, .. } if let Some(strides) = self.broken(id) => {
                 let result = result(self);
                 self.broken_rows(level, result, (*buffer, at), strides, (*dtype, false));
                 result
             }
-            Value::Load { buffer, at, guards } => self.load((level, is_run), *buffer, at, guards, *dtype),
-            Value::Gather { buffer, at, stride, index, extent } => {
+            NestValue::Load { buffer, at, guards } => self.load((level, is_run), *buffer, at, guards, *dtype),
+            NestValue::Gather { buffer, at, stride, index, extent } => {
                 self.gather((level, is_run), (*buffer, at), *stride, *index, *extent, *dtype)
             }
-            Value::Unary(op, a) => {
+            NestValue::Unary(op, a) => {
                 let parameter = self.constant(op.parameter().unwrap_or(0) as u64);
                 let (run, a) = (vector::unary(isa, *op, *dtype), self.place(*a));
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a, b: parameter, c: a });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b: parameter, c: a });
                 result
             }
-            Value::Binary(op, a, b) => {
+            NestValue::Binary(op, a, b) => {
                 let run = vector::binary(isa, *op, *dtype, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b, c: b });
                 result
             }
-            Value::Compare(op, a, b) => {
+            NestValue::Compare(op, a, b) => {
                 let of = nest.values[*a as usize].1;
                 let run = vector::compare(isa, *op, of, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b, c: b });
                 result
             }
-            Value::Select(mask, yes, no) => {
+            NestValue::Select(mask, yes, no) => {
                 let run = vector::select(isa, *dtype, self.operand(*yes, is_run), self.operand(*no, is_run));
                 let mask = self.as_run(*mask, (level, is_run), DType::Bool);
                 let (yes, no) = (self.place(*yes), self.place(*no));
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a: mask, b: yes, c: no });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a: mask, b: yes, c: no });
                 result
             }
-            Value::Cast(_, a) => {
+            NestValue::Cast(_, a) => {
                 let run = vector::cast(isa, nest.values[*a as usize].1, *dtype);
                 let a = self.place(*a);
                 let result = result(self);
-                self.emit(level, is_run, Instruction::Kernel { run, result, a, b: a, c: a });
+                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b: a, c: a });
                 result
             }
-            Value::Guarded(a, guards) => {
+            NestValue::Guarded(a, guards) => {
                 let run = vector::strided_copy(isa, *dtype);
                 let stride = match self.operand(*a, is_run) {
-                    Operand::Run => dtype.bytes() as isize,
-                    Operand::One => 0,
+                    OperandForm::Run => dtype.bytes() as isize,
+                    OperandForm::One => 0,
                 };
                 let (a, bounds) = (self.place(*a), self.bounds(guards));
                 let result = result(self);
                 let width = dtype.bytes();
-                self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
+                self.emit(level, is_run, NestInstruction::Masked { run, result, a, a_stride: stride, width, bounds });
                 result
             }
         };
@@ -421,13 +421,13 @@ impl Assembler<'_> {
     }
 
     /// A value in the form of a run for a tile's instruction: values that the vector axis does not move are repeated.
-    fn as_run(&mut self, id: ValueId, (level, is_run): (usize, bool), dtype: DType) -> Slot {
+    fn as_run(&mut self, id: ValueId, (level, is_run): (usize, bool), dtype: DType) -> PointerSlot {
         let a = self.place(id);
-        if self.operand(id, is_run) == Operand::Run {
+        if self.operand(id, is_run) == OperandForm::Run {
             return a;
         }
         let result = self.register(level, is_run);
-        self.emit(level, is_run, Instruction::Kernel { run: vector::fill(self.isa, dtype), result, a, b: a, c: a });
+        self.emit(level, is_run, NestInstruction::Kernel { run: vector::fill(self.isa, dtype), result, a, b: a, c: a });
         result
     }
 
@@ -435,16 +435,17 @@ impl Assembler<'_> {
     /// has the order of its tiles.
     fn is_one_pass(&self) -> bool {
         let (depth, nest) = (self.depth(), self.nest);
-        let is_exact = |store: &Store| store.mode == Mode::Write || !nest.values[store.value as usize].1.is_float();
-        let is_alone = matches!(self.code[depth].tile[..], [ref one] if !matches!(one, Instruction::Rows { .. }));
-        let is_copy = |store: &Store| matches!(nest.values[store.value as usize].0, Value::Load { .. });
+        let is_exact =
+            |store: &Store| store.mode == StoreMode::Write || !nest.values[store.value as usize].1.is_float();
+        let is_alone = matches!(self.code[depth].tile[..], [ref one] if !matches!(one, NestInstruction::Rows { .. }));
+        let is_copy = |store: &Store| matches!(nest.values[store.value as usize].0, NestValue::Load { .. });
         let are_copies = nest.values.len() == nest.stores.len() && nest.stores.iter().all(is_copy);
         let is_last = self.layout.vector + 1 == depth && self.code[depth].after.is_empty();
         let has_registers = !self.tile_registers.is_empty();
         (is_alone || are_copies) && is_last && !has_registers && nest.stores.iter().all(is_exact)
     }
 
-    fn finish(mut self) -> Code {
+    fn finish(mut self) -> NestCode {
         let count = self.tile_registers.len();
         let vector = self.layout.extents[self.layout.vector];
         // If loops run inside of tiles, the memory that these touch should stay in the cache too.
@@ -478,7 +479,7 @@ impl Assembler<'_> {
             let edges = &mut axes[position].edges;
             *edges = std::mem::take(edges).into_iter().chain([edge]).collect();
         }
-        Code {
+        NestCode {
             axes,
             vector: self.layout.vector,
             tile,
@@ -486,7 +487,7 @@ impl Assembler<'_> {
             levels: self.code,
             constants: self.constants,
             registers: first + count * tile * 8,
-            split: Split::default(),
+            split: NestSplit::default(),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::code::Scratch;
 use super::compiled::{BlocksSpace, CompiledBlocks, Machine};
-use super::split::Partial;
-use super::threads::{Shared, Worker};
+use super::split::PartialBuffer;
+use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::engine::arrays::fill;
-use crate::kernel::{Blocks, BufferId};
+use crate::kernel::{BufferId, RowBlocks};
 use crate::shape::Type;
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ impl CompiledBlocks {
     /// As [`Machine::new`].
     pub(super) fn new(
         isa: Instructions,
-        blocks: &Blocks,
+        blocks: &RowBlocks,
         types: &[Type],
     ) -> Result<Option<Box<CompiledBlocks>>, OutOfMemory> {
         let Some(block) = Machine::new(isa, &blocks.procedure, false)? else { return Ok(None) };
@@ -50,7 +50,7 @@ impl CompiledBlocks {
         let chunks = count.min(most).max(1);
         let (mut partials, mut memory) = (Vec::new(), 0);
         for (at, buffer, op) in continued {
-            let partial = Partial::new(buffer, &types[buffer as usize], op, memory);
+            let partial = PartialBuffer::new(buffer, &types[buffer as usize], op, memory);
             // One chunk alone writes to the results themselves.
             memory += if chunks > 1 { partial.stride * chunks } else { 0 };
             partials.push((at, partial));
@@ -110,9 +110,9 @@ impl CompiledBlocks {
         slots: &[Mutex<BlocksSpace>],
         worker: &mut Worker,
     ) {
-        let (shared, own) = (Shared(bases), [partials]);
-        let own = Shared(&own);
-        let place = |partial: &Partial, chunk: usize| match self.chunks {
+        let (shared, own) = (SharedPointers(bases), [partials]);
+        let own = SharedPointers(&own);
+        let place = |partial: &PartialBuffer, chunk: usize| match self.chunks {
             1 => shared.pointers()[partial.buffer as usize],
             _ => own.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride),
         };
@@ -148,7 +148,13 @@ impl CompiledBlocks {
     }
 
     /// Runs the block that begins at a row.
-    unsafe fn one(&self, slot: &mut BlocksSpace, first: usize, bases: &[*mut u8], place: impl Fn(&Partial) -> *mut u8) {
+    unsafe fn one(
+        &self,
+        slot: &mut BlocksSpace,
+        first: usize,
+        bases: &[*mut u8],
+        place: impl Fn(&PartialBuffer) -> *mut u8,
+    ) {
         let BlocksSpace { worker, block, rest, pointers } = slot;
         let (arguments, results) = pointers.split_at_mut(self.arguments.len());
         let row = |&(id, bytes): &(BufferId, usize)| bases[id as usize].wrapping_add(first * bytes);

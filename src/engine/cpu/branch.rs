@@ -8,7 +8,7 @@ use super::vector::Instructions;
 use crate::array::OutOfMemory;
 use crate::engine::arrays::bytes;
 use crate::evaluate::Failure;
-use crate::kernel::Branch;
+use crate::kernel::Conditional;
 use crate::shape::Type;
 
 impl CompiledBranch {
@@ -19,7 +19,7 @@ impl CompiledBranch {
     /// As [`Machine::repeated`].
     pub(super) fn new(
         isa: Instructions,
-        branch: &Branch,
+        branch: &Conditional,
         types: &[Type],
         cut: bool,
     ) -> Result<Option<Box<CompiledBranch>>, OutOfMemory> {

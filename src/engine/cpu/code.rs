@@ -6,11 +6,11 @@
 //! with, for a tile or, where it does not move with the vector axis, as a single element.
 
 use super::axis::Axis;
-use super::instruction::{Instruction, stretch};
+use super::instruction::{NestInstruction, stretch};
 use super::scatter::copy_rows;
-use super::slot::Slot;
-use super::split::Split;
-use crate::engine::arrays::Line;
+use super::slot::PointerSlot;
+use super::split::NestSplit;
+use crate::engine::arrays::CacheLine;
 use std::ops::Range;
 
 /// Where a pointer points before the first step of every loop.
@@ -28,16 +28,16 @@ pub(super) enum Base {
 
 /// The instructions at each step of a loop.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Level {
+pub(super) struct LoopLevel {
     /// First, for single elements.
-    pub(super) single: Vec<Instruction>,
+    pub(super) single: Vec<NestInstruction>,
     /// Then, for tiles.
-    pub(super) tile: Vec<Instruction>,
+    pub(super) tile: Vec<NestInstruction>,
     /// After the loops inside, for tiles.
-    pub(super) after: Vec<Instruction>,
+    pub(super) after: Vec<NestInstruction>,
 }
 
-impl Level {
+impl LoopLevel {
     /// Whether nothing runs.
     pub(super) fn is_empty(&self) -> bool {
         self.single.is_empty() && self.tile.is_empty() && self.after.is_empty()
@@ -52,7 +52,7 @@ thread_local! {
 
 /// A nest as instructions.
 #[derive(Clone, Debug)]
-pub(super) struct Code {
+pub(super) struct NestCode {
     /// The loops, outermost first.
     pub(super) axes: Vec<Axis>,
     /// The position of the vector axis.
@@ -61,20 +61,20 @@ pub(super) struct Code {
     pub(super) tile: usize,
     pub(super) slots: Vec<Base>,
     /// The instructions that run once, those at each step of the outermost loop, and so on.
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Vec<LoopLevel>,
     /// Known numbers, eight bytes each.
     pub(super) constants: Vec<u64>,
     /// Bytes of registers.
     pub(super) registers: usize,
     /// The way in which it is split among threads.
-    pub(super) split: Split,
+    pub(super) split: NestSplit,
 }
 
 /// Registers and pointers of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     /// 64-byte lines, so that registers are aligned for every vector.
-    registers: Vec<Line>,
+    registers: Vec<CacheLine>,
     pointers: Vec<*mut u8>,
     index: Vec<i64>,
 }
@@ -93,15 +93,15 @@ impl Scratch {
     }
 
     /// Where its registers are.
-    pub(super) fn registers(&self) -> *const Line {
+    pub(super) fn registers(&self) -> *const CacheLine {
         self.registers.as_ptr()
     }
 
     /// Makes room for a nest.
-    pub(super) fn reserve(&mut self, code: &Code) {
+    pub(super) fn reserve(&mut self, code: &NestCode) {
         let lines = code.registers.div_ceil(64);
         if self.registers.len() < lines {
-            self.registers.resize(lines, Line::ZERO);
+            self.registers.resize(lines, CacheLine::ZERO);
         }
         if self.pointers.len() < code.slots.len() {
             self.pointers.resize(code.slots.len(), std::ptr::null_mut());
@@ -112,7 +112,7 @@ impl Scratch {
     }
 }
 
-impl Code {
+impl NestCode {
     /// The extent of the outermost loop.
     pub(super) fn outer_extent(&self) -> usize {
         self.axes[0].extent
@@ -122,8 +122,10 @@ impl Code {
     #[cfg(test)]
     pub(super) fn executions(&self) -> usize {
         let width = self.tile.min(self.axes[self.vector].extent);
-        let each = |instruction: &Instruction| if matches!(instruction, Instruction::Along { .. }) { width } else { 1 };
-        let of = |instructions: &[Instruction]| instructions.iter().map(each).sum::<usize>();
+        let each = |instruction: &NestInstruction| {
+            if matches!(instruction, NestInstruction::Along { .. }) { width } else { 1 }
+        };
+        let of = |instructions: &[NestInstruction]| instructions.iter().map(each).sum::<usize>();
         let mut steps = 1;
         let mut all = self.levels[0].single.len();
         for (axis, (level, Axis { extent, .. })) in self.levels[1..].iter().zip(&self.axes).enumerate() {
@@ -346,32 +348,32 @@ impl Code {
     }
 
     #[inline]
-    unsafe fn execute(&self, instructions: &[Instruction], pointers: &mut [*mut u8], index: &[i64], count: usize) {
+    unsafe fn execute(&self, instructions: &[NestInstruction], pointers: &mut [*mut u8], index: &[i64], count: usize) {
         #[cfg(test)]
         ELEMENTS.set(ELEMENTS.get() + instructions.len() * count);
         // SAFETY: slots are positions in this table, by construction.
-        let at = |pointers: &[*mut u8], slot: Slot| unsafe { *pointers.get_unchecked(slot as usize) };
+        let at = |pointers: &[*mut u8], slot: PointerSlot| unsafe { *pointers.get_unchecked(slot as usize) };
         for instruction in instructions {
             // SAFETY: as the caller's: every operand is a run of `count` elements of its type, or one element where the
             // kernel was chosen for that.
             unsafe {
                 match instruction {
-                    Instruction::Kernel { run, result, a, b, c } => {
+                    NestInstruction::Kernel { run, result, a, b, c } => {
                         run(at(pointers, *result), at(pointers, *a), at(pointers, *b), at(pointers, *c), count);
                     }
-                    Instruction::Rows { run, result, a, b, rows, last_rows } => {
+                    NestInstruction::Rows { run, result, a, b, rows, last_rows } => {
                         let [from, with] = [a, b].map(|&(slot, stride)| (at(pointers, slot).cast_const(), stride));
                         let is_last = index[0] as usize + 1 == self.axes[0].extent;
                         let rows = if is_last { last_rows } else { rows };
                         run((at(pointers, result.0), result.1), from, with, *rows as usize, count);
                     }
-                    Instruction::Strided { run, result, result_stride, a, a_stride } => {
+                    NestInstruction::Strided { run, result, result_stride, a, a_stride } => {
                         run(at(pointers, *result), *result_stride, at(pointers, *a), *a_stride, count);
                     }
-                    Instruction::Ramp { run, result, at: position } => {
+                    NestInstruction::Ramp { run, result, at: position } => {
                         run(at(pointers, *result).cast(), position.at(index), position.step, count);
                     }
-                    Instruction::Masked { run, result, a, a_stride, width, bounds } => {
+                    NestInstruction::Masked { run, result, a, a_stride, width, bounds } => {
                         let (low, high) = stretch(bounds, index, count);
                         let result = at(pointers, *result);
                         let step = *width as isize;
@@ -382,11 +384,11 @@ impl Code {
                         }
                         std::ptr::write_bytes(result.add(high * width), 0, (count - high) * width);
                     }
-                    Instruction::Gather { run, result, source, stride, index, extent } => {
+                    NestInstruction::Gather { run, result, source, stride, index, extent } => {
                         let index = at(pointers, *index).cast::<i64>();
                         run(at(pointers, *result), at(pointers, *source), *stride, index, *extent, count);
                     }
-                    Instruction::Row { run, result, width, source, source_stride, stride, index, extent } => {
+                    NestInstruction::Row { run, result, width, source, source_stride, stride, index, extent } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         let result = at(pointers, *result);
                         if (0..*extent).contains(&index) {
@@ -396,7 +398,7 @@ impl Code {
                             std::ptr::write_bytes(result, 0, count * width);
                         }
                     }
-                    Instruction::Point { result, zeros, width, source, stride, index, extent } => {
+                    NestInstruction::Point { result, zeros, width, source, stride, index, extent } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         pointers[*result as usize] = if (0..*extent).contains(&index) {
                             at(pointers, *source).wrapping_offset(*stride * index as isize)
@@ -406,7 +408,7 @@ impl Code {
                             zeros
                         };
                     }
-                    Instruction::Into { run, result, stride, index, extent, a, b } => {
+                    NestInstruction::Into { run, result, stride, index, extent, a, b } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         if (0..*extent).contains(&index) {
                             let row = at(pointers, *result).wrapping_offset(*stride * index as isize);
@@ -414,16 +416,17 @@ impl Code {
                             run(row, a, b, b, count);
                         }
                     }
-                    Instruction::Within { run, result, result_stride, operands, bounds } => {
+                    NestInstruction::Within { run, result, result_stride, operands, bounds } => {
                         let (low, high) = stretch(bounds, index, count);
                         if low < high {
-                            let moved =
-                                |slot: Slot, stride: isize| at(pointers, slot).wrapping_offset(stride * low as isize);
+                            let moved = |slot: PointerSlot, stride: isize| {
+                                at(pointers, slot).wrapping_offset(stride * low as isize)
+                            };
                             let [a, b] = operands.map(|(slot, stride)| moved(slot, stride));
                             run(moved(*result, *result_stride), a, b, b, high - low);
                         }
                     }
-                    Instruction::Along { run, result, along, stride, index, extent, value } => run(
+                    NestInstruction::Along { run, result, along, stride, index, extent, value } => run(
                         at(pointers, *result),
                         *along,
                         *stride,
@@ -432,21 +435,21 @@ impl Code {
                         (at(pointers, value.0), value.1),
                         count,
                     ),
-                    Instruction::Pieces(pieces) => pieces.run(
+                    NestInstruction::Pieces(pieces) => pieces.run(
                         index[self.vector] as usize,
                         count,
                         at(pointers, pieces.elements),
                         at(pointers, pieces.rows.0),
                         at(pointers, pieces.index.0).cast(),
                     ),
-                    Instruction::Reduced(reduced) => {
+                    NestInstruction::Reduced(reduced) => {
                         let (tile, across) = (at(pointers, reduced.tile).cast_const(), reduced.result.1);
                         let first = index[self.vector] as usize / reduced.row;
                         let result = at(pointers, reduced.result.0).wrapping_offset(across * first as isize);
                         let rows = (tile, reduced.bytes as isize);
                         (reduced.run)((result, across), rows, rows, count / reduced.row, reduced.row);
                     }
-                    Instruction::Broken(broken) => (broken.run)(
+                    NestInstruction::Broken(broken) => (broken.run)(
                         at(pointers, broken.tile),
                         at(pointers, broken.rows),
                         broken.strides,
@@ -454,7 +457,7 @@ impl Code {
                         index[self.vector] as usize,
                         count,
                     ),
-                    Instruction::Rowwise { result, source, stride, index, extent, bytes } => copy_rows(
+                    NestInstruction::Rowwise { result, source, stride, index, extent, bytes } => copy_rows(
                         (at(pointers, result.0), result.1),
                         (at(pointers, source.0), source.1, *stride),
                         (at(pointers, index.0).cast(), index.1),
@@ -475,7 +478,7 @@ fn unsplit(_: u32) -> *mut u8 {
 
 /// Advances pointers by so many steps of a loop.
 #[inline]
-fn advance(pointers: &mut [*mut u8], moves: &[(Slot, isize)], steps: isize) {
+fn advance(pointers: &mut [*mut u8], moves: &[(PointerSlot, isize)], steps: isize) {
     for &(slot, bytes) in moves {
         let pointer = &mut pointers[slot as usize];
         *pointer = pointer.wrapping_offset(bytes * steps);

@@ -1,18 +1,18 @@
 //! Machines and their steps, and the memory of their runs. Steps have machines of their own, so that all of these types refer to
 //! one another; what is done with each is in its file.
 
-use super::code::Code;
-use super::memory::Place;
+use super::code::NestCode;
+use super::memory::BufferLocation;
 use super::product::CompiledProduct;
-use super::records::{Layout, Records};
+use super::records::{RecordLayout, Records};
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
-use super::split::Partial;
-use super::table::{Fill, Table};
+use super::split::PartialBuffer;
+use super::table::{BufferFill, PointerTable};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::array::Array;
-use crate::engine::arrays::Line;
+use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
 use crate::shape::Type;
 use crate::term::Checkpoints;
@@ -24,12 +24,12 @@ use std::sync::Mutex;
 #[derive(Debug)]
 pub(super) struct Machine {
     pub(super) types: Vec<Type>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<BufferLocation>,
     /// Known arrays that are read as buffers.
     pub(super) constants: HashMap<BufferId, Array>,
     /// Bytes of the procedure's memory.
     pub(super) memory: usize,
-    pub(super) steps: Vec<Compiled>,
+    pub(super) steps: Vec<CompiledStep>,
     /// For each step how many kernels it is in reports. One without is part of the kernel of the next that has some.
     pub(super) kernels: Vec<usize>,
     pub(super) arguments: usize,
@@ -50,16 +50,16 @@ pub(super) struct Machine {
 pub(super) struct Workspace {
     /// The memory of buffers, which bases point into.
     #[allow(dead_code, reason = "only its place is used")]
-    pub(super) memory: Vec<Line>,
+    pub(super) memory: Vec<CacheLine>,
     /// Where buffers are. The bases of arguments and results are set in each run, if something reads them here.
     pub(super) bases: Vec<*mut u8>,
     /// The tables of nests, and the registers that they were set for.
     pub(super) table: Vec<*mut u8>,
-    pub(super) registers: *const Line,
+    pub(super) registers: *const CacheLine,
     /// The steps' own memory.
     pub(super) spaces: Vec<Space>,
     /// Partial results of the chunks of a nest, or the registers of a recurrence.
-    pub(super) partials: Vec<Line>,
+    pub(super) partials: Vec<CacheLine>,
     /// The seconds of each step, where they are measured.
     pub(super) times: Vec<f64>,
 }
@@ -70,12 +70,12 @@ unsafe impl Send for Workspace {}
 /// A step as instructions.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "nearly all steps are nests")]
-pub(super) enum Compiled {
+pub(super) enum CompiledStep {
     /// Without a table where threads share the work.
     Nest {
-        fills: Vec<Fill>,
-        code: Code,
-        table: Option<Table>,
+        fills: Vec<BufferFill>,
+        code: NestCode,
+        table: Option<PointerTable>,
     },
     Product(Box<CompiledProduct>),
     Loop(Box<CompiledLoop>),
@@ -100,7 +100,7 @@ pub(super) enum Space {
     Branch(Box<BranchSpace>),
     Sweeps(Box<SweepsSpace>),
     /// Registers, followed by memory.
-    Scalars(Vec<Line>),
+    Scalars(Vec<CacheLine>),
     /// By thread.
     Blocks(Vec<Mutex<BlocksSpace>>),
 }
@@ -130,7 +130,7 @@ pub(super) struct LoopSpace {
     /// Where the step's arguments are, then its results.
     pub(super) pointers: Vec<*mut u8>,
     /// The other place of carries that alternate between places.
-    pub(super) turns: Vec<Line>,
+    pub(super) turns: Vec<CacheLine>,
     /// The two places of each carry.
     pub(super) places: Vec<[*mut u8; 2]>,
 }
@@ -172,7 +172,7 @@ pub(super) struct CompiledBlocks {
     /// Runs of blocks that go to different threads, which depend on the blocks alone.
     pub(super) chunks: usize,
     /// Results that every chunk has for itself at first, by their position.
-    pub(super) partials: Vec<(usize, Partial)>,
+    pub(super) partials: Vec<(usize, PartialBuffer)>,
     /// Bytes of these.
     pub(super) memory: usize,
 }
@@ -212,7 +212,7 @@ pub(super) struct CompiledSweep {
     pub(super) starts: Vec<BufferId>,
     pub(super) finals: Vec<BufferId>,
     /// Where carries are in a state.
-    pub(super) state: Layout,
+    pub(super) state: RecordLayout,
     /// The carries that the step changes in place: in the first of the two places for states, or where the first value is,
     /// if the result is there.
     pub(super) in_place: Vec<bool>,
@@ -242,7 +242,7 @@ pub(super) struct Slice {
 pub(super) struct SweepsSpace {
     pub(super) condition: Option<StepSpace>,
     /// The result of the condition.
-    pub(super) holds: Vec<Line>,
+    pub(super) holds: Vec<CacheLine>,
     pub(super) sweeps: Vec<SweepSpace>,
     /// Where buffers are while the first sweep runs ahead, the work left to do then, and the first step on the tapes.
     pub(super) bases: Vec<*mut u8>,
@@ -267,7 +267,7 @@ unsafe impl Send for StepSpace {}
 pub(super) struct SweepSpace {
     pub(super) step: StepSpace,
     /// The two places of the state, and which one is written next.
-    pub(super) turns: Vec<Line>,
+    pub(super) turns: Vec<CacheLine>,
     pub(super) turn: usize,
     /// States.
     pub(super) stored: Records,
@@ -275,5 +275,5 @@ pub(super) struct SweepSpace {
     /// The number of steps with a record.
     pub(super) kept: usize,
     /// The record of values that are not kept.
-    pub(super) dropped: Vec<Line>,
+    pub(super) dropped: Vec<CacheLine>,
 }

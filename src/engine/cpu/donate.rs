@@ -1,6 +1,6 @@
 //! Which results may be written where an argument is, while the program runs.
 
-use crate::kernel::{BufferId, Mode, Nest, Procedure, Source, Step, Value};
+use crate::kernel::{BufferId, BufferSource, Nest, NestValue, Procedure, Step, StoreMode};
 use crate::shape::strides;
 
 /// For each parameter with a result at its position, whether the result may use the parameter's memory: whether nothing is read
@@ -32,7 +32,7 @@ pub(super) fn in_place(procedure: &Procedure) -> Vec<bool> {
         let (parameter, result) = (position as BufferId, origins[position]);
         let [from, to] = [parameter, result].map(|id| &procedure.buffers[id as usize]);
         // Other results are copied when the program is done.
-        let own = matches!(to.source, Source::Local) && result_of[result as usize] == Some(position);
+        let own = matches!(to.source, BufferSource::Local) && result_of[result as usize] == Some(position);
         if !own || from.ty != to.ty || result_of[position].is_some() {
             return false;
         }
@@ -82,9 +82,9 @@ fn element_by_element(procedure: &Procedure, nest: &Nest, parameter: BufferId, r
             .zip(strides(&nest.extents))
             .zip(&nest.extents)
             .all(|((&coefficient, stride), &extent)| extent == 1 || usize::try_from(coefficient) == Ok(stride));
-    let plain = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
+    let plain = store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty();
     // A copy of elements onto themselves is none that kernels make.
-    if !row_major || !plain || matches!(nest.values[store.value as usize].0, Value::Load { .. }) {
+    if !row_major || !plain || matches!(nest.values[store.value as usize].0, NestValue::Load { .. }) {
         return false;
     }
     for (at, (value, _)) in nest.values.iter().enumerate().rev() {
@@ -99,10 +99,10 @@ fn element_by_element(procedure: &Procedure, nest: &Nest, parameter: BufferId, r
         }
     }
     nest.values.iter().zip(&users).all(|((value, _), &users)| match value {
-        Value::Load { buffer, at, guards } if procedure.origin(*buffer) == parameter => {
+        NestValue::Load { buffer, at, guards } if procedure.origin(*buffer) == parameter => {
             *at == store.at && guards.is_empty() && users == Users::One(written)
         }
-        Value::Gather { buffer, .. } => procedure.origin(*buffer) != parameter,
+        NestValue::Gather { buffer, .. } => procedure.origin(*buffer) != parameter,
         _ => true,
     })
 }

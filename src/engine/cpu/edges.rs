@@ -4,7 +4,7 @@
 //! arrays, as in gradients of stencils, would spend most of their time in such copies.
 
 use super::order::least_cost;
-use crate::kernel::{Affine, Guard, Mode, Nest, Value};
+use crate::kernel::{Affine, Guard, Nest, NestValue, StoreMode};
 use crate::shape;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -13,18 +13,18 @@ use std::ops::Range;
 const PART: f64 = 400.0;
 
 /// The positions along an axis that a part covers.
-type Stretch = Range<usize>;
+type PartRange = Range<usize>;
 
 /// Parts that do the nest's work in any order, where they are estimated to cost less than the nest; `None` for a nest that
 /// stays whole. `cut` is as in [`layout`](super::order::layout).
 pub(super) fn parts(nest: &Nest, cut: bool) -> Option<Vec<Nest>> {
-    let is_plain = |store: &crate::kernel::Store| store.mode == Mode::Write && store.index.is_none();
+    let is_plain = |store: &crate::kernel::Store| store.mode == StoreMode::Write && store.index.is_none();
     if !nest.stores.iter().all(is_plain) || nest.extents.contains(&0) || guards(nest).next().is_none() {
         return None;
     }
     let inner = inner(nest);
     // The rest of the nest, axis by axis.
-    let mut rest: SmallVec<[Stretch; 4]> = nest.extents.iter().map(|&extent| 0..extent).collect();
+    let mut rest: SmallVec<[PartRange; 4]> = nest.extents.iter().map(|&extent| 0..extent).collect();
     let mut parts = Vec::new();
     for (axis, stretch) in inner.into_iter().enumerate() {
         for edge in [rest[axis].start..stretch.start, stretch.end..rest[axis].end] {
@@ -49,14 +49,14 @@ pub(super) fn parts(nest: &Nest, cut: bool) -> Option<Vec<Nest>> {
 /// All guards of a nest.
 fn guards(nest: &Nest) -> impl Iterator<Item = &Guard> {
     let of_values = nest.values.iter().flat_map(|(value, _)| match value {
-        Value::Load { guards, .. } | Value::Guarded(_, guards) => &guards[..],
+        NestValue::Load { guards, .. } | NestValue::Guarded(_, guards) => &guards[..],
         _ => &[],
     });
     of_values.chain(nest.stores.iter().flat_map(|store| &store.guards))
 }
 
 /// For each axis the longest stretch in which no guard that depends only on that axis changes.
-fn inner(nest: &Nest) -> SmallVec<[Stretch; 4]> {
+fn inner(nest: &Nest) -> SmallVec<[PartRange; 4]> {
     let mut ends: SmallVec<[Vec<usize>; 4]> = nest.extents.iter().map(|&extent| vec![0, extent]).collect();
     for guard in guards(nest) {
         let Affine { offset, coefficients } = &guard.position;
@@ -80,7 +80,7 @@ fn inner(nest: &Nest) -> SmallVec<[Stretch; 4]> {
 }
 
 /// The part of a nest on stretches of its axes, without guards that always hold there and reads that never take place.
-fn restricted(nest: &Nest, stretches: &[Stretch]) -> Nest {
+fn restricted(nest: &Nest, stretches: &[PartRange]) -> Nest {
     let mut part = nest.clone();
     part.extents = stretches.iter().map(|stretch| stretch.len()).collect();
     for at in part.functions_mut() {
@@ -97,13 +97,13 @@ fn restricted(nest: &Nest, stretches: &[Stretch]) -> Nest {
     for (at, (value, dtype)) in values.iter_mut().enumerate() {
         *value = value.map(|id| ids[id as usize]);
         let mut id = at as u32;
-        if let Value::Load { guards, .. } | Value::Guarded(_, guards) = value {
+        if let NestValue::Load { guards, .. } | NestValue::Guarded(_, guards) = value {
             let nothing = guards.iter().any(is_never);
             guards.retain(|guard| may_fail(guard));
             let is_free = guards.is_empty();
             match value {
-                _ if nothing => *value = Value::Constant(shape::Value::from_i64(*dtype, 0)),
-                Value::Guarded(operand, _) if is_free => id = *operand,
+                _ if nothing => *value = NestValue::Constant(shape::Value::from_i64(*dtype, 0)),
+                NestValue::Guarded(operand, _) if is_free => id = *operand,
                 _ => {}
             }
         }

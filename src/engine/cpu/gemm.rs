@@ -6,7 +6,7 @@
 //! copy of all windows. Every element of the result is summed in one order, whatever rows and columns are asked for.
 
 use super::elements::{counted, load, store};
-use super::places::{Matrix, Places, are_next, distance};
+use super::places::{MatrixPlaces, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
 use super::vector::USES_REGISTERS;
@@ -15,7 +15,7 @@ use super::vector::lanes::{BitsHalf32, BitsHalf64, Half32, Half64, Wide32, Wide6
 #[cfg(target_arch = "x86_64")]
 use super::vector::packed::Packed;
 use crate::array::Arithmetic;
-use crate::engine::arrays::Line;
+use crate::engine::arrays::CacheLine;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -36,13 +36,13 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
     let lines = |rows: usize, columns: usize| {
         let rows = rows.min(ROWS).next_multiple_of(PANELS.0);
         let columns = columns.min(COLUMNS).next_multiple_of(PANELS.1);
-        ((rows + columns) * k.min(DEPTH) * bytes).div_ceil(size_of::<Line>()) + 1
+        ((rows + columns) * k.min(DEPTH) * bytes).div_ceil(size_of::<CacheLine>()) + 1
     };
     lines(m, n).max(lines(n, m))
 }
 
 /// Elements that kernels multiply.
-pub(super) trait Element: Arithmetic {
+pub(super) trait GemmElement: Arithmetic {
     /// Some rows and columns of `result = left · right`, or of `result += left · right`; the left operand has `depth` columns.
     ///
     /// # Safety
@@ -53,14 +53,14 @@ pub(super) trait Element: Arithmetic {
         isa: Instructions,
         part: [Range<usize>; 2],
         depth: usize,
-        operands: [Matrix<'_, Self>; 3],
+        operands: [MatrixPlaces<'_, Self>; 3],
         add: bool,
-        packing: &mut [Line],
+        packing: &mut [CacheLine],
     );
 }
 
 /// A product of a panel of `R` rows and one of `C` columns, with all sums in registers.
-trait Kernel<T, const R: usize, const C: usize> {
+trait Microkernel<T, const R: usize, const C: usize> {
     /// Writes the product to `R` rows of `C` elements each, or adds it to them. Each panel comes with a distance in elements:
     /// between a row's elements in the left one, between rows in the right one.
     ///
@@ -71,9 +71,9 @@ trait Kernel<T, const R: usize, const C: usize> {
 }
 
 /// Without vectors of its own.
-struct Plain;
+struct PlainProduct;
 
-impl<T: Element, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
+impl<T: GemmElement, const R: usize, const C: usize> Microkernel<T, R, C> for PlainProduct {
     #[inline(always)]
     unsafe fn run(
         depth: usize,
@@ -110,9 +110,9 @@ impl<T: Element, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
 struct Registers<V>(std::marker::PhantomData<V>);
 
 #[cfg(target_arch = "x86_64")]
-impl<V: Packed, const R: usize, const C: usize> Kernel<V::Element, R, C> for Registers<V>
+impl<V: Packed, const R: usize, const C: usize> Microkernel<V::Element, R, C> for Registers<V>
 where
-    V::Element: Element,
+    V::Element: GemmElement,
 {
     #[inline(always)]
     unsafe fn run(
@@ -147,23 +147,23 @@ where
 
 macro_rules! kernels {
     ($t:ident, $portable:literal, $narrow:ident: $columns:literal$(, $wide:ident: $wide_columns:literal)?) => {
-        impl Element for $t {
+        impl GemmElement for $t {
             unsafe fn multiply(
                 isa: Instructions,
                 part: [Range<usize>; 2],
                 depth: usize,
-                operands: [Matrix<'_, $t>; 3],
+                operands: [MatrixPlaces<'_, $t>; 3],
                 add: bool,
-                packing: &mut [Line],
+                packing: &mut [CacheLine],
             ) {
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx2,fma")]
                 unsafe fn narrow(
                     part: [Range<usize>; 2],
                     depth: usize,
-                    operands: [Matrix<'_, $t>; 3],
+                    operands: [MatrixPlaces<'_, $t>; 3],
                     add: bool,
-                    packing: &mut [Line],
+                    packing: &mut [CacheLine],
                 ) {
                     // SAFETY: as the caller's.
                     unsafe { blocked::<$t, Registers<$narrow>, 6, $columns>(part, depth, operands, add, packing) }
@@ -173,9 +173,9 @@ macro_rules! kernels {
                 unsafe fn wide(
                     part: [Range<usize>; 2],
                     depth: usize,
-                    operands: [Matrix<'_, $t>; 3],
+                    operands: [MatrixPlaces<'_, $t>; 3],
                     add: bool,
-                    packing: &mut [Line],
+                    packing: &mut [CacheLine],
                 ) {
                     // SAFETY: as the caller's.
                     unsafe { blocked::<$t, Registers<$wide>, 8, $wide_columns>(part, depth, operands, add, packing) }
@@ -191,7 +191,7 @@ macro_rules! kernels {
                         Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => {
                             narrow(part, depth, operands, add, packing)
                         }
-                        _ => blocked::<$t, Plain, 4, $portable>(part, depth, operands, add, packing),
+                        _ => blocked::<$t, PlainProduct, 4, $portable>(part, depth, operands, add, packing),
                     }
                 }
             }
@@ -230,12 +230,12 @@ fn cycles<const R: usize, const C: usize>([m, k, n]: [usize; 3], is_right_run: b
 
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]
-unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize>(
+unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const C: usize>(
     [rows, columns]: [Range<usize>; 2],
     k: usize,
-    [a, b, c]: [Matrix<'_, T>; 3],
+    [a, b, c]: [MatrixPlaces<'_, T>; 3],
     add: bool,
-    packing: &mut [Line],
+    packing: &mut [CacheLine],
 ) {
     // A product is the transpose of the product of transposes too.
     let sizes = [rows.len(), k, columns.len()];
@@ -284,7 +284,7 @@ unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize
                         let mut across = [MaybeUninit::uninit(); C];
                         let across = c.columns.fill(column + j, &mut across[..C.min(width - j)]);
                         let is_whole = across.len() == C && are_next(across);
-                        let pieces = Pieces::<C>::new(if is_whole { &[] } else { across });
+                        let pieces = LinePieces::<C>::new(if is_whole { &[] } else { across });
                         let first = c.start.wrapping_offset(if is_whole { across[0] } else { 0 });
                         let right = match right_distance {
                             Some(distance) if j < direct => {
@@ -335,7 +335,7 @@ unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize
 }
 
 #[inline(always)]
-unsafe fn put<T: Element>(place: *mut T, sum: T, add: bool) {
+unsafe fn put<T: GemmElement>(place: *mut T, sum: T, add: bool) {
     // SAFETY: the caller promises an element there.
     unsafe { store(place, if add { load(place).plus(sum) } else { sum }) };
 }
@@ -343,7 +343,7 @@ unsafe fn put<T: Element>(place: *mut T, sum: T, add: bool) {
 /// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines in turn. Missing lines are
 /// zeros.
 #[inline(always)]
-unsafe fn pack<T: Element, const W: usize>(
+unsafe fn pack<T: GemmElement, const W: usize>(
     (start, lines): (*mut T, Places<'_>),
     part: Range<usize>,
     depths: &[isize],
@@ -374,7 +374,7 @@ unsafe fn pack<T: Element, const W: usize>(
                     });
                 }
                 None => {
-                    let pieces = Pieces::<W>::new(places);
+                    let pieces = LinePieces::<W>::new(places);
                     let is_whole = places.len() == W;
                     counted!(p in 0..depths.len() => {
                         let (from, to) = (start.wrapping_offset(depths[p]), panel.wrapping_add(p.wrapping_mul(W)));
@@ -402,18 +402,18 @@ const PIECE: usize = 4;
 
 /// Where the elements of up to `W` lines are in memory, and which lines they are: of some next to each other, and of the
 /// rest.
-struct Pieces<const W: usize> {
+struct LinePieces<const W: usize> {
     together: [MaybeUninit<(isize, usize)>; W],
     alone: [MaybeUninit<(isize, usize)>; W],
     /// How many there are of either.
     counts: [usize; 2],
 }
 
-impl<const W: usize> Pieces<W> {
+impl<const W: usize> LinePieces<W> {
     #[inline(always)]
-    fn new(places: &[isize]) -> Pieces<W> {
+    fn new(places: &[isize]) -> LinePieces<W> {
         let [together, alone] = [[const { MaybeUninit::uninit() }; W]; 2];
-        let mut pieces = Pieces { together, alone, counts: [0; 2] };
+        let mut pieces = LinePieces { together, alone, counts: [0; 2] };
         let mut at = 0;
         while at < places.len() {
             if places.len() - at >= PIECE && are_next(&places[at..at + PIECE]) {

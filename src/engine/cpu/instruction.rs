@@ -1,14 +1,14 @@
 //! The instructions of nests, and the stretches of tiles on which they work.
 
-use super::pieces::{Broken, Pieces, Reduced};
+use super::pieces::{Broken, ReducedRows, RowPieces};
 use super::scatter::AlongKernel;
-use super::slot::Slot;
-use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
+use super::slot::PointerSlot;
+use super::vector::{GatherKernel, RampKernel, RowsKernel, StridedKernel, VectorKernel};
 use smallvec::SmallVec;
 
 /// An affine function of the loops' positions, for numbers and guards.
 #[derive(Clone, Debug)]
-pub(super) struct Linear {
+pub(super) struct LinearFunction {
     pub(super) offset: i64,
     /// Loops and coefficients, of the vector axis too.
     pub(super) terms: SmallVec<[(u8, i64); 4]>,
@@ -16,7 +16,7 @@ pub(super) struct Linear {
     pub(super) step: i64,
 }
 
-impl Linear {
+impl LinearFunction {
     #[inline]
     pub(super) fn at(&self, index: &[i64]) -> i64 {
         self.terms.iter().fold(self.offset, |sum, &(axis, coefficient)| {
@@ -28,7 +28,7 @@ impl Linear {
 /// Holds on a stretch of a tile.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
-    pub(super) position: Linear,
+    pub(super) position: LinearFunction,
     pub(super) extent: i64,
 }
 
@@ -59,61 +59,104 @@ pub(super) fn stretch(bounds: &[Bound], index: &[i64], count: usize) -> (usize, 
 
 /// One instruction, for a tile or for a single element.
 #[derive(Clone, Debug)]
-pub(super) enum Instruction {
+pub(super) enum NestInstruction {
     /// Elementwise work and reductions of runs.
-    Kernel { run: Kernel, result: Slot, a: Slot, b: Slot, c: Slot },
+    Kernel { run: VectorKernel, result: PointerSlot, a: PointerSlot, b: PointerSlot, c: PointerSlot },
     /// Sums over pairs of elements of rows: places and strides of the results and the operands, in bytes, and how many rows
     /// there are, and in the last step of the outermost loop.
-    Rows { run: RowsKernel, result: (Slot, isize), a: (Slot, isize), b: (Slot, isize), rows: u32, last_rows: u32 },
+    Rows {
+        run: RowsKernel,
+        result: (PointerSlot, isize),
+        a: (PointerSlot, isize),
+        b: (PointerSlot, isize),
+        rows: u32,
+        last_rows: u32,
+    },
     /// A copy between strided runs; strides in bytes.
-    Strided { run: StridedKernel, result: Slot, result_stride: isize, a: Slot, a_stride: isize },
+    Strided { run: StridedKernel, result: PointerSlot, result_stride: isize, a: PointerSlot, a_stride: isize },
     /// Positions, as numbers.
-    Ramp { run: RampKernel, result: Slot, at: Linear },
+    Ramp { run: RampKernel, result: PointerSlot, at: LinearFunction },
     /// A copy of the stretch on which guards hold, zeros elsewhere.
-    Masked { run: StridedKernel, result: Slot, a: Slot, a_stride: isize, width: usize, bounds: Box<[Bound]> },
+    Masked {
+        run: StridedKernel,
+        result: PointerSlot,
+        a: PointerSlot,
+        a_stride: isize,
+        width: usize,
+        bounds: Box<[Bound]>,
+    },
     /// A read at a computed position for each element.
-    Gather { run: GatherKernel, result: Slot, source: Slot, stride: isize, index: Slot, extent: i64 },
+    Gather {
+        run: GatherKernel,
+        result: PointerSlot,
+        source: PointerSlot,
+        stride: isize,
+        index: PointerSlot,
+        extent: i64,
+    },
     /// A copy of a run that begins at a computed position, zeros where that is outside; strides and width in bytes.
     Row {
         run: StridedKernel,
-        result: Slot,
+        result: PointerSlot,
         width: usize,
-        source: Slot,
+        source: PointerSlot,
         source_stride: isize,
         stride: isize,
-        index: Slot,
+        index: PointerSlot,
         extent: i64,
     },
     /// From now on the result is the run that begins at a computed position, or zeros where that is outside; stride and
     /// width in bytes.
-    Point { result: Slot, zeros: Slot, width: usize, source: Slot, stride: isize, index: Slot, extent: i64 },
+    Point {
+        result: PointerSlot,
+        zeros: PointerSlot,
+        width: usize,
+        source: PointerSlot,
+        stride: isize,
+        index: PointerSlot,
+        extent: i64,
+    },
     /// A kernel whose result is a run that begins at a computed position, and where that is outside nothing; the operand
     /// `a` is that run too if there is no other. The stride in bytes.
-    Into { run: Kernel, result: Slot, stride: isize, index: Slot, extent: i64, a: Option<Slot>, b: Slot },
+    Into {
+        run: VectorKernel,
+        result: PointerSlot,
+        stride: isize,
+        index: PointerSlot,
+        extent: i64,
+        a: Option<PointerSlot>,
+        b: PointerSlot,
+    },
     /// A kernel on the stretch of the result and the operands `a` and `b` on which guards hold; strides in bytes.
-    Within { run: Kernel, result: Slot, result_stride: isize, operands: [(Slot, isize); 2], bounds: Box<[Bound]> },
+    Within {
+        run: VectorKernel,
+        result: PointerSlot,
+        result_stride: isize,
+        operands: [(PointerSlot, isize); 2],
+        bounds: Box<[Bound]>,
+    },
     /// Element by element, at computed positions: see [`AlongKernel`].
     Along {
         run: AlongKernel,
-        result: Slot,
+        result: PointerSlot,
         along: isize,
         stride: isize,
-        index: (Slot, isize),
+        index: (PointerSlot, isize),
         extent: i64,
-        value: (Slot, isize),
+        value: (PointerSlot, isize),
     },
     /// Pieces of rows at computed positions.
-    Pieces(Box<Pieces>),
+    Pieces(Box<RowPieces>),
     /// Copies of rows that do not begin where the ones before them end.
     Broken(Box<Broken>),
     /// Reductions of consecutive rows; a tile has whole rows.
-    Reduced(Box<Reduced>),
+    Reduced(Box<ReducedRows>),
     /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`](super::scatter::copy_rows).
     Rowwise {
-        result: (Slot, isize),
-        source: (Slot, isize),
+        result: (PointerSlot, isize),
+        source: (PointerSlot, isize),
         stride: isize,
-        index: (Slot, isize),
+        index: (PointerSlot, isize),
         extent: i64,
         bytes: usize,
     },

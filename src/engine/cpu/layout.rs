@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 /// The vector axis, along which instructions run, is cut into tiles. Loops after it run for each tile, so that values that they
 /// do not move are computed once for the tile, and stays in the first-level cache.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(super) struct NestLayout {
     /// The extents, outermost first; at least one.
     pub(super) extents: Vec<usize>,
     /// The position of the vector axis among them.
@@ -33,7 +33,7 @@ pub(super) struct Wrapped {
     pub(super) is_whole: bool,
 }
 
-impl Layout {
+impl NestLayout {
     /// Takes a loop away that is not the vector axis.
     pub(super) fn remove(&mut self, position: usize) {
         debug_assert_ne!(position, self.vector);

@@ -1,18 +1,18 @@
 //! Procedures, ready to run, and the memory that they run in.
 
-use super::code::{Code, Scratch};
-use super::compiled::{Compiled, Machine, Space, Workspace};
+use super::code::{NestCode, Scratch};
+use super::compiled::{CompiledStep, Machine, Space, Workspace};
 use super::edges;
-use super::memory::{Place, copy_apart, plan};
+use super::memory::{BufferLocation, copy_apart, plan};
 use super::scalars::Scalars;
-use super::split::Partial;
-use super::threads::{Shared, Worker};
+use super::split::PartialBuffer;
+use super::threads::{SharedPointers, Worker};
 use super::transpose::transposed;
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::engine::arrays::{array_from, bytes, dense, elements, fill, lines, write_array};
 use crate::evaluate::{self, Failure};
-use crate::kernel::{BufferId, Call, Procedure, Source, Step};
+use crate::kernel::{BufferId, BufferSource, Call, Procedure, Step};
 use crate::shape::Type;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ impl Workspace {
         for ((time, (step, &kernels)), space) in self.times.iter_mut().zip(steps).zip(&mut self.spaces) {
             let machines = step.machines();
             // The times of a loop's first sweep are kept by the loop.
-            if !machines.is_empty() || matches!(step, Compiled::First { .. }) {
+            if !machines.is_empty() || matches!(step, CompiledStep::First { .. }) {
                 for (workspace, machine) in space.workspaces().into_iter().zip(machines) {
                     workspace.drain_times(all, position, machine);
                 }
@@ -62,19 +62,19 @@ impl Workspace {
 }
 
 /// Tells first sweeps where the loops are that continue from them.
-fn find_loops(steps: &mut [Compiled]) {
+fn find_loops(steps: &mut [CompiledStep]) {
     let mut loops: HashMap<Vec<BufferId>, usize> = HashMap::new();
     for (at, step) in steps.iter_mut().enumerate().rev() {
         match step {
-            Compiled::Sweeps(sweeps) => loops.extend(sweeps.first().map(|results| (results.to_vec(), at))),
-            Compiled::First { results, of } => *of = loops[results],
+            CompiledStep::Sweeps(sweeps) => loops.extend(sweeps.first().map(|results| (results.to_vec(), at))),
+            CompiledStep::First { results, of } => *of = loops[results],
             _ => {}
         }
     }
 }
 
 /// Moves a step into its place.
-fn push(steps: &mut Vec<Compiled>, step: Box<Compiled>) {
+fn push(steps: &mut Vec<CompiledStep>, step: Box<CompiledStep>) {
     steps.push(*step);
 }
 
@@ -120,15 +120,15 @@ impl Machine {
         let origins = procedure.results.iter().map(|&id| procedure.origin(id)).enumerate();
         let stored = origins.filter(|&(position, id)| {
             // A result that is a changed parameter is stored where that is.
-            let is_argument = matches!(places[id as usize], Place::Argument(_));
-            places[id as usize] == Place::Result(position) || (is_argument && procedure.changing.contains(&id))
+            let is_argument = matches!(places[id as usize], BufferLocation::Argument(_));
+            places[id as usize] == BufferLocation::Result(position) || (is_argument && procedure.changing.contains(&id))
         });
         let stored: Vec<BufferId> = stored.map(|(_, id)| id).collect();
         let scalars = if repeated { Scalars::of(isa, procedure, &procedure.steps, &stored) } else { None };
         let mut constants = HashMap::new();
         for (id, buffer) in procedure.buffers.iter().enumerate() {
-            if let Source::Constant(array) = &buffer.source
-                && places[id] != Place::Unused
+            if let BufferSource::Constant(array) = &buffer.source
+                && places[id] != BufferLocation::Unused
             {
                 constants.insert(id as BufferId, dense(array)?);
             }
@@ -141,7 +141,7 @@ impl Machine {
         if let Some(scalars) = scalars {
             moving.extend(scalars.touched());
             kernels.push(procedure.kernels());
-            steps.push(Compiled::Scalars(Box::new(scalars)));
+            steps.push(CompiledStep::Scalars(Box::new(scalars)));
         } else {
             for step in &procedure.steps {
                 let cut_up = if let Step::Nest(nest) = step { edges::parts(nest, cut) } else { None };
@@ -151,13 +151,13 @@ impl Machine {
                 };
                 let count = parts.len();
                 for (at, step) in parts.into_iter().enumerate() {
-                    let Some(mut compiled) = Compiled::new(isa, procedure, &step, &types, cut)? else {
+                    let Some(mut compiled) = CompiledStep::new(isa, procedure, &step, &types, cut)? else {
                         return Ok(None);
                     };
                     table = compiled.tabulate(&places, table);
                     match &*compiled {
-                        Compiled::Nest { table: Some(_), .. } => {}
-                        Compiled::Scalars(scalars) => moving.extend(scalars.touched()),
+                        CompiledStep::Nest { table: Some(_), .. } => {}
+                        CompiledStep::Scalars(scalars) => moving.extend(scalars.touched()),
                         _ => {
                             let (read, filled) = step.touched();
                             moving.extend(read.into_iter().chain(filled));
@@ -171,18 +171,18 @@ impl Machine {
         }
         find_loops(&mut steps);
         let copied = procedure.results.iter().enumerate().filter_map(|(position, &result)| {
-            let own = places[result as usize] == Place::Result(position);
+            let own = places[result as usize] == BufferLocation::Result(position);
             (!own).then(|| (position, result, bytes(&types[result as usize])))
         });
         let copies: Vec<_> = copied.collect();
         moving.extend(copies.iter().map(|&(_, source, _)| source));
-        moving.retain(|&id| matches!(places[id as usize], Place::Argument(_) | Place::Result(_)));
+        moving.retain(|&id| matches!(places[id as usize], BufferLocation::Argument(_) | BufferLocation::Result(_)));
         moving.sort_unstable();
         moving.dedup();
         Ok(Some(Box::new(Machine {
             copies,
             moving,
-            partials: steps.iter().map(Compiled::partials).max().unwrap_or(0),
+            partials: steps.iter().map(CompiledStep::partials).max().unwrap_or(0),
             arguments: procedure.parameters,
             results: procedure.results.len(),
             types,
@@ -205,9 +205,9 @@ impl Machine {
     /// The numbers of scalar instructions of these steps, including those inside of loops and conditionals.
     #[cfg(test)]
     pub(super) fn scalars(&self) -> Vec<usize> {
-        let of = |step: &Compiled| match step {
-            Compiled::Scalars(scalars) => vec![scalars.instructions()],
-            Compiled::Recurrence(recurrence) => recurrence.instructions().into_iter().collect(),
+        let of = |step: &CompiledStep| match step {
+            CompiledStep::Scalars(scalars) => vec![scalars.instructions()],
+            CompiledStep::Recurrence(recurrence) => recurrence.instructions().into_iter().collect(),
             step => step.machines().iter().flat_map(|machine| machine.scalars()).collect(),
         };
         self.steps.iter().flat_map(of).collect()
@@ -216,16 +216,16 @@ impl Machine {
     /// How many loops with sweeps there are.
     #[cfg(test)]
     pub(super) fn loops(&self) -> usize {
-        self.steps.iter().filter(|step| matches!(step, Compiled::Sweeps(_))).count()
+        self.steps.iter().filter(|step| matches!(step, CompiledStep::Sweeps(_))).count()
     }
 
     /// How many instructions all nests and recurrences run, including those of loops but not those of conditionals.
     #[cfg(test)]
     pub(super) fn executions(&self) -> usize {
-        let of = |step: &Compiled| match step {
-            Compiled::Nest { code, .. } => code.executions(),
-            Compiled::Recurrence(recurrence) => recurrence.executions(),
-            Compiled::Loop(repeated) => repeated.length * repeated.step.executions(),
+        let of = |step: &CompiledStep| match step {
+            CompiledStep::Nest { code, .. } => code.executions(),
+            CompiledStep::Recurrence(recurrence) => recurrence.executions(),
+            CompiledStep::Loop(repeated) => repeated.length * repeated.step.executions(),
             _ => 0,
         };
         self.steps.iter().map(of).sum()
@@ -233,12 +233,12 @@ impl Machine {
 
     /// Whether some kernel is cut for several threads.
     pub(super) fn is_parallel(&self) -> bool {
-        self.steps.iter().any(Compiled::is_parallel)
+        self.steps.iter().any(CompiledStep::is_parallel)
     }
 
     /// Lines of memory that each thread needs for its products.
     pub(super) fn packing_lines(&self) -> usize {
-        self.steps.iter().map(Compiled::packing_lines).max().unwrap_or(0)
+        self.steps.iter().map(CompiledStep::packing_lines).max().unwrap_or(0)
     }
 
     /// Memory for a run.
@@ -256,10 +256,10 @@ impl Machine {
         let mut memory = lines(self.memory)?;
         let start = memory.as_mut_ptr().cast::<u8>();
         let bases = self.places.iter().map(|place| match *place {
-            Place::Local(offset) => start.wrapping_add(offset),
-            Place::Constant(id) => elements(&self.constants[&id]),
+            BufferLocation::Local(offset) => start.wrapping_add(offset),
+            BufferLocation::Constant(id) => elements(&self.constants[&id]),
             // Set at the beginning of a run, or never.
-            Place::Argument(_) | Place::Result(_) | Place::Unused => std::ptr::null_mut(),
+            BufferLocation::Argument(_) | BufferLocation::Result(_) | BufferLocation::Unused => std::ptr::null_mut(),
         });
         Ok(Workspace {
             bases: bases.collect(),
@@ -292,8 +292,8 @@ impl Machine {
         let Workspace { bases, table, registers, spaces, times, partials, .. } = workspace;
         for &id in &self.moving {
             bases[id as usize] = match self.places[id as usize] {
-                Place::Argument(position) => arguments[position],
-                Place::Result(position) => results[position],
+                BufferLocation::Argument(position) => arguments[position],
+                BufferLocation::Result(position) => results[position],
                 _ => unreachable!("neither argument nor result"),
             };
         }
@@ -308,29 +308,29 @@ impl Machine {
             // the same time; the accesses of steps are inside them.
             unsafe {
                 match (step, &mut spaces[position]) {
-                    (Compiled::Nest { fills, code, table: Some(own) }, _) => {
+                    (CompiledStep::Nest { fills, code, table: Some(own) }, _) => {
                         own.run(code, fills, table, &mut worker.own.scratch, (arguments, results));
                     }
-                    (Compiled::Nest { fills, code, table: None }, _) => {
+                    (CompiledStep::Nest { fills, code, table: None }, _) => {
                         fills.iter().for_each(|filled| fill(bases[filled.buffer as usize], filled.count, filled.value));
                         run_chunks(self.isa, code, bases, partials.as_mut_ptr().cast(), worker);
                     }
-                    (Compiled::Product(product), _) => product.run(self.isa, bases, worker),
-                    (Compiled::Loop(repeated), Space::Loop(space)) => repeated.run(space, worker, bases)?,
-                    (Compiled::Branch(branch), Space::Branch(space)) => branch.run(space, worker, bases)?,
-                    (Compiled::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.run(space, worker, bases)?,
-                    (&Compiled::First { of, .. }, _) => match (&self.steps[of], &mut spaces[of]) {
-                        (Compiled::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.begin(space, worker, bases)?,
+                    (CompiledStep::Product(product), _) => product.run(self.isa, bases, worker),
+                    (CompiledStep::Loop(repeated), Space::Loop(space)) => repeated.run(space, worker, bases)?,
+                    (CompiledStep::Branch(branch), Space::Branch(space)) => branch.run(space, worker, bases)?,
+                    (CompiledStep::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.run(space, worker, bases)?,
+                    (&CompiledStep::First { of, .. }, _) => match (&self.steps[of], &mut spaces[of]) {
+                        (CompiledStep::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.begin(space, worker, bases)?,
                         (step, space) => unreachable!("{space:?} is not of {step:?}"),
                     },
-                    (Compiled::Recurrence(recurrence), _) => recurrence.run(bases, partials.as_mut_ptr().cast()),
-                    (Compiled::Scalars(scalars), Space::Scalars(space)) => {
+                    (CompiledStep::Recurrence(recurrence), _) => recurrence.run(bases, partials.as_mut_ptr().cast()),
+                    (CompiledStep::Scalars(scalars), Space::Scalars(space)) => {
                         scalars.run(bases, space.as_mut_ptr().cast(), &mut worker.own.scratch)
                     }
-                    (Compiled::Blocks(blocks), Space::Blocks(slots)) => {
+                    (CompiledStep::Blocks(blocks), Space::Blocks(slots)) => {
                         blocks.run(self.isa, bases, partials.as_mut_ptr().cast(), slots, worker);
                     }
-                    (Compiled::Call(call), _) => self.call(call, bases)?,
+                    (CompiledStep::Call(call), _) => self.call(call, bases)?,
                     (step, space) => unreachable!("{space:?} is not of {step:?}"),
                 }
             }
@@ -359,7 +359,7 @@ impl Machine {
         for (&id, array) in call.results.iter().zip(results) {
             // SAFETY: as above; an unused result has no buffer.
             unsafe {
-                if self.places[id as usize] != Place::Unused {
+                if self.places[id as usize] != BufferLocation::Unused {
                     write_array(&array, bases[id as usize]);
                 }
             }
@@ -372,13 +372,14 @@ impl Machine {
 ///
 /// # Safety
 ///
-/// As [`Code::run`]; `partials` has as much room as the nest's split says.
-unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials: *mut u8, worker: &mut Worker) {
+/// As [`NestCode::run`]; `partials` has as much room as the nest's split says.
+unsafe fn run_chunks(isa: Instructions, code: &NestCode, bases: &[*mut u8], partials: *mut u8, worker: &mut Worker) {
     let (split, extent) = (&code.split, code.outer_extent());
-    let (shared, parts) = (Shared(bases), [partials]);
-    let parts = Shared(&parts);
-    let part =
-        |partial: &Partial, chunk: usize| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
+    let (shared, parts) = (SharedPointers(bases), [partials]);
+    let parts = SharedPointers(&parts);
+    let part = |partial: &PartialBuffer, chunk: usize| {
+        parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride)
+    };
     let of_first = |at: u32| part(&split.partials[at as usize], 0);
     let chunks = match split.chunks {
         // It leaves out steps by itself.
@@ -389,7 +390,7 @@ unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials
     let first = chunks.start;
     worker.each(chunks.len(), |chunk, _, worker| {
         let chunk = first + chunk;
-        let part = |partial: &Partial| part(partial, chunk);
+        let part = |partial: &PartialBuffer| part(partial, chunk);
         for partial in &split.partials {
             // SAFETY: the part has room for the buffer's elements.
             unsafe { fill(part(partial), partial.count, neutral_value(partial.op, partial.dtype)) };

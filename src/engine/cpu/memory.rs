@@ -1,11 +1,11 @@
 //! Where the buffers of a procedure lie: planned before it runs, so that memory is used again as soon as it may be.
 
-use crate::kernel::{BufferId, Procedure, Source};
+use crate::kernel::{BufferId, BufferSource, Procedure};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum BufferLocation {
     /// An argument, by its position.
     Argument(usize),
     /// A result, by its position.
@@ -22,7 +22,7 @@ pub(super) enum Place {
 const LINE: usize = 64;
 
 /// The places of all buffers, and the bytes of the procedure's memory; `None` where they can't be counted.
-pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
+pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)> {
     let count = procedure.buffers.len();
     // The steps that fill a buffer first and touch it last.
     let mut first = vec![usize::MAX; count];
@@ -35,13 +35,13 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
             last[origin] = at;
         }
     }
-    let mut places = vec![Place::Unused; count];
+    let mut places = vec![BufferLocation::Unused; count];
     let mut is_result = vec![false; count];
     for (position, &result) in procedure.results.iter().enumerate() {
         let origin = procedure.origin(result) as usize;
         is_result[origin] = true;
-        if matches!(procedure.buffers[origin].source, Source::Local) && places[origin] == Place::Unused {
-            places[origin] = Place::Result(position);
+        if matches!(procedure.buffers[origin].source, BufferSource::Local) && places[origin] == BufferLocation::Unused {
+            places[origin] = BufferLocation::Result(position);
         }
     }
     let mut starting: Vec<Vec<usize>> = vec![Vec::new(); procedure.steps.len()];
@@ -49,23 +49,23 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
     for (id, buffer) in procedure.buffers.iter().enumerate() {
         let used = first[id] != usize::MAX;
         match buffer.source {
-            Source::Parameter(position) => places[id] = Place::Argument(position),
-            Source::Constant(_) if used || is_result[id] => places[id] = Place::Constant(id as BufferId),
-            Source::Local if used && places[id] == Place::Unused => {
+            BufferSource::Parameter(position) => places[id] = BufferLocation::Argument(position),
+            BufferSource::Constant(_) if used || is_result[id] => places[id] = BufferLocation::Constant(id as BufferId),
+            BufferSource::Local if used && places[id] == BufferLocation::Unused => {
                 starting[first[id]].push(id);
                 ending[last[id]].push(id);
             }
             _ => {}
         }
     }
-    let mut space = Space::default();
+    let mut space = OffsetAllocator::default();
     for (starting, ending) in starting.iter().zip(&ending) {
         for &id in starting {
             let bytes = procedure.buffers[id].ty.bytes()?.checked_next_multiple_of(LINE)?;
-            places[id] = Place::Local(space.take(bytes)?);
+            places[id] = BufferLocation::Local(space.take(bytes)?);
         }
         for &id in ending {
-            let Place::Local(at) = places[id] else { unreachable!("what ends has begun") };
+            let BufferLocation::Local(at) = places[id] else { unreachable!("what ends has begun") };
             space.give(at, procedure.buffers[id].ty.bytes()?.next_multiple_of(LINE));
         }
     }
@@ -77,7 +77,7 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
 
 /// A stretch of memory, with holes.
 #[derive(Default)]
-struct Space {
+struct OffsetAllocator {
     size: usize,
     /// Lengths of holes, by their beginnings.
     holes: BTreeMap<usize, usize>,
@@ -85,7 +85,7 @@ struct Space {
     by_length: BTreeSet<(usize, usize)>,
 }
 
-impl Space {
+impl OffsetAllocator {
     /// Takes so many bytes: in the smallest hole that has room, or at the end. Gives their beginning.
     fn take(&mut self, bytes: usize) -> Option<usize> {
         if bytes == 0 {

@@ -44,14 +44,14 @@ use super::memory::{TooLarge, admit};
 use super::report::{self, Report};
 use crate::array::{Array, OutOfMemory};
 use crate::error::{Error, Result};
-use crate::kernel::{Procedure, Source, Step, lower_resuming};
+use crate::kernel::{BufferSource, Procedure, Step, lower_resuming};
 use crate::shape::Type;
 use crate::term::Body;
 use crate::vectorise::push_gathers;
 use compiled::Machine;
 pub(crate) use first_call::{CompiledAtFirstCall, compiled};
 pub use run::Run;
-use run::State;
+use run::RunMemory;
 use smallvec::smallvec;
 use std::fmt;
 use std::panic::Location;
@@ -110,21 +110,21 @@ impl Cpu {
 }
 
 /// Why a program is not compiled.
-enum Problem {
+enum CompileProblem {
     IllFormed(String),
     TooLarge(TooLarge),
     Memory(OutOfMemory),
 }
 
-impl From<TooLarge> for Problem {
-    fn from(problem: TooLarge) -> Problem {
-        Problem::TooLarge(problem)
+impl From<TooLarge> for CompileProblem {
+    fn from(problem: TooLarge) -> CompileProblem {
+        CompileProblem::TooLarge(problem)
     }
 }
 
-impl From<OutOfMemory> for Problem {
-    fn from(problem: OutOfMemory) -> Problem {
-        Problem::Memory(problem)
+impl From<OutOfMemory> for CompileProblem {
+    fn from(problem: OutOfMemory) -> CompileProblem {
+        CompileProblem::Memory(problem)
     }
 }
 
@@ -138,7 +138,7 @@ fn inner(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
 
 /// The bytes of the largest buffer of a program, arguments excepted.
 fn largest(procedure: &Procedure) -> u128 {
-    let locals = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
+    let locals = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, BufferSource::Local));
     let own = locals.map(|buffer| buffer.ty.exact_bytes()).max().unwrap_or(0);
     inner(procedure).map(largest).fold(own, u128::max)
 }
@@ -146,7 +146,7 @@ fn largest(procedure: &Procedure) -> u128 {
 /// The bytes of all known arrays that are stored as one value, and written out for programs that read them as buffers.
 fn constants(procedure: &Procedure) -> u128 {
     let written = procedure.buffers.iter().map(|buffer| match &buffer.source {
-        Source::Constant(array) if array.uniform().is_some() => buffer.ty.exact_bytes(),
+        BufferSource::Constant(array) if array.uniform().is_some() => buffer.ty.exact_bytes(),
         _ => 0,
     });
     let own = written.fold(0, u128::saturating_add);
@@ -164,7 +164,7 @@ pub struct Program {
     /// For each result whether all of its elements are the one that the machine computes.
     uniform: Vec<bool>,
     /// Memory of runs that have ended.
-    idle: Mutex<Vec<State>>,
+    idle: Mutex<Vec<RunMemory>>,
     /// Whether the next run that ends leaves its memory.
     is_memory_kept: AtomicBool,
     threads: Threads,
@@ -196,15 +196,15 @@ impl Program {
     pub fn new(body: &Body, options: &Cpu) -> Result<Program> {
         let place = Location::caller();
         Program::compiled(body, options).map_err(|problem| match problem {
-            Problem::IllFormed(problem) => Error::IllFormed { problem, place: place.to_string() },
-            Problem::TooLarge(problem) => problem.error("compile", place),
-            Problem::Memory(problem) => problem.error("compile", place),
+            CompileProblem::IllFormed(problem) => Error::IllFormed { problem, place: place.to_string() },
+            CompileProblem::TooLarge(problem) => problem.error("compile", place),
+            CompileProblem::Memory(problem) => problem.error("compile", place),
         })
     }
 
-    fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, Problem> {
+    fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, CompileProblem> {
         // Kernels read and write where the types say: no mistake of a pass may become one of memory.
-        body.validate().map_err(Problem::IllFormed)?;
+        body.validate().map_err(CompileProblem::IllFormed)?;
         let (elements, uniform) = uniform::elements(body);
         let procedure = lower_resuming(&push_gathers(&elements));
         let result_types: Vec<Type> = body.result_types().cloned().collect();

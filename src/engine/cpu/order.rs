@@ -2,11 +2,11 @@
 
 mod rows;
 
-use super::layout::{Layout, Wrapped};
+use super::layout::{NestLayout, Wrapped};
 use super::split::{CHUNKS, chunks_worth};
 use super::stretch::inner_axes;
 use crate::kernel::stretch::{axes_of, moved};
-use crate::kernel::{Affine, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::DType;
 
@@ -37,20 +37,20 @@ const TILE: usize = 512;
 const LEAST_TILE: u64 = 64;
 
 /// A loop: the innermost of the axes that run together, and how many steps these make.
-type Loop = (usize, usize);
+type NestLoop = (usize, usize);
 
 /// All affine functions of a nest that stand for memory, and all others.
 fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
     let (mut memory, mut numbers): (Vec<&Affine>, Vec<&Affine>) = (Vec::new(), Vec::new());
     for (value, _) in &nest.values {
         match value {
-            Value::Position(at) => numbers.push(at),
-            Value::Load { at, guards, .. } => {
+            NestValue::Position(at) => numbers.push(at),
+            NestValue::Load { at, guards, .. } => {
                 memory.push(at);
                 numbers.extend(guards.iter().map(|guard| &guard.position));
             }
-            Value::Gather { at, .. } => memory.push(at),
-            Value::Guarded(_, guards) => numbers.extend(guards.iter().map(|guard| &guard.position)),
+            NestValue::Gather { at, .. } => memory.push(at),
+            NestValue::Guarded(_, guards) => numbers.extend(guards.iter().map(|guard| &guard.position)),
             _ => {}
         }
     }
@@ -62,16 +62,16 @@ fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
 }
 
 /// The loops of a nest with its vector axis among them.
-struct Order {
-    outer: Vec<Loop>,
-    vector: Loop,
-    inner: Vec<Loop>,
-    /// As in [`Layout`].
+struct LoopOrder {
+    outer: Vec<NestLoop>,
+    vector: NestLoop,
+    inner: Vec<NestLoop>,
+    /// As in [`NestLayout`].
     row: usize,
     wrapped: Option<Wrapped>,
 }
 
-impl Order {
+impl LoopOrder {
     /// Whether the rows of an access do not begin where the ones before them end.
     fn is_broken(&self, at: &Affine) -> bool {
         self.wrapped.is_some_and(|Wrapped { row, axis, .. }| {
@@ -80,7 +80,7 @@ impl Order {
     }
 }
 
-struct Choice<'a> {
+struct LoopChoice<'a> {
     nest: &'a Nest,
     memory: Vec<&'a Affine>,
     numbers: Vec<&'a Affine>,
@@ -99,25 +99,25 @@ fn summed_products(nest: &Nest) -> Vec<bool> {
     let uses = nest.uses();
     let mut summed = vec![false; nest.values.len()];
     for store in
-        nest.stores.iter().filter(|store| store.mode == Mode::Reduce(Reduction::Sum) && store.guards.is_empty())
+        nest.stores.iter().filter(|store| store.mode == StoreMode::Reduce(Reduction::Sum) && store.guards.is_empty())
     {
         let id = store.value as usize;
-        summed[id] = uses[id] == 1 && matches!(nest.values[id].0, Value::Binary(Binary::Mul, ..));
+        summed[id] = uses[id] == 1 && matches!(nest.values[id].0, NestValue::Binary(Binary::Mul, ..));
     }
     summed
 }
 
-impl Choice<'_> {
+impl LoopChoice<'_> {
     /// Whether a loop continues, in all accesses, where another one ends after so many steps.
-    fn joins(&self, axis: usize, (inner, length): Loop) -> bool {
+    fn joins(&self, axis: usize, (inner, length): NestLoop) -> bool {
         let goes_on = |at: &&Affine| at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis]);
         self.memory.iter().all(goes_on) && self.numbers.iter().all(goes_on)
     }
 
     /// Takes an axis from these, with those that run together with it and may: as one loop.
-    fn taken(&self, axis: usize, axes: &mut Vec<usize>, may: impl Fn(usize) -> bool) -> Loop {
+    fn taken(&self, axis: usize, axes: &mut Vec<usize>, may: impl Fn(usize) -> bool) -> NestLoop {
         axes.retain(|&other| other != axis);
-        let mut taken: Loop = (axis, self.nest.extents[axis]);
+        let mut taken: NestLoop = (axis, self.nest.extents[axis]);
         while let Some(at) = axes.iter().rposition(|&axis| may(axis) && self.joins(axis, taken)) {
             taken.1 *= self.nest.extents[axes.remove(at)];
         }
@@ -125,8 +125,8 @@ impl Choice<'_> {
     }
 
     /// Axes as loops, those that run together as one.
-    fn joined(&self, axes: &[usize]) -> Vec<Loop> {
-        let mut loops: Vec<Loop> = Vec::new();
+    fn joined(&self, axes: &[usize]) -> Vec<NestLoop> {
+        let mut loops: Vec<NestLoop> = Vec::new();
         for &axis in axes.iter().rev() {
             let extent = self.nest.extents[axis];
             match loops.last_mut() {
@@ -140,33 +140,33 @@ impl Choice<'_> {
 
     /// The order in which instructions run along this axis, and along the axes that continue it; the others run outside, or
     /// inside of tiles.
-    fn order(&self, vector: usize, is_inside: bool) -> Order {
+    fn order(&self, vector: usize, is_inside: bool) -> LoopOrder {
         let mut rest = self.long.clone();
         let along = self.taken(vector, &mut rest, |_| true);
         if !is_inside || self.inner.contains(&vector) {
-            return Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1, wrapped: None };
+            return LoopOrder { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1, wrapped: None };
         }
         // Axes that the stores do not move along run innermost, so that a tile's sum is stored once. But where nothing is read
         // twice, and the end of a tile's sum is cheap relative to the tile, memory is traversed in order.
         let all = self.long.iter().fold(0, |bits, axis| bits | 1 << (axis % 64));
-        let is_read_once = |(value, _): &(Value, _)| match value {
-            Value::Load { at, .. } => axes_of(at) == all,
-            Value::Gather { .. } => false,
+        let is_read_once = |(value, _): &(NestValue, _)| match value {
+            NestValue::Load { at, .. } => axes_of(at) == all,
+            NestValue::Gather { .. } => false,
             _ => true,
         };
         if along.1 < LEAST_TILE as usize || !self.nest.values.iter().all(is_read_once) {
             let stored = |axis: usize| self.nest.stores.iter().filter(|store| store.at.coefficients[axis] != 0).count();
             rest.sort_by_key(|&axis| std::cmp::Reverse(stored(axis)));
         }
-        Order { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
+        LoopOrder { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
     }
 
     /// The best order in which instructions run along this axis, and its cost. Threads that share the work share loops outside
     /// of the tiles, or several tiles; if tiles are summed, each thread has sums of its own.
-    fn best_along(&self, vector: usize, cut: bool) -> (Order, f64) {
+    fn best_along(&self, vector: usize, cut: bool) -> (LoopOrder, f64) {
         let inside = self.order(vector, true);
         let cost = self.cost(&inside);
-        let is_summed = |store: &Store| store.mode != Mode::Write && store.at.coefficients[vector] == 0;
+        let is_summed = |store: &Store| store.mode != StoreMode::Write && store.at.coefficients[vector] == 0;
         let has_sums = self.nest.stores.iter().any(is_summed);
         // The tiles of each chunk would go through all rows, and be few or short.
         let rows: usize = inside.inner.iter().map(|&(_, extent)| extent).product();
@@ -185,13 +185,13 @@ impl Choice<'_> {
     fn combines(&self, vector: usize) -> bool {
         let combines = |store: &Store| {
             let at = &store.at.coefficients;
-            store.mode != Mode::Write && at[vector] != 0 && self.long.iter().any(|&axis| at[axis] == 0)
+            store.mode != StoreMode::Write && at[vector] != 0 && self.long.iter().any(|&axis| at[axis] == 0)
         };
         self.nest.stores.iter().any(combines)
     }
 
     /// Whether a smallest tile's elements of all accesses, with the memory between them, stay in the first-level cache.
-    fn stays_near(&self, order: &Order) -> bool {
+    fn stays_near(&self, order: &LoopOrder) -> bool {
         let span = |at: &&Affine| match at.coefficients[order.vector.0].unsigned_abs() {
             0 | 1 => 0,
             stride => 8 * LEAST_TILE * stride.min(LINE),
@@ -200,7 +200,7 @@ impl Choice<'_> {
     }
 
     /// The cost of an access for each element of a run, given whether all of them stay near.
-    fn access(&self, at: &Affine, order: &Order, stays_near: bool) -> f64 {
+    fn access(&self, at: &Affine, order: &LoopOrder, stays_near: bool) -> f64 {
         match at.coefficients[order.vector.0].unsigned_abs() {
             0 | 1 => NEXT,
             stride if stride < LINE => APART,
@@ -216,15 +216,15 @@ impl Choice<'_> {
     /// Whether the nest only reduces runs of elements, each run or all of them column by column, or only sums their products or
     /// squared differences. Then one instruction covers all steps of the loop around the vector axis. Gives the cost of an
     /// element, or pair, in that case, and of the end of a run.
-    fn reduces_rows(&self, order: &Order) -> Option<(f64, f64)> {
+    fn reduces_rows(&self, order: &LoopOrder) -> Option<(f64, f64)> {
         let [store] = &self.nest.stores[..] else { return None };
-        let Mode::Reduce(op) = store.mode else { return None };
+        let StoreMode::Reduce(op) = store.mode else { return None };
         if store.index.is_some() || !store.guards.is_empty() || self.nest.values.len() > 4 {
             return None;
         }
         let along = order.vector.0;
         let step = |id: ValueId| match &self.nest.values[id as usize].0 {
-            Value::Load { at, guards, .. } => guards.is_empty().then_some(at.coefficients[along]),
+            NestValue::Load { at, guards, .. } => guards.is_empty().then_some(at.coefficients[along]),
             _ => None,
         };
         let is_run = |id: ValueId| step(id) == Some(1);
@@ -232,7 +232,7 @@ impl Choice<'_> {
         if store.at.coefficients[along] == 1 {
             let &(rows, _) = order.inner.last().or(order.outer.last())?;
             let each = match *value(store.value) {
-                Value::Binary(Binary::Mul, a, b) if self.is_fused(store.value) => {
+                NestValue::Binary(Binary::Mul, a, b) if self.is_fused(store.value) => {
                     let is_pair = matches!((step(a)?, step(b)?), (1, 0 | 1) | (0, 1));
                     is_pair.then_some(COMBINED_PAIR)
                 }
@@ -243,9 +243,9 @@ impl Choice<'_> {
         // Sums of loops inside of a tile are not reduced until these end.
         let is_kept = order.inner.last().is_none_or(|&(axis, _)| store.at.coefficients[axis] != 0);
         let of_pairs = match *value(store.value) {
-            Value::Binary(Binary::Mul, a, b) => is_run(a) && is_run(b),
-            Value::Unary(Unary::Powi(2), a) => match *value(a) {
-                Value::Binary(Binary::Sub, a, b) => is_run(a) && is_run(b),
+            NestValue::Binary(Binary::Mul, a, b) => is_run(a) && is_run(b),
+            NestValue::Unary(Unary::Powi(2), a) => match *value(a) {
+                NestValue::Binary(Binary::Sub, a, b) => is_run(a) && is_run(b),
                 _ => is_run(a),
             },
             _ => false,
@@ -264,7 +264,7 @@ impl Choice<'_> {
     }
 
     /// The cost of a nest in an order, in simple operations on an element.
-    fn cost(&self, order: &Order) -> f64 {
+    fn cost(&self, order: &LoopOrder) -> f64 {
         // Rows of a tile that goes through several are counted where that order is made.
         if order.wrapped.is_none()
             && let Some((each, end)) = self.reduces_rows(order)
@@ -280,11 +280,11 @@ impl Choice<'_> {
         let is_vector = |moved: u64| (moved >> (order.vector.0 % 64) | moved >> (wrapped % 64)) & 1 == 1;
         // How often an instruction runs that these axes move.
         let times = |moved: u64| -> f64 {
-            let reach = |loops: &[Loop]| -> Option<f64> {
+            let reach = |loops: &[NestLoop]| -> Option<f64> {
                 let last = loops.iter().rposition(|&(axis, _)| moved >> (axis % 64) & 1 == 1)?;
                 Some(loops[..=last].iter().map(|&(_, extent)| extent as f64).product())
             };
-            let all = |loops: &[Loop]| -> f64 { loops.iter().map(|&(_, extent)| extent as f64).product() };
+            let all = |loops: &[NestLoop]| -> f64 { loops.iter().map(|&(_, extent)| extent as f64).product() };
             match (reach(&order.inner), is_vector(moved)) {
                 (Some(inner), _) => all(&order.outer) * tiles * inner,
                 (None, true) => all(&order.outer) * tiles,
@@ -299,22 +299,22 @@ impl Choice<'_> {
         let mut cost = 0.0;
         for (id, ((value, _), &moved)) in self.nest.values.iter().zip(&self.moved).enumerate() {
             cost += match value {
-                Value::Constant(_) => 0.0,
+                NestValue::Constant(_) => 0.0,
                 _ if self.summed[id] && order.wrapped.is_none() => 0.0,
                 // Counted with the rows.
-                Value::Load { at, .. } if order.is_broken(at) => 0.0,
+                NestValue::Load { at, .. } if order.is_broken(at) => 0.0,
                 // A single element for a whole run of an operation.
-                Value::Load { guards, .. } if guards.is_empty() && !is_vector(moved) && !is_stored(id) => 0.0,
-                Value::Load { at, guards, .. } if guards.is_empty() => {
+                NestValue::Load { guards, .. } if guards.is_empty() && !is_vector(moved) && !is_stored(id) => 0.0,
+                NestValue::Load { at, guards, .. } if guards.is_empty() => {
                     // Adjacent elements are read by the instructions that use them.
                     let each = access(at);
                     if each == NEXT { each * width * times(moved) } else { run(moved, each) }
                 }
-                Value::Load { at, .. } => run(moved, 1.0 + access(at)),
+                NestValue::Load { at, .. } => run(moved, 1.0 + access(at)),
                 // A row, from a computed position on.
-                Value::Gather { at, index, .. } if !is_along(self.moved[*index as usize]) => run(moved, access(at)),
-                Value::Gather { .. } => run(moved, APART),
-                Value::Unary(op, _) if is_function(*op) => run(moved, FUNCTION),
+                NestValue::Gather { at, index, .. } if !is_along(self.moved[*index as usize]) => run(moved, access(at)),
+                NestValue::Gather { .. } => run(moved, APART),
+                NestValue::Unary(op, _) if is_function(*op) => run(moved, FUNCTION),
                 _ => run(moved, 1.0),
             };
         }
@@ -328,11 +328,11 @@ impl Choice<'_> {
                     let is_row = along && !is_along(self.moved[index as usize]);
                     run(everywhere, if is_row { 1.0 } else { SCATTERED })
                 }
-                Mode::Write => run(self.moved[store.value as usize] | axes_of(&store.at), each),
-                Mode::Reduce(_) if each == NEXT => run(everywhere, 1.0),
+                StoreMode::Write => run(self.moved[store.value as usize] | axes_of(&store.at), each),
+                StoreMode::Reduce(_) if each == NEXT => run(everywhere, 1.0),
                 // The sums of a tile go to their places apart.
-                Mode::Reduce(_) if stays => run(everywhere, 1.0) + run(axes_of(&store.at), SCATTERED),
-                Mode::Reduce(_) => run(everywhere, SCATTERED),
+                StoreMode::Reduce(_) if stays => run(everywhere, 1.0) + run(axes_of(&store.at), SCATTERED),
+                StoreMode::Reduce(_) => run(everywhere, SCATTERED),
             };
         }
         // A triangle, most often.
@@ -348,7 +348,7 @@ fn is_function(op: Unary) -> bool {
 }
 
 /// The best order of a nest of more than one position, and its cost.
-fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
+fn best(nest: &Nest, cut: bool) -> Option<(LoopOrder, f64)> {
     // Work that is too little for two chunks is done by one thread.
     let cut = cut && chunks_worth(nest) > 1;
     let (memory, numbers) = functions(nest);
@@ -356,7 +356,7 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
     let &last = long.last()?;
     let moved = moved(nest);
     let (summed, inner) = (summed_products(nest), inner_axes(nest, &moved));
-    let choice = Choice { nest, memory, numbers, long, moved, summed, inner };
+    let choice = LoopChoice { nest, memory, numbers, long, moved, summed, inner };
     if let Some(order) = choice.rows_order() {
         let cost = choice.copies(order.row);
         return Some((order, cost));
@@ -384,13 +384,13 @@ pub(super) fn least_cost(nest: &Nest, cut: bool) -> f64 {
 /// Chooses the order of the loops, and joins those that all accesses go through together.
 ///
 /// `cut` says whether threads may share the work.
-pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
-    let Some((Order { outer, vector, inner, row, wrapped }, _)) = best(nest, cut) else {
-        return Layout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None };
+pub(super) fn layout(nest: &Nest, cut: bool) -> NestLayout {
+    let Some((LoopOrder { outer, vector, inner, row, wrapped }, _)) = best(nest, cut) else {
+        return NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None };
     };
     let position = outer.len();
-    let loops: Vec<Loop> = outer.into_iter().chain([vector]).chain(inner).collect();
-    Layout {
+    let loops: Vec<NestLoop> = outer.into_iter().chain([vector]).chain(inner).collect();
+    NestLayout {
         extents: loops.iter().map(|&(_, extent)| extent).collect(),
         vector: position,
         axes: loops.iter().map(|&(axis, _)| Some(axis)).collect(),

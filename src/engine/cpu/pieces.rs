@@ -2,22 +2,22 @@
 
 use super::elements::{counted, load, store};
 use super::scatter::copy_row;
-use super::slot::Slot;
-use super::vector::{Kernel, RowsKernel};
+use super::slot::PointerSlot;
+use super::vector::{RowsKernel, VectorKernel};
 use crate::engine::arrays::repeat;
 use crate::shape::DType;
 
 /// Reads pieces of rows at computed positions, zeros where these are outside, or combines elements with such pieces.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pieces {
+pub(super) struct RowPieces {
     /// The kernel that combines the elements, unless they are only read.
-    pub(super) combine: Option<Kernel>,
+    pub(super) combine: Option<VectorKernel>,
     /// The adjacent elements of a tile.
-    pub(super) elements: Slot,
+    pub(super) elements: PointerSlot,
     /// The row at position 0, and the distance between rows in bytes.
-    pub(super) rows: (Slot, isize),
+    pub(super) rows: (PointerSlot, isize),
     /// The position of the first row, and the distance between positions in bytes.
-    pub(super) index: (Slot, isize),
+    pub(super) index: (PointerSlot, isize),
     pub(super) extent: i64,
     /// The elements of a row, and the bytes of one of them.
     pub(super) row: usize,
@@ -29,9 +29,9 @@ pub(super) struct Pieces {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Broken {
     pub(super) run: BrokenKernel,
-    pub(super) tile: Slot,
+    pub(super) tile: PointerSlot,
     /// The first row.
-    pub(super) rows: Slot,
+    pub(super) rows: PointerSlot,
     /// The bytes from element to element, and from row to row.
     pub(super) strides: [isize; 2],
     /// The elements of a row.
@@ -49,11 +49,11 @@ pub(super) type BrokenKernel = unsafe fn(*mut u8, *mut u8, [isize; 2], usize, us
 /// Combines the elements of a tile that goes through consecutive rows: the elements of each row into one element, or all rows
 /// into one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reduced {
+pub(super) struct ReducedRows {
     pub(super) run: RowsKernel,
-    pub(super) tile: Slot,
+    pub(super) tile: PointerSlot,
     /// The place of the first row's result, and the distance between results in bytes; 0 if it is the same row.
-    pub(super) result: (Slot, isize),
+    pub(super) result: (PointerSlot, isize),
     /// The elements of a row, and its bytes.
     pub(super) row: usize,
     pub(super) bytes: usize,
@@ -144,7 +144,7 @@ unsafe fn write<T: Copy>(tile: *mut u8, rows: *mut u8, strides: [isize; 2], row:
     }
 }
 
-impl Pieces {
+impl RowPieces {
     /// Goes through `count` elements of the vector axis, from this one on.
     ///
     /// # Safety

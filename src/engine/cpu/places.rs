@@ -133,15 +133,15 @@ pub(super) fn distance(places: &[isize]) -> Option<isize> {
 
 /// A matrix: where its first element is, and how places advance along rows and columns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Matrix<'a, T> {
+pub(super) struct MatrixPlaces<'a, T> {
     pub(super) start: *mut T,
     pub(super) rows: Places<'a>,
     pub(super) columns: Places<'a>,
 }
 
-impl<T> Matrix<'_, T> {
+impl<T> MatrixPlaces<'_, T> {
     /// The same elements with rows for columns.
     pub(super) fn transposed(self) -> Self {
-        Matrix { rows: self.columns, columns: self.rows, ..self }
+        MatrixPlaces { rows: self.columns, columns: self.rows, ..self }
     }
 }

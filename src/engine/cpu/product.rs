@@ -1,11 +1,11 @@
 //! Matrix products on buffers.
 
-use super::gemm::{self, Element};
-use super::places::{Matrix, OwnPlaces};
-use super::threads::{Shared, Worker};
+use super::gemm::{self, GemmElement};
+use super::places::{MatrixPlaces, OwnPlaces};
+use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
-use crate::engine::arrays::Line;
-use crate::kernel::{BATCH, BufferId, COLUMN, Product, ROW, SUMMED, Strided};
+use crate::engine::arrays::CacheLine;
+use crate::kernel::{BATCH, BufferId, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ const LINES: usize = 32;
 
 /// A matrix without its beginning: the buffer and the offset of its first element, and the places of batches, rows and columns.
 #[derive(Debug)]
-struct Layout {
+struct OperandLayout {
     buffer: BufferId,
     offset: usize,
     batches: OwnPlaces,
@@ -35,7 +35,7 @@ pub(super) struct CompiledProduct {
     sizes: [usize; 3],
     /// Whether the products are added to the result's elements.
     continues: bool,
-    operands: [Layout; 3],
+    operands: [OperandLayout; 3],
     /// The role whose positions chunks share.
     shared: usize,
     /// Into how many chunks the products are cut at most, of whole batches, or of rows or columns of each matrix. An element
@@ -44,10 +44,10 @@ pub(super) struct CompiledProduct {
 }
 
 impl CompiledProduct {
-    pub(super) fn new(product: &Product, dtype: DType) -> CompiledProduct {
+    pub(super) fn new(product: &MatrixProduct, dtype: DType) -> CompiledProduct {
         let layout = |operand: &Strided, [rows, columns]: [usize; 2]| {
             let places = |role: usize| OwnPlaces::new(&product.extents[role], &operand.strides[role]);
-            Layout {
+            OperandLayout {
                 buffer: operand.buffer,
                 offset: operand.offset,
                 batches: places(BATCH),
@@ -93,12 +93,12 @@ impl CompiledProduct {
     /// `bases` points at the procedure's buffers, of whose elements these are positions, and the result overlaps no operand.
     /// The worker was made for a machine with this product.
     pub(super) unsafe fn run(&self, isa: Instructions, bases: &[*mut u8], worker: &mut Worker) {
-        let shared = Shared(bases);
+        let shared = SharedPointers(bases);
         let chunks = match worker.threads() {
             1 => 1,
             threads => self.chunks.min(THREAD_CHUNKS * threads),
         };
-        let run = |chunk: usize, packing: &mut [Line]| {
+        let run = |chunk: usize, packing: &mut [CacheLine]| {
             let bases = shared.pointers();
             // SAFETY: as the caller's; chunks are of different results.
             unsafe {
@@ -117,12 +117,12 @@ impl CompiledProduct {
         }
     }
 
-    unsafe fn chunk<T: Element>(
+    unsafe fn chunk<T: GemmElement>(
         &self,
         isa: Instructions,
         bases: &[*mut u8],
         (chunk, chunks): (usize, usize),
-        packing: &mut [Line],
+        packing: &mut [CacheLine],
     ) {
         let [batches, rows, columns] = self.part(chunk, chunks);
         for batch in batches {
@@ -130,7 +130,7 @@ impl CompiledProduct {
                 let layout = &self.operands[which];
                 let start = bases[layout.buffer as usize].cast::<T>().wrapping_add(layout.offset);
                 let start = start.wrapping_offset(layout.batches.get().at(batch));
-                Matrix { start, rows: layout.rows.get(), columns: layout.columns.get() }
+                MatrixPlaces { start, rows: layout.rows.get(), columns: layout.columns.get() }
             });
             let part = [rows.clone(), columns.clone()];
             // SAFETY: as the caller's.

@@ -1,13 +1,13 @@
 //! Memory that grows by records of one size, and stays for later runs.
 
 use crate::array::OutOfMemory;
-use crate::engine::arrays::Line;
+use crate::engine::arrays::CacheLine;
 use crate::engine::memory::admit;
 use crate::shape::{DType, Type};
 
 /// Where the parts of a record are.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct RecordLayout {
     pub(super) offsets: Vec<usize>,
     /// The sizes of the parts.
     pub(super) sizes: Vec<usize>,
@@ -15,14 +15,14 @@ pub(super) struct Layout {
     pub(super) bytes: usize,
 }
 
-impl Layout {
+impl RecordLayout {
     /// A layout of parts of so many bytes each: large ones begin at whole cache lines, small ones share them. `None` where the
     /// record's bytes can't be counted.
-    pub(super) fn of(sizes: impl IntoIterator<Item = usize>) -> Option<Layout> {
-        let mut layout = Layout::default();
+    pub(super) fn of(sizes: impl IntoIterator<Item = usize>) -> Option<RecordLayout> {
+        let mut layout = RecordLayout::default();
         let mut whole = 8;
         for size in sizes {
-            let own = if size < size_of::<Line>() { 8 } else { size_of::<Line>() };
+            let own = if size < size_of::<CacheLine>() { 8 } else { size_of::<CacheLine>() };
             let offset = layout.bytes.checked_next_multiple_of(own)?;
             layout.bytes = offset.checked_add(size).filter(|&bytes| isize::try_from(bytes).is_ok())?;
             layout.offsets.push(offset);
@@ -37,7 +37,7 @@ impl Layout {
 /// Records one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
 }
 
 /// Memory grows by this part of itself, but by at least [`LEAST`] bytes, or by its own size if that is less.
@@ -61,16 +61,16 @@ impl Records {
     #[cold]
     fn grow(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
         let out_of_memory = || OutOfMemory { ty: Type::new(DType::Bool, &[bytes]) };
-        let (have, least) = (self.lines.len(), LEAST / size_of::<Line>());
-        let needed = bytes.div_ceil(size_of::<Line>());
+        let (have, least) = (self.lines.len(), LEAST / size_of::<CacheLine>());
+        let needed = bytes.div_ceil(size_of::<CacheLine>());
         let more = (have / PART).max(have.min(least)).max(needed - have);
         // Systems that hand out more memory than they have would end the process when it is written.
         if more.saturating_add(have) > least {
-            let bytes = (more as u128) * size_of::<Line>() as u128;
+            let bytes = (more as u128) * size_of::<CacheLine>() as u128;
             admit(bytes + LEAST as u128).map_err(|_| out_of_memory())?;
         }
         self.lines.try_reserve_exact(more).map_err(|_| out_of_memory())?;
-        self.lines.resize(have + more, Line::ZERO);
+        self.lines.resize(have + more, CacheLine::ZERO);
         Ok(())
     }
 
@@ -82,7 +82,7 @@ impl Records {
 
     /// The bytes that there is room for.
     pub(super) fn bytes(&self) -> usize {
-        self.lines.len() * size_of::<Line>()
+        self.lines.len() * size_of::<CacheLine>()
     }
 
     /// Where the records begin.
@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn small_parts_share_lines_and_large_ones_begin_them() {
-        let layout = Layout::of([1, 8, 16]).expect("few bytes");
+        let layout = RecordLayout::of([1, 8, 16]).expect("few bytes");
         assert_eq!((&layout.offsets[..], layout.bytes), (&[0, 8, 16][..], 32));
-        let layout = Layout::of([8, 100, 4]).expect("few bytes");
+        let layout = RecordLayout::of([8, 100, 4]).expect("few bytes");
         assert_eq!((&layout.offsets[..], layout.bytes), (&[0, 64, 168][..], 192));
-        assert_eq!(Layout::of([]).map(|layout| layout.bytes), Some(0));
-        assert!(Layout::of([usize::MAX / 2, usize::MAX / 2]).is_none());
+        assert_eq!(RecordLayout::of([]).map(|layout| layout.bytes), Some(0));
+        assert!(RecordLayout::of([usize::MAX / 2, usize::MAX / 2]).is_none());
     }
 
     #[test]

@@ -7,14 +7,14 @@
 
 mod chain;
 
-use self::chain::{Chain, chain};
-use super::scalars::{Builder, Register as Number, Scalars};
-use super::vector::{self, Instructions, Kernel, Operand as Form};
+use self::chain::{ChainKernel, chain};
+use super::scalars::{Builder, RegisterIndex as Number, Scalars};
+use super::vector::{self, Instructions, OperandForm as Form, VectorKernel};
 use crate::kernel::Loop;
 use crate::operation::Binary;
 use crate::shape::DType;
 use crate::term::hash::TermMap;
-use crate::term::recurrence::{Elementwise, Operand, Recurrence};
+use crate::term::recurrence::{Elementwise, Recurrence, StepOperand};
 use smallvec::SmallVec;
 
 /// Numbers of a block, over all places.
@@ -24,7 +24,7 @@ const PLACES: usize = 64;
 
 /// Where an operand is found: at the beginning of a block, and whether it has an element for each step.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum OperandSource {
     /// The register of this number.
     Register(usize),
     /// An input, by its position among the arguments.
@@ -35,27 +35,27 @@ enum Place {
     Constant(usize),
 }
 
-impl Place {
+impl OperandSource {
     fn form(self) -> Form {
         match self {
-            Place::Register(_) | Place::Input(_) => Form::Run,
-            Place::Capture(_) | Place::Constant(_) => Form::One,
+            OperandSource::Register(_) | OperandSource::Input(_) => Form::Run,
+            OperandSource::Capture(_) | OperandSource::Constant(_) => Form::One,
         }
     }
 }
 
 #[derive(Clone, Debug)]
-struct Step {
-    run: Kernel,
+struct RecurrenceStep {
+    run: VectorKernel,
     result: usize,
-    operands: SmallVec<[(Place, usize); 3]>,
+    operands: SmallVec<[(OperandSource, usize); 3]>,
 }
 
 /// The part that carries depend on.
 #[derive(Debug)]
 enum Sequential {
     /// One or two operations on the one carry, each with another operand; the registers of their results.
-    Chain { run: Chain, others: [Place; 2], results: [usize; 2] },
+    Chain { run: ChainKernel, others: [OperandSource; 2], results: [usize; 2] },
     /// Instructions, and the contents of some of their registers when a block begins.
     Scalars(Scalars, Vec<(Number, Begin)>),
 }
@@ -68,7 +68,7 @@ enum Begin {
     /// A pointer to a carry.
     State(usize),
     /// A pointer to the element of the first step, of so many bytes, or to the one element.
-    Element(Place, usize),
+    Element(OperandSource, usize),
 }
 
 /// A recurrence, compiled.
@@ -84,17 +84,17 @@ pub(super) struct CompiledRecurrence {
     widths: Vec<usize>,
     carries: usize,
     constants: Vec<u64>,
-    before: Vec<Step>,
+    before: Vec<RecurrenceStep>,
     sequential: Sequential,
-    after: Vec<Step>,
+    after: Vec<RecurrenceStep>,
     /// The next carries, then the outputs, with the bytes of their elements.
-    next: Vec<(Place, usize)>,
-    registers: Vec<Register>,
+    next: Vec<(OperandSource, usize)>,
+    registers: Vec<RegisterStorage>,
 }
 
 /// Where the elements of a register are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Register {
+enum RegisterStorage {
     /// In memory of the recurrence.
     Memory,
     /// In an output, whose elements have this size: values are computed there and not copied.
@@ -116,9 +116,9 @@ impl CompiledRecurrence {
         let types_of: Vec<DType> = (0..body.arity()).map(|at| body.parameter_type(at).dtype).collect();
         // Every value that is read is one number a step and place, or one for all.
         let of_size = |at: usize, size: usize| body.parameter_type(at).size() == size;
-        let read = |operand: &Operand| match *operand {
-            Operand::Input(input) => of_size(scan.carries + input, places),
-            Operand::Capture(capture) => of_size(scan.carries + scan.inputs + capture, 1),
+        let read = |operand: &StepOperand| match *operand {
+            StepOperand::Input(input) => of_size(scan.carries + input, places),
+            StepOperand::Capture(capture) => of_size(scan.carries + scan.inputs + capture, 1),
             _ => true,
         };
         let operands = recurrence.steps.iter().flat_map(|step| &step.operands).chain(&recurrence.results);
@@ -136,11 +136,12 @@ impl CompiledRecurrence {
                 (true, true) => {}
             }
         }
-        let next: Vec<(Place, usize)> = recurrence.results.iter().map(|&operand| compiler.place(operand)).collect();
-        let mut registers = vec![Register::Unread; scan.carries + recurrence.steps.len()];
+        let next: Vec<(OperandSource, usize)> =
+            recurrence.results.iter().map(|&operand| compiler.place(operand)).collect();
+        let mut registers = vec![RegisterStorage::Unread; scan.carries + recurrence.steps.len()];
         for (output, &(place, width)) in next[scan.carries..].iter().enumerate() {
-            if let Place::Register(number) = place {
-                registers[number] = Register::Output(output, width);
+            if let OperandSource::Register(number) = place {
+                registers[number] = RegisterStorage::Output(output, width);
             }
         }
         let chain = compiler.chain(&depends, &leads);
@@ -148,10 +149,10 @@ impl CompiledRecurrence {
         let carried = if chain.is_some() { &next[..scan.carries] } else { &[] };
         let read = before.iter().chain(&after).flat_map(|step| &step.operands);
         for (place, _) in carried.iter().chain(read) {
-            if let Place::Register(number) = *place
-                && registers[number] == Register::Unread
+            if let OperandSource::Register(number) = *place
+                && registers[number] == RegisterStorage::Unread
             {
-                registers[number] = Register::Memory;
+                registers[number] = RegisterStorage::Memory;
             }
         }
         let sequential = match chain {
@@ -228,16 +229,16 @@ impl CompiledRecurrence {
                     bases[self.results[self.carries + output] as usize].wrapping_add(first * width)
                 };
                 let register = |number: usize| match self.registers[number] {
-                    Register::Output(position, width) => output(position, width),
-                    Register::Memory | Register::Unread => memory.wrapping_add(number * BLOCK * 8),
+                    RegisterStorage::Output(position, width) => output(position, width),
+                    RegisterStorage::Memory | RegisterStorage::Unread => memory.wrapping_add(number * BLOCK * 8),
                 };
-                let at = |place: Place, width: usize| match place {
-                    Place::Register(number) => register(number),
-                    Place::Input(position) => argument(position).wrapping_add(first * width),
-                    Place::Capture(position) => argument(position),
-                    Place::Constant(at) => self.constants.as_ptr().wrapping_add(at).cast_mut().cast(),
+                let at = |place: OperandSource, width: usize| match place {
+                    OperandSource::Register(number) => register(number),
+                    OperandSource::Input(position) => argument(position).wrapping_add(first * width),
+                    OperandSource::Capture(position) => argument(position),
+                    OperandSource::Constant(at) => self.constants.as_ptr().wrapping_add(at).cast_mut().cast(),
                 };
-                let run = |step: &Step| {
+                let run = |step: &RecurrenceStep| {
                     let operand = |k: usize| match step.operands.get(k) {
                         Some(&(place, width)) => at(place, width),
                         None => std::ptr::null_mut(),
@@ -248,10 +249,12 @@ impl CompiledRecurrence {
                 match &self.sequential {
                     Sequential::Chain { run, others, results } => {
                         let width = self.widths[0];
-                        let other =
-                            |place: Place| (at(place, width).cast_const(), usize::from(place.form() == Form::Run));
-                        let results = [0, results[0], results[1]]
-                            .map(|number| (register(number), usize::from(self.registers[number] != Register::Unread)));
+                        let other = |place: OperandSource| {
+                            (at(place, width).cast_const(), usize::from(place.form() == Form::Run))
+                        };
+                        let results = [0, results[0], results[1]].map(|number| {
+                            (register(number), usize::from(self.registers[number] != RegisterStorage::Unread))
+                        });
                         run(state(0), others.map(other), results, [steps, places], self.reverse);
                     }
                     Sequential::Scalars(scalars, begins) => {
@@ -298,39 +301,40 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn dtype(&self, operand: Operand) -> DType {
+    fn dtype(&self, operand: StepOperand) -> DType {
         let scan = &self.scan.scan;
         match operand {
-            Operand::Carry(carry) => self.types[carry],
-            Operand::Input(input) => self.types[scan.carries + input],
-            Operand::Capture(capture) => self.types[scan.carries + scan.inputs + capture],
-            Operand::Constant(value) => value.dtype(),
-            Operand::Step(step) => self.recurrence.steps[step].dtype,
+            StepOperand::Carry(carry) => self.types[carry],
+            StepOperand::Input(input) => self.types[scan.carries + input],
+            StepOperand::Capture(capture) => self.types[scan.carries + scan.inputs + capture],
+            StepOperand::Constant(value) => value.dtype(),
+            StepOperand::Step(step) => self.recurrence.steps[step].dtype,
         }
     }
 
     /// Where an operand is, and the bytes of its element.
-    fn place(&mut self, operand: Operand) -> (Place, usize) {
+    fn place(&mut self, operand: StepOperand) -> (OperandSource, usize) {
         let scan = &self.scan.scan;
         let place = match operand {
-            Operand::Carry(carry) => Place::Register(carry),
-            Operand::Input(input) => Place::Input(scan.carries + input),
-            Operand::Capture(capture) => Place::Capture(scan.carries + scan.inputs + capture),
-            Operand::Constant(value) => {
+            StepOperand::Carry(carry) => OperandSource::Register(carry),
+            StepOperand::Input(input) => OperandSource::Input(scan.carries + input),
+            StepOperand::Capture(capture) => OperandSource::Capture(scan.carries + scan.inputs + capture),
+            StepOperand::Constant(value) => {
                 self.constants.push(value.bits());
-                Place::Constant(self.constants.len() - 1)
+                OperandSource::Constant(self.constants.len() - 1)
             }
-            Operand::Step(step) => Place::Register(scan.carries + step),
+            StepOperand::Step(step) => OperandSource::Register(scan.carries + step),
         };
         (place, self.dtype(operand).bytes())
     }
 
     /// The kernel for a step of the recurrence; `None` for operands that kernels do not take, one number for a whole block in a
     /// place where they want a run.
-    fn step(&mut self, at: usize) -> Option<Step> {
+    fn step(&mut self, at: usize) -> Option<RecurrenceStep> {
         let instruction = &self.recurrence.steps[at];
         let operands = instruction.operands.clone();
-        let places: SmallVec<[(Place, usize); 3]> = operands.iter().map(|&operand| self.place(operand)).collect();
+        let places: SmallVec<[(OperandSource, usize); 3]> =
+            operands.iter().map(|&operand| self.place(operand)).collect();
         let form = |k: usize| places[k].0.form();
         let (isa, dtype) = (self.isa, instruction.dtype);
         let of = self.dtype(operands[0]);
@@ -347,11 +351,11 @@ impl Compiler<'_> {
             Elementwise::Cast(to) if form(0) == Form::Run => vector::cast(isa, of, to),
             _ => return None,
         };
-        Some(Step { run, result: self.scan.scan.carries + at, operands: places })
+        Some(RecurrenceStep { run, result: self.scan.scan.carries + at, operands: places })
     }
 
     /// The sequential part as instructions, which write the values that others read.
-    fn scalars(&mut self, depends: &[bool], leads: &[bool], read: &[Register]) -> Option<Sequential> {
+    fn scalars(&mut self, depends: &[bool], leads: &[bool], read: &[RegisterStorage]) -> Option<Sequential> {
         let (carries, recurrence) = (self.scan.scan.carries, self.recurrence);
         let mut builder = Builder::new(self.isa);
         let mut begins: Vec<(Number, Begin)> = Vec::new();
@@ -367,15 +371,15 @@ impl Compiler<'_> {
             let first = builder.load(self.types[carry], state, 0, true)?;
             states.push((state, builder.copied(first)?));
         }
-        let is_sequential = |operand: Operand| match operand {
-            Operand::Carry(_) => true,
-            Operand::Step(step) => depends[step] && leads[step],
+        let is_sequential = |operand: StepOperand| match operand {
+            StepOperand::Carry(_) => true,
+            StepOperand::Step(step) => depends[step] && leads[step],
             _ => false,
         };
         // Other reads: before the steps if the value is the same in all of them.
         let sequential = || (0..recurrence.steps.len()).filter(|&at| depends[at] && leads[at]);
         let operands = sequential().flat_map(|at| &recurrence.steps[at].operands);
-        let mut others: TermMap<Operand, Number> = TermMap::default();
+        let mut others: TermMap<StepOperand, Number> = TermMap::default();
         let (mut runs, mut moves) = (Vec::new(), Vec::new());
         for &operand in operands.chain(&recurrence.results[..carries]) {
             if is_sequential(operand) || others.contains_key(&operand) {
@@ -383,7 +387,7 @@ impl Compiler<'_> {
             }
             let (dtype, (place, width)) = (self.dtype(operand), self.place(operand));
             let register = match (operand, place.form()) {
-                (Operand::Constant(value), _) => builder.constant(value)?,
+                (StepOperand::Constant(value), _) => builder.constant(value)?,
                 (_, Form::One) => {
                     let pointer = begin(&mut builder, Begin::Element(place, width))?;
                     builder.load(dtype, pointer, 0, true)?
@@ -399,10 +403,10 @@ impl Compiler<'_> {
         }
         let mut stores = Vec::new();
         for number in (0..carries).chain(sequential().map(|at| carries + at)) {
-            if read[number] != Register::Unread {
+            if read[number] != RegisterStorage::Unread {
                 let dtype =
                     if number < carries { self.types[number] } else { recurrence.steps[number - carries].dtype };
-                let place = Begin::Element(Place::Register(number), dtype.bytes());
+                let place = Begin::Element(OperandSource::Register(number), dtype.bytes());
                 let pointer = begin(&mut builder, place)?;
                 moves.push((pointer, dtype.bytes()));
                 stores.push((number, dtype, pointer));
@@ -413,9 +417,9 @@ impl Compiler<'_> {
             others.insert(operand, builder.load(dtype, pointer, 0, true)?);
         }
         let mut values: Vec<Number> = vec![0; recurrence.steps.len()];
-        let number = |values: &[Number], operand: Operand| match operand {
-            Operand::Carry(carry) => Some(states[carry].1),
-            Operand::Step(step) if is_sequential(operand) => Some(values[step]),
+        let number = |values: &[Number], operand: StepOperand| match operand {
+            StepOperand::Carry(carry) => Some(states[carry].1),
+            StepOperand::Step(step) if is_sequential(operand) => Some(values[step]),
             _ => others.get(&operand).copied(),
         };
         for at in sequential() {
@@ -453,14 +457,14 @@ impl Compiler<'_> {
         if carries != 1 || steps.is_empty() || steps.len() > 2 {
             return None;
         }
-        let (mut state, mut links, mut others) = (Operand::Carry(0), Vec::new(), Vec::new());
+        let (mut state, mut links, mut others) = (StepOperand::Carry(0), Vec::new(), Vec::new());
         for &at in &steps {
             let instruction = &self.recurrence.steps[at];
             let Elementwise::Binary(op) = instruction.op else { return None };
             let [a, b] = instruction.operands[..] else { return None };
-            let is_sequential = |operand: Operand| match operand {
-                Operand::Carry(_) => true,
-                Operand::Step(step) => depends[step],
+            let is_sequential = |operand: StepOperand| match operand {
+                StepOperand::Carry(_) => true,
+                StepOperand::Step(step) => depends[step],
                 _ => false,
             };
             let other = match (a == state, b == state, op) {
@@ -473,7 +477,7 @@ impl Compiler<'_> {
             }
             links.push(op);
             others.push(self.place(other).0);
-            state = Operand::Step(at);
+            state = StepOperand::Step(at);
         }
         if self.recurrence.results[0] != state {
             return None;

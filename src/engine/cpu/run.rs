@@ -8,7 +8,7 @@ use super::room::Room;
 use super::threads::Worker;
 use crate::array::{Array, OutOfMemory, Scalar};
 use crate::engine::arguments::{Mismatch, Typed, mismatch};
-use crate::engine::arrays::{Line, array_from, elements, fill, lines, needs_memory, own_elements};
+use crate::engine::arrays::{CacheLine, array_from, elements, fill, lines, needs_memory, own_elements};
 use crate::engine::memory::{TooLarge, admit};
 use crate::error::Error;
 use crate::evaluate::Failure;
@@ -20,18 +20,18 @@ use std::sync::atomic::Ordering;
 
 /// The memory of a run that has ended, for another.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct RunMemory {
     /// The memory of the machine, once there is some.
     own: Option<(Workspace, Worker)>,
-    arguments: Vec<Given>,
-    results: Vec<Given>,
+    arguments: Vec<HandedArray>,
+    results: Vec<HandedArray>,
     argument_places: Vec<*mut u8>,
     result_places: Vec<*mut u8>,
     /// Which updated arrays are written where they are read. This is found once a run: others may let go of storage at any
     /// time.
     in_place: Vec<bool>,
     /// The elements of arguments that are stored as one value, by position.
-    spread: Vec<Vec<Line>>,
+    spread: Vec<Vec<CacheLine>>,
     /// The arrays that alternate with updated arrays that are read while results are written, by position.
     turns: Vec<Option<Array>>,
     /// The single element of each result that repeats it, by position.
@@ -42,45 +42,45 @@ pub(super) struct State {
 
 /// An argument or a result that was handed over, for as long as the run lives.
 #[derive(Clone, Copy, Debug)]
-enum Given {
+enum HandedArray {
     Array(*mut Array),
     /// So many elements of a slice.
     Slice(*mut u8, DType, usize),
 }
 
-impl Given {
+impl HandedArray {
     /// The array, if it is one.
     fn array(&self) -> Option<&Array> {
         match *self {
             // SAFETY: it was handed over for as long as the run lives, and is not written before the machine runs.
-            Given::Array(array) => Some(unsafe { &*array.cast_const() }),
-            Given::Slice(..) => None,
+            HandedArray::Array(array) => Some(unsafe { &*array.cast_const() }),
+            HandedArray::Slice(..) => None,
         }
     }
 }
 
-impl Typed for Given {
+impl Typed for HandedArray {
     /// A slice has as many elements as arrays of the type, whatever their shape.
     fn is_of(&self, ty: &Type) -> bool {
         match *self {
-            Given::Slice(_, dtype, count) => dtype == ty.dtype && count == ty.size(),
-            Given::Array(_) => self.array().is_some_and(|array| array.is_of(ty)),
+            HandedArray::Slice(_, dtype, count) => dtype == ty.dtype && count == ty.size(),
+            HandedArray::Array(_) => self.array().is_some_and(|array| array.is_of(ty)),
         }
     }
 
     fn own_type(&self) -> Type {
         match *self {
-            Given::Slice(_, dtype, count) => Type::new(dtype, &[count]),
-            Given::Array(_) => self.array().map_or_else(|| Type::scalar(DType::Bool), Typed::own_type),
+            HandedArray::Slice(_, dtype, count) => Type::new(dtype, &[count]),
+            HandedArray::Array(_) => self.array().map_or_else(|| Type::scalar(DType::Bool), Typed::own_type),
         }
     }
 }
 
 // SAFETY: the pointers are those of one run, which sets them.
-unsafe impl Send for State {}
+unsafe impl Send for RunMemory {}
 
 #[cfg(test)]
-impl State {
+impl RunMemory {
     /// The counts of the program's loop in the last run.
     pub(super) fn counts(&self) -> crate::term::schedule::Counts {
         let (workspace, _) = self.own.as_ref().expect("a run");
@@ -89,30 +89,30 @@ impl State {
 }
 
 /// Why a run is not.
-pub(super) enum Problem {
+pub(super) enum RunProblem {
     Argument(Mismatch),
     Result(Mismatch),
     TooLarge(TooLarge),
     Failure(Failure),
 }
 
-impl From<OutOfMemory> for Problem {
-    fn from(problem: OutOfMemory) -> Problem {
-        Problem::Failure(Failure { operation: "call".into(), problem })
+impl From<OutOfMemory> for RunProblem {
+    fn from(problem: OutOfMemory) -> RunProblem {
+        RunProblem::Failure(Failure { operation: "call".into(), problem })
     }
 }
 
-impl Problem {
+impl RunProblem {
     fn error(self, place: &Location<'_>) -> Error {
         match self {
-            Problem::Argument(Mismatch { position, expected, found }) => {
+            RunProblem::Argument(Mismatch { position, expected, found }) => {
                 Error::Argument { position, path: String::new(), expected, found, place: place.to_string() }
             }
-            Problem::Result(Mismatch { position, expected, found }) => {
+            RunProblem::Result(Mismatch { position, expected, found }) => {
                 Error::Output { path: position.to_string(), expected, found, place: place.to_string() }
             }
-            Problem::TooLarge(problem) => problem.error("call", place),
-            Problem::Failure(Failure { operation, problem }) => problem.error(&operation, place),
+            RunProblem::TooLarge(problem) => problem.error("call", place),
+            RunProblem::Failure(Failure { operation, problem }) => problem.error(&operation, place),
         }
     }
 }
@@ -123,7 +123,7 @@ impl Problem {
 /// that keep more steps than ever before.
 pub struct Run<'a> {
     program: &'a Program,
-    state: State,
+    state: RunMemory,
     /// How many arrays are both an argument and a result.
     updated: usize,
     arrays: PhantomData<&'a mut Array>,
@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn argument(&mut self, array: &'a Array) {
-        self.state.arguments.push(Given::Array(std::ptr::from_ref(array).cast_mut()));
+        self.state.arguments.push(HandedArray::Array(std::ptr::from_ref(array).cast_mut()));
     }
 
     /// Hands over the elements of the next argument, row-major: as many as the next parameter has.
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn argument_slice<E: Scalar>(&mut self, elements: &'a [E]) {
-        self.state.arguments.push(Given::Slice(elements.as_ptr().cast_mut().cast(), E::DTYPE, elements.len()));
+        self.state.arguments.push(HandedArray::Slice(elements.as_ptr().cast_mut().cast(), E::DTYPE, elements.len()));
     }
 
     /// Hands over the next result, an array of its type: its elements are overwritten. Where its storage is shared with another
@@ -210,13 +210,13 @@ impl<'a> Run<'a> {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn result(&mut self, array: &'a mut Array) {
-        self.state.results.push(Given::Array(array));
+        self.state.results.push(HandedArray::Array(array));
     }
 
     /// Hands over where the elements of the next result are written, row-major: as many as it has. [`Run::argument_slice`] has
     /// an example.
     pub fn result_slice<E: Scalar>(&mut self, elements: &'a mut [E]) {
-        self.state.results.push(Given::Slice(elements.as_mut_ptr().cast(), E::DTYPE, elements.len()));
+        self.state.results.push(HandedArray::Slice(elements.as_mut_ptr().cast(), E::DTYPE, elements.len()));
     }
 
     /// Hands over an array that is the next argument as well as the next result; all such come before others.
@@ -238,9 +238,9 @@ impl<'a> Run<'a> {
     ///
     /// When an array that is not updated came before.
     pub fn update(&mut self, array: &'a mut Array) {
-        let State { arguments, results, .. } = &mut self.state;
+        let RunMemory { arguments, results, .. } = &mut self.state;
         assert!(arguments.len() == self.updated && results.len() == self.updated, "updated arrays come first");
-        let array = Given::Array(array);
+        let array = HandedArray::Array(array);
         arguments.push(array);
         results.push(array);
         self.updated += 1;
@@ -291,19 +291,19 @@ impl<'a> Run<'a> {
     }
 
     /// Checks the arrays that were handed over.
-    fn check(&self, new: bool) -> Result<(), Problem> {
+    fn check(&self, new: bool) -> Result<(), RunProblem> {
         let (program, state) = (self.program, &self.state);
         if let Some(problem) = mismatch(program.argument_types(), state.arguments.iter()) {
-            return Err(Problem::Argument(problem));
+            return Err(RunProblem::Argument(problem));
         }
         match if new { None } else { mismatch(program.result_types.iter(), state.results.iter()) } {
-            Some(problem) => Err(Problem::Result(problem)),
+            Some(problem) => Err(RunProblem::Result(problem)),
             None => Ok(()),
         }
     }
 
     /// Checks that there is memory for everything that is missing.
-    fn check_memory(&self, new: bool) -> Result<(), Problem> {
+    fn check_memory(&self, new: bool) -> Result<(), RunProblem> {
         let (program, state) = (self.program, &self.state);
         let mut needed =
             if state.own.is_none() { program.machine.total_memory(program.threads.count()) as u128 } else { 0 };
@@ -326,11 +326,11 @@ impl<'a> Run<'a> {
                 needed = needed.saturating_add(ty.exact_bytes());
             }
         }
-        admit(needed).map_err(Problem::TooLarge)
+        admit(needed).map_err(RunProblem::TooLarge)
     }
 
     /// Runs the machine: into the results that were handed over, or into new ones.
-    fn run(&mut self, new: Option<&mut Vec<Array>>) -> Result<(), Problem> {
+    fn run(&mut self, new: Option<&mut Vec<Array>>) -> Result<(), RunProblem> {
         self.check(new.is_some())?;
         let program = self.program;
         self.state.in_place.clear();
@@ -362,7 +362,7 @@ impl<'a> Run<'a> {
             None => self.place_results()?,
         }
         self.place_arguments()?;
-        let State { argument_places, result_places, .. } = &self.state;
+        let RunMemory { argument_places, result_places, .. } = &self.state;
         // SAFETY: there is a pointer for each argument and result, with elements of its type. Results have memory that no
         // other array has, except for that of an argument which is not read once they are written.
         let done = unsafe { program.machine.run(&mut workspace, &mut worker, argument_places, result_places) };
@@ -372,7 +372,7 @@ impl<'a> Run<'a> {
             workspace.drain_times(&mut profile.1, &mut 0, &program.machine);
         }
         self.state.own = Some((workspace, worker));
-        done.map_err(Problem::Failure)?;
+        done.map_err(RunProblem::Failure)?;
         match new {
             Some(arrays) => {
                 let results = rooms.into_iter().zip(program.result_types.iter().zip(&program.uniform));
@@ -400,7 +400,7 @@ impl<'a> Run<'a> {
             let place = match argument.array().map(|array| (array, array.uniform())) {
                 _ if self.state.in_place.get(position) == Some(&true) => self.state.result_places[position],
                 None => {
-                    let Given::Slice(place, ..) = argument else { unreachable!("what is no array is a slice") };
+                    let HandedArray::Slice(place, ..) = argument else { unreachable!("what is no array is a slice") };
                     place
                 }
                 Some((array, Some(value))) if !array.shape().is_empty() => {
@@ -433,15 +433,15 @@ impl<'a> Run<'a> {
         self.state.elements.resize(self.state.results.len(), 0);
         self.state.repeated.clear();
         for position in 0..self.state.results.len() {
-            let State { results, turns, in_place, elements, repeated, .. } = &mut self.state;
+            let RunMemory { results, turns, in_place, elements, repeated, .. } = &mut self.state;
             let mut place = match results[position] {
-                Given::Slice(place, ..) => place,
-                Given::Array(_) if in_place.get(position) == Some(&false) => {
+                HandedArray::Slice(place, ..) => place,
+                HandedArray::Array(_) if in_place.get(position) == Some(&false) => {
                     let ty = &self.program.result_types[position];
                     own_elements(turns[position].get_or_insert_with(|| Array::zeros(ty)))?
                 }
                 // SAFETY: the array was handed over for as long as this run lives, and nothing else refers to it meanwhile.
-                Given::Array(array) => own_elements(unsafe { &mut *array })?,
+                HandedArray::Array(array) => own_elements(unsafe { &mut *array })?,
             };
             if self.program.uniform[position] {
                 repeated.push((position, place));
@@ -454,7 +454,7 @@ impl<'a> Run<'a> {
 
     /// Writes out results whose one element was computed.
     fn repeat_elements(&mut self) -> Result<(), OutOfMemory> {
-        let State { repeated, result_places, .. } = &self.state;
+        let RunMemory { repeated, result_places, .. } = &self.state;
         for &(position, place) in repeated {
             let ty = &self.program.result_types[position];
             // SAFETY: the run has written the element, and the result has room for as many as its type says.
@@ -469,9 +469,9 @@ impl<'a> Run<'a> {
     /// Moves results that were written elsewhere into their place, and keeps the old arrays for the next run.
     fn take_turns(&mut self) {
         for position in 0..self.updated {
-            let State { results, turns, in_place, .. } = &mut self.state;
+            let RunMemory { results, turns, in_place, .. } = &mut self.state;
             if !in_place[position]
-                && let (Some(turn), Given::Array(array)) = (&mut turns[position], results[position])
+                && let (Some(turn), HandedArray::Array(array)) = (&mut turns[position], results[position])
             {
                 // SAFETY: as where results are placed.
                 std::mem::swap(turn, unsafe { &mut *array });

@@ -2,7 +2,7 @@
 
 use super::elements::{counted, load, store};
 use crate::array::{Arithmetic, larger, smaller};
-use crate::kernel::Mode;
+use crate::kernel::StoreMode;
 use crate::operation::Reduction;
 use crate::shape::DType;
 
@@ -38,7 +38,7 @@ unsafe fn each(
 }
 
 /// The kernel that writes elements at computed positions, or combines them with those there, in their order.
-pub(super) fn scatter(mode: Mode, dtype: DType) -> AlongKernel {
+pub(super) fn scatter(mode: StoreMode, dtype: DType) -> AlongKernel {
     macro_rules! of {
         ($combine:ident) => {
             match dtype {
@@ -51,10 +51,10 @@ pub(super) fn scatter(mode: Mode, dtype: DType) -> AlongKernel {
         };
     }
     match mode {
-        Mode::Write => of!(set),
-        Mode::Reduce(Reduction::Sum) => of!(sum),
-        Mode::Reduce(Reduction::Max) => of!(max),
-        Mode::Reduce(Reduction::Min) => of!(min),
+        StoreMode::Write => of!(set),
+        StoreMode::Reduce(Reduction::Sum) => of!(sum),
+        StoreMode::Reduce(Reduction::Max) => of!(max),
+        StoreMode::Reduce(Reduction::Min) => of!(min),
     }
 }
 

@@ -3,10 +3,10 @@
 //! The number of chunks that a nest is cut into depends on the nest alone and not on the number of threads, and the sums of
 //! chunks by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
 
-use super::layout::{Layout, Wrapped};
-use super::vector::{self, Instructions, Operand};
+use super::layout::{NestLayout, Wrapped};
+use super::vector::{self, Instructions, OperandForm};
 use crate::kernel::roots::own_cost;
-use crate::kernel::{BufferId, Mode, Nest, Store};
+use crate::kernel::{BufferId, Nest, Store, StoreMode};
 use crate::operation::Reduction;
 use crate::shape::{DType, Type, size};
 use crate::term::Op;
@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// A buffer that every chunk combines into, in memory of its own at first.
 #[derive(Clone, Debug)]
-pub(super) struct Partial {
+pub(super) struct PartialBuffer {
     pub(super) buffer: BufferId,
     pub(super) count: usize,
     pub(super) dtype: DType,
@@ -24,11 +24,11 @@ pub(super) struct Partial {
     pub(super) stride: usize,
 }
 
-impl Partial {
+impl PartialBuffer {
     /// A buffer of this type, whose first part is at so many bytes.
-    pub(super) fn new(buffer: BufferId, ty: &Type, op: Reduction, offset: usize) -> Partial {
+    pub(super) fn new(buffer: BufferId, ty: &Type, op: Reduction, offset: usize) -> PartialBuffer {
         let (count, dtype) = (ty.size(), ty.dtype);
-        Partial { buffer, count, dtype, op, offset, stride: (count * dtype.bytes()).next_multiple_of(64) }
+        PartialBuffer { buffer, count, dtype, op, offset, stride: (count * dtype.bytes()).next_multiple_of(64) }
     }
 
     /// Combines the parts of these chunks with the result, in their order.
@@ -38,7 +38,7 @@ impl Partial {
     /// The result and the parts have room for the elements.
     pub(super) unsafe fn combine(&self, isa: Instructions, result: *mut u8, parts: *mut u8, chunks: Range<usize>) {
         let combine = self.op.combining(self.dtype);
-        let run = vector::binary(isa, combine, self.dtype, Operand::Run, Operand::Run);
+        let run = vector::binary(isa, combine, self.dtype, OperandForm::Run, OperandForm::Run);
         for chunk in chunks {
             let part = parts.wrapping_add(self.offset + chunk * self.stride);
             // SAFETY: as the caller's.
@@ -49,10 +49,10 @@ impl Partial {
 
 /// How a nest is cut.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Split {
+pub(super) struct NestSplit {
     /// 1 for a nest that is not cut.
     pub(super) chunks: usize,
-    pub(super) partials: Vec<Partial>,
+    pub(super) partials: Vec<PartialBuffer>,
     /// Bytes of the memory for partial results.
     pub(super) memory: usize,
     /// Chunks begin at multiples of so many steps.
@@ -78,15 +78,15 @@ pub(super) fn chunks_worth(nest: &Nest) -> usize {
     if work < LEAST { 1 } else { (work / WORK).min(CHUNKS) }
 }
 
-impl Split {
+impl NestSplit {
     /// A nest that is not cut.
-    pub(super) fn whole() -> Split {
-        Split { chunks: 1, unit: 1, ..Split::default() }
+    pub(super) fn whole() -> NestSplit {
+        NestSplit { chunks: 1, unit: 1, ..NestSplit::default() }
     }
 
     /// Decides how a nest is cut.
-    pub(super) fn of(nest: &Nest, layout: &Layout, types: &[Type]) -> Split {
-        let whole = Split::whole();
+    pub(super) fn of(nest: &Nest, layout: &NestLayout, types: &[Type]) -> NestSplit {
+        let whole = NestSplit::whole();
         let extent = layout.extents[0];
         let unit = match layout.wrapped {
             _ if layout.vector > 0 => 1,
@@ -96,7 +96,7 @@ impl Split {
         let mut chunks = chunks_worth(nest).min(extent.div_ceil(unit)).max(1);
         let mut combined: Vec<(&Store, Reduction)> = Vec::new();
         for store in &nest.stores {
-            let Mode::Reduce(op) = store.mode else { continue };
+            let StoreMode::Reduce(op) = store.mode else { continue };
             let reaches = layout.reaches(&store.at);
             let across = reaches[0].1.unsigned_abs();
             // Loops inside of the outermost one reach so far.
@@ -119,9 +119,9 @@ impl Split {
         if chunks == 1 {
             return whole;
         }
-        let mut split = Split { chunks, unit, ..Split::default() };
+        let mut split = NestSplit { chunks, unit, ..NestSplit::default() };
         for (store, op) in combined {
-            let partial = Partial::new(store.buffer, &types[store.buffer as usize], op, split.memory);
+            let partial = PartialBuffer::new(store.buffer, &types[store.buffer as usize], op, split.memory);
             split.memory += partial.stride * chunks;
             split.partials.push(partial);
         }

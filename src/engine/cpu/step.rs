@@ -3,21 +3,21 @@
 use super::assemble::assemble;
 use super::code::Scratch;
 use super::compiled::{
-    Compiled, CompiledBlocks, CompiledBranch, CompiledLoop, CompiledSweeps, Machine, Space, Workspace,
+    CompiledBlocks, CompiledBranch, CompiledLoop, CompiledStep, CompiledSweeps, Machine, Space, Workspace,
 };
-use super::memory::Place;
+use super::memory::BufferLocation;
 use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
-use super::table::{Fill, Table};
+use super::table::{BufferFill, PointerTable};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
-use crate::kernel::{Mode, Nest, Procedure, Step};
+use crate::kernel::{Nest, Procedure, Step, StoreMode};
 use crate::shape::Type;
 use smallvec::{SmallVec, smallvec};
 
 impl Space {
-    /// The memory of the machines inside, in the order of [`Compiled::machines`].
+    /// The memory of the machines inside, in the order of [`CompiledStep::machines`].
     pub(super) fn workspaces(&mut self) -> SmallVec<[&mut Workspace; 4]> {
         match self {
             Space::Loop(space) => smallvec![&mut space.workspace],
@@ -28,7 +28,7 @@ impl Space {
     }
 }
 
-impl Compiled {
+impl CompiledStep {
     /// A step of a procedure; `None` where its memory can't be counted.
     ///
     /// # Errors
@@ -40,22 +40,19 @@ impl Compiled {
         step: &Step,
         types: &[Type],
         cut: bool,
-    ) -> Result<Option<Box<Compiled>>, OutOfMemory> {
-        if let Some(flat) = Compiled::without_machines(isa, procedure, step, types, cut) {
+    ) -> Result<Option<Box<CompiledStep>>, OutOfMemory> {
+        if let Some(flat) = CompiledStep::without_machines(isa, procedure, step, types, cut) {
             return Ok(Some(flat));
         }
         Ok(match step {
-            Step::Loop(repeated) => {
-                CompiledLoop::new(isa, repeated, types, cut)?.map(|repeated| Compiled::boxed(Compiled::Loop, repeated))
-            }
-            Step::Branch(branch) => {
-                CompiledBranch::new(isa, branch, types, cut)?.map(|branch| Compiled::boxed(Compiled::Branch, branch))
-            }
-            Step::Sweeps(sweeps) => {
-                CompiledSweeps::new(isa, sweeps, types, cut)?.map(|sweeps| Compiled::boxed(Compiled::Sweeps, sweeps))
-            }
+            Step::Loop(repeated) => CompiledLoop::new(isa, repeated, types, cut)?
+                .map(|repeated| CompiledStep::boxed(CompiledStep::Loop, repeated)),
+            Step::Branch(branch) => CompiledBranch::new(isa, branch, types, cut)?
+                .map(|branch| CompiledStep::boxed(CompiledStep::Branch, branch)),
+            Step::Sweeps(sweeps) => CompiledSweeps::new(isa, sweeps, types, cut)?
+                .map(|sweeps| CompiledStep::boxed(CompiledStep::Sweeps, sweeps)),
             Step::Blocks(blocks) => {
-                CompiledBlocks::new(isa, blocks, types)?.map(|blocks| Compiled::boxed(Compiled::Blocks, blocks))
+                CompiledBlocks::new(isa, blocks, types)?.map(|blocks| CompiledStep::boxed(CompiledStep::Blocks, blocks))
             }
             Step::Nest(_) | Step::Product(_) | Step::First(_) | Step::Call(_) => unreachable!("they have no machines"),
         })
@@ -68,41 +65,41 @@ impl Compiled {
         step: &Step,
         types: &[Type],
         cut: bool,
-    ) -> Option<Box<Compiled>> {
+    ) -> Option<Box<CompiledStep>> {
         if let Step::Loop(repeated) = step
             && let Some(recurrence) = CompiledRecurrence::new(isa, repeated)
         {
-            return Some(Box::new(Compiled::Recurrence(Box::new(recurrence))));
+            return Some(Box::new(CompiledStep::Recurrence(Box::new(recurrence))));
         }
         Some(Box::new(match step {
             Step::Nest(nest) => {
-                Compiled::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, types, cut), table: None }
+                CompiledStep::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, types, cut), table: None }
             }
             Step::Product(product) => {
                 let dtype = types[product.result.buffer as usize].dtype;
-                Compiled::Product(Box::new(CompiledProduct::new(product, dtype)))
+                CompiledStep::Product(Box::new(CompiledProduct::new(product, dtype)))
             }
             // The loop is not there yet.
-            Step::First(first) => Compiled::First { results: first.results.clone(), of: usize::MAX },
-            Step::Call(call) => Compiled::Call(call.clone()),
+            Step::First(first) => CompiledStep::First { results: first.results.clone(), of: usize::MAX },
+            Step::Call(call) => CompiledStep::Call(call.clone()),
             Step::Blocks(_) => return None,
             Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
                 let scalars = Scalars::of(isa, procedure, std::slice::from_ref(step), &step.touched().1)?;
-                Compiled::Scalars(Box::new(scalars))
+                CompiledStep::Scalars(Box::new(scalars))
             }
         }))
     }
 
     /// A step that runs machines, made in a function of its own: functions that recurse into machines keep small frames.
-    fn boxed<T>(of: fn(Box<T>) -> Compiled, inner: Box<T>) -> Box<Compiled> {
+    fn boxed<T>(of: fn(Box<T>) -> CompiledStep, inner: Box<T>) -> Box<CompiledStep> {
         Box::new(of(inner))
     }
 
     /// Gives a nest its table, after `first` pointers of others, and returns where the next table begins.
-    pub(super) fn tabulate(&mut self, places: &[Place], first: usize) -> usize {
+    pub(super) fn tabulate(&mut self, places: &[BufferLocation], first: usize) -> usize {
         match self {
-            Compiled::Nest { fills, code, table } if code.split.chunks == 1 => {
-                table.insert(Table::of(code, fills, places, first)).end()
+            CompiledStep::Nest { fills, code, table } if code.split.chunks == 1 => {
+                table.insert(PointerTable::of(code, fills, places, first)).end()
             }
             _ => first,
         }
@@ -110,7 +107,7 @@ impl Compiled {
 
     /// Sets the constant part of a nest's table.
     pub(super) fn begin(&self, pointers: &mut [*mut u8], scratch: &mut Scratch, bases: &[*mut u8]) {
-        if let Compiled::Nest { fills, code, table: Some(table) } = self {
+        if let CompiledStep::Nest { fills, code, table: Some(table) } = self {
             table.begin(code, fills, pointers, scratch, bases);
         }
     }
@@ -118,9 +115,9 @@ impl Compiled {
     /// The machines inside whose kernels are reported one by one, in the order of reports.
     pub(super) fn machines(&self) -> SmallVec<[&Machine; 4]> {
         match self {
-            Compiled::Loop(repeated) => smallvec![&*repeated.step],
-            Compiled::Branch(branch) => branch.sides.iter().map(|side| &**side).collect(),
-            Compiled::Sweeps(sweeps) => sweeps.machines().collect(),
+            CompiledStep::Loop(repeated) => smallvec![&*repeated.step],
+            CompiledStep::Branch(branch) => branch.sides.iter().map(|side| &**side).collect(),
+            CompiledStep::Sweeps(sweeps) => sweeps.machines().collect(),
             _ => SmallVec::new(),
         }
     }
@@ -128,10 +125,10 @@ impl Compiled {
     /// Bytes of memory for so many threads, without partial results.
     pub(super) fn memory(&self, threads: usize) -> usize {
         let own = match self {
-            Compiled::Loop(repeated) => repeated.memory(),
-            Compiled::Sweeps(sweeps) => sweeps.memory(),
-            Compiled::Scalars(scalars) => scalars.memory(),
-            Compiled::Blocks(blocks) => blocks.thread_memory().saturating_mul(threads),
+            CompiledStep::Loop(repeated) => repeated.memory(),
+            CompiledStep::Sweeps(sweeps) => sweeps.memory(),
+            CompiledStep::Scalars(scalars) => scalars.memory(),
+            CompiledStep::Blocks(blocks) => blocks.thread_memory().saturating_mul(threads),
             _ => 0,
         };
         self.machines().iter().map(|machine| machine.total_memory(threads)).fold(own, usize::saturating_add)
@@ -140,9 +137,9 @@ impl Compiled {
     /// Bytes for partial results, or for the registers of a recurrence.
     pub(super) fn partials(&self) -> usize {
         match self {
-            Compiled::Nest { code, .. } => code.split.memory,
-            Compiled::Recurrence(recurrence) => recurrence.memory(),
-            Compiled::Blocks(blocks) => blocks.memory,
+            CompiledStep::Nest { code, .. } => code.split.memory,
+            CompiledStep::Recurrence(recurrence) => recurrence.memory(),
+            CompiledStep::Blocks(blocks) => blocks.memory,
             _ => 0,
         }
     }
@@ -150,9 +147,9 @@ impl Compiled {
     /// Whether some kernel is cut for several threads.
     pub(super) fn is_parallel(&self) -> bool {
         match self {
-            Compiled::Nest { code, .. } => code.split.chunks > 1,
-            Compiled::Product(product) => product.chunks > 1,
-            Compiled::Blocks(blocks) => blocks.chunks > 1,
+            CompiledStep::Nest { code, .. } => code.split.chunks > 1,
+            CompiledStep::Product(product) => product.chunks > 1,
+            CompiledStep::Blocks(blocks) => blocks.chunks > 1,
             _ => self.machines().iter().any(|machine| machine.is_parallel()),
         }
     }
@@ -160,7 +157,7 @@ impl Compiled {
     /// Lines of memory that each thread needs for its products.
     pub(super) fn packing_lines(&self) -> usize {
         match self {
-            Compiled::Product(product) => product.packing_lines(),
+            CompiledStep::Product(product) => product.packing_lines(),
             _ => self.machines().iter().map(|machine| machine.packing_lines()).max().unwrap_or(0),
         }
     }
@@ -172,35 +169,36 @@ impl Compiled {
     /// When there is none.
     pub(super) fn space(&self, scratch: &mut Scratch, profile: bool, threads: usize) -> Result<Space, OutOfMemory> {
         Ok(match self {
-            Compiled::Nest { code, .. } => {
+            CompiledStep::Nest { code, .. } => {
                 scratch.reserve(code);
                 Space::Nothing
             }
-            Compiled::Loop(repeated) => Space::Loop(Box::new(repeated.space(scratch, profile, threads)?)),
-            Compiled::Branch(branch) => Space::Branch(Box::new(branch.space(scratch, profile, threads)?)),
-            Compiled::Sweeps(sweeps) => Space::Sweeps(Box::new(sweeps.space(scratch, profile, threads)?)),
-            Compiled::Blocks(blocks) => Space::Blocks(blocks.slots(threads)?),
-            Compiled::Scalars(scalars) => {
+            CompiledStep::Loop(repeated) => Space::Loop(Box::new(repeated.space(scratch, profile, threads)?)),
+            CompiledStep::Branch(branch) => Space::Branch(Box::new(branch.space(scratch, profile, threads)?)),
+            CompiledStep::Sweeps(sweeps) => Space::Sweeps(Box::new(sweeps.space(scratch, profile, threads)?)),
+            CompiledStep::Blocks(blocks) => Space::Blocks(blocks.slots(threads)?),
+            CompiledStep::Scalars(scalars) => {
                 scalars.reserve(scratch);
                 Space::Scalars(scalars.space()?)
             }
-            Compiled::Product(..) | Compiled::Recurrence(_) | Compiled::First { .. } | Compiled::Call(_) => {
-                Space::Nothing
-            }
+            CompiledStep::Product(..)
+            | CompiledStep::Recurrence(_)
+            | CompiledStep::First { .. }
+            | CompiledStep::Call(_) => Space::Nothing,
         })
     }
 }
 
 /// The buffers that a nest combines into, with the values to fill them with first. Buffers that have elements already are left
 /// out.
-fn fills(nest: &Nest, procedure: &Procedure) -> Vec<Fill> {
-    let mut fills: Vec<Fill> = Vec::new();
+fn fills(nest: &Nest, procedure: &Procedure) -> Vec<BufferFill> {
+    let mut fills: Vec<BufferFill> = Vec::new();
     for store in &nest.stores {
-        if let Mode::Reduce(op) = store.mode
+        if let StoreMode::Reduce(op) = store.mode
             && !procedure.continued.contains(&store.buffer)
         {
             let ty = &procedure.buffers[store.buffer as usize].ty;
-            fills.push(Fill { buffer: store.buffer, count: ty.size(), value: neutral_value(op, ty.dtype) });
+            fills.push(BufferFill { buffer: store.buffer, count: ty.size(), value: neutral_value(op, ty.dtype) });
         }
     }
     fills

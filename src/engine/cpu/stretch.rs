@@ -1,6 +1,6 @@
 //! Stretches of loops, for nests whose loops have an order.
 
-use super::layout::Layout;
+use super::layout::NestLayout;
 use crate::kernel::Nest;
 use crate::kernel::stretch::{self, Limit};
 
@@ -16,7 +16,7 @@ pub(super) fn has_limits(nest: &Nest, moved: &[u64]) -> bool {
 }
 
 /// The limits of a nest's loops that are known where these begin.
-pub(super) fn limits(nest: &Nest, layout: &Layout) -> Vec<Limit> {
+pub(super) fn limits(nest: &Nest, layout: &NestLayout) -> Vec<Limit> {
     if layout.row > 1 || layout.wrapped.is_some() {
         return Vec::new();
     }

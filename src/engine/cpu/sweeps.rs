@@ -7,17 +7,17 @@
 use super::code::Scratch;
 use super::compiled::{CompiledSweep, CompiledSweeps, Machine, Slice, StepSpace, SweepSpace, SweepsSpace, Workspace};
 use super::memory::copy_apart;
-use super::records::{Layout, Records};
+use super::records::{RecordLayout, Records};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::array::OutOfMemory;
-use crate::engine::arrays::{Line, bytes, lines};
+use crate::engine::arrays::{CacheLine, bytes, lines};
 use crate::evaluate::Failure;
-use crate::kernel::{BufferId, Sweeps};
+use crate::kernel::{BufferId, SweepLoop};
 use crate::shape::Type;
 use crate::term::Steps;
 use crate::term::schedule::{self, Counts};
-use running::Running;
+use running::RunningSweeps;
 
 mod running;
 
@@ -41,7 +41,7 @@ impl CompiledSweeps {
     /// As [`Machine::repeated`].
     pub(super) fn new(
         isa: Instructions,
-        lowered: &Sweeps,
+        lowered: &SweepLoop,
         types: &[Type],
         cut: bool,
     ) -> Result<Option<Box<CompiledSweeps>>, OutOfMemory> {
@@ -81,7 +81,7 @@ impl CompiledSweeps {
     /// Bytes of memory in addition to the machines', before anything is kept.
     pub(super) fn memory(&self) -> usize {
         let sweeps = self.sweeps.iter().map(|sweep| sweep.state.bytes.saturating_mul(2).saturating_add(sweep.all));
-        sweeps.fold(size_of::<Line>(), usize::saturating_add)
+        sweeps.fold(size_of::<CacheLine>(), usize::saturating_add)
     }
 
     /// Memory for a run.
@@ -151,7 +151,7 @@ impl CompiledSweeps {
             own[result as usize] = bases[first as usize];
         }
         self.point(space, &own);
-        let mut running = Running { compiled: self, space, worker, bases: &own, from: 0 };
+        let mut running = RunningSweeps { compiled: self, space, worker, bases: &own, from: 0 };
         let begun = schedule::begin(&mut running, self.sweeps.len(), self.checkpoints)?;
         space.begun = Some((begun, running.from));
         space.bases = own;
@@ -175,7 +175,7 @@ impl CompiledSweeps {
     ) -> Result<(), Failure> {
         self.point(space, bases);
         let begun = space.begun.take();
-        let mut running = Running { compiled: self, space, worker, bases, from: 0 };
+        let mut running = RunningSweeps { compiled: self, space, worker, bases, from: 0 };
         let counts = match begun {
             Some((begun, from)) => {
                 running.from = from;
@@ -213,7 +213,7 @@ impl SweepsSpace {
 
 impl CompiledSweep {
     fn new(
-        lowered: &Sweeps,
+        lowered: &SweepLoop,
         at: usize,
         step: Box<Machine>,
         types: &[Type],
@@ -238,8 +238,8 @@ impl CompiledSweep {
         order.sort_by_key(|&kept| !is_read[kept]);
         let count = is_read.iter().filter(|&&is_read| is_read).count();
         let sizes = order.iter().map(|&kept| result_bytes(sweep.carries + kept)).collect::<Option<Vec<usize>>>()?;
-        let record = Layout::of(sizes[..count].iter().copied())?.bytes;
-        let all = Layout::of(sizes)?;
+        let record = RecordLayout::of(sizes[..count].iter().copied())?.bytes;
+        let all = RecordLayout::of(sizes)?;
         let mut keeps = vec![(0, false); sweep.keeps];
         for (&kept, &offset) in order.iter().zip(&all.offsets) {
             keeps[kept] = (offset, is_read[kept]);
@@ -250,7 +250,7 @@ impl CompiledSweep {
         Some(CompiledSweep {
             starts: arguments[starts].to_vec(),
             finals: results[finals.clone()].to_vec(),
-            state: Layout::of(results[finals].iter().map(|&id| of(id)))?,
+            state: RecordLayout::of(results[finals].iter().map(|&id| of(id)))?,
             in_place: (0..sweep.carries).map(|carry| lowered.bodies[at].changes(carry)).collect(),
             slices: read.chain(written).collect(),
             reads: reads.collect(),

@@ -1,8 +1,8 @@
 //! The pointers of a nest that runs on one thread. They stay from run to run, except for pointers into arguments and results,
 //! so that a small nest in a loop costs little more than its computation.
 
-use super::code::{Base, Code, Scratch};
-use super::memory::Place;
+use super::code::{Base, NestCode, Scratch};
+use super::memory::BufferLocation;
 use crate::engine::arrays::fill;
 use crate::kernel::BufferId;
 use crate::shape::Value;
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Which part of its machine's tables a nest has, and which of those pointers every run sets.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct PointerTable {
     /// The pointers of the code's slots.
     slots: Range<usize>,
     /// The pointers of the buffers that are filled first.
@@ -27,12 +27,12 @@ struct Moving {
     offset: isize,
 }
 
-impl Table {
+impl PointerTable {
     /// The table of a nest, after `first` pointers of others.
-    pub(super) fn of(code: &Code, fills: &[Fill], places: &[Place], first: usize) -> Table {
+    pub(super) fn of(code: &NestCode, fills: &[BufferFill], places: &[BufferLocation], first: usize) -> PointerTable {
         let second = first + code.slots.len();
         let (slots, filled) = (first..second, second..second + fills.len());
-        let mut table = Table { slots, fills: filled, arguments: Vec::new(), results: Vec::new() };
+        let mut table = PointerTable { slots, fills: filled, arguments: Vec::new(), results: Vec::new() };
         for (slot, base) in code.slots.iter().enumerate() {
             if let Base::Buffer(id, offset) = *base {
                 table.note(first + slot, places[id as usize], offset);
@@ -44,11 +44,11 @@ impl Table {
         table
     }
 
-    fn note(&mut self, entry: usize, place: Place, offset: isize) {
+    fn note(&mut self, entry: usize, place: BufferLocation, offset: isize) {
         match place {
-            Place::Argument(of) => self.arguments.push(Moving { entry, of, offset }),
-            Place::Result(of) => self.results.push(Moving { entry, of, offset }),
-            Place::Local(_) | Place::Constant(_) | Place::Unused => {}
+            BufferLocation::Argument(of) => self.arguments.push(Moving { entry, of, offset }),
+            BufferLocation::Result(of) => self.results.push(Moving { entry, of, offset }),
+            BufferLocation::Local(_) | BufferLocation::Constant(_) | BufferLocation::Unused => {}
         }
     }
 
@@ -60,8 +60,8 @@ impl Table {
     /// Sets the pointers that stay as long as scratch and buffers are where they are.
     pub(super) fn begin(
         &self,
-        code: &Code,
-        fills: &[Fill],
+        code: &NestCode,
+        fills: &[BufferFill],
         pointers: &mut [*mut u8],
         scratch: &mut Scratch,
         bases: &[*mut u8],
@@ -76,13 +76,13 @@ impl Table {
     ///
     /// # Safety
     ///
-    /// As [`Code::run`], of arguments and results that are there, and other buffers as they were when [`Table::begin`] was
+    /// As [`NestCode::run`], of arguments and results that are there, and other buffers as they were when [`PointerTable::begin`] was
     /// called with this scratch.
     #[inline]
     pub(super) unsafe fn run(
         &self,
-        code: &Code,
-        fills: &[Fill],
+        code: &NestCode,
+        fills: &[BufferFill],
         pointers: &mut [*mut u8],
         scratch: &mut Scratch,
         (arguments, results): (&[*mut u8], &[*mut u8]),
@@ -104,7 +104,7 @@ impl Table {
 
 /// A buffer whose elements all get one value.
 #[derive(Debug)]
-pub(super) struct Fill {
+pub(super) struct BufferFill {
     pub(super) buffer: BufferId,
     pub(super) count: usize,
     pub(super) value: Value,

@@ -29,7 +29,7 @@ struct Board {
 
 #[derive(Debug, Default)]
 struct Notice {
-    work: Option<Work>,
+    work: Option<PostedWork>,
     /// How much work there has been, so that nobody takes part twice.
     number: usize,
     /// Helpers that have started, which takes memory.
@@ -42,15 +42,15 @@ struct Notice {
 }
 
 #[derive(Clone, Copy)]
-struct Work {
+struct PostedWork {
     task: *const Task<'static>,
     chunks: usize,
 }
 
 // SAFETY: tasks are called by several threads at once, and whoever posts one waits until no helper takes part.
-unsafe impl Send for Work {}
+unsafe impl Send for PostedWork {}
 
-impl std::fmt::Debug for Work {
+impl std::fmt::Debug for PostedWork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} chunks", self.chunks)
     }
@@ -80,7 +80,7 @@ impl Board {
         self.done.notify_all();
         while !notice.over {
             match notice.work {
-                Some(Work { task, chunks }) if notice.number != seen => {
+                Some(PostedWork { task, chunks }) if notice.number != seen => {
                     seen = notice.number;
                     notice.busy += 1;
                     drop(notice);
@@ -147,7 +147,7 @@ impl Team {
         // SAFETY: only the lifetime changes; the task is on the board no longer than this call.
         let lasting: *const Task<'static> = unsafe { std::mem::transmute(std::ptr::from_ref(task)) };
         let mut notice = self.board.notice();
-        notice.work = Some(Work { task: lasting, chunks });
+        notice.work = Some(PostedWork { task: lasting, chunks });
         notice.number = notice.number.wrapping_add(1);
         notice.failed = false;
         drop(notice);

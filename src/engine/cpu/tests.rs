@@ -7,14 +7,14 @@ mod stretch;
 use super::assemble::assemble;
 use super::code::Base;
 use super::order::layout;
-use super::split::Split;
+use super::split::NestSplit;
 use super::transpose::transposed;
 use super::vector::Instructions;
 use super::{Cpu, Program};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::evaluate::{run, run_counted};
-use crate::kernel::{Source, Step, lower};
+use crate::kernel::{BufferSource, Step, lower};
 use crate::operation::{Binary, Comparison, Contraction, Reduction, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::schedule::Counts;
@@ -136,7 +136,7 @@ fn small_matrices_are_laid_out_with_their_batch_innermost() {
         let eighth = graph.add(product, &[fourth, fourth]);
         let procedure = lower(&graph.finish(&[eighth]));
         let laid_out = transposed(&procedure, true);
-        let own = laid_out.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
+        let own = laid_out.buffers.iter().filter(|buffer| matches!(buffer.source, BufferSource::Local));
         own.map(|buffer| buffer.ty.shape.to_vec()).collect::<Vec<Vec<usize>>>()
     };
     // Results are those of the program.
@@ -372,7 +372,7 @@ fn rows_that_chunks_share_are_added_to_as_by_one_thread() {
     let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
     let [Step::Nest(nest)] = &procedure.steps[..] else { panic!("one nest") };
     let layout = layout(nest, true);
-    let split = Split::of(nest, &layout, &types);
+    let split = NestSplit::of(nest, &layout, &types);
     assert!(layout.wrapped.is_some() && split.chunks > 1 && split.partials.len() == 1, "{layout:?}");
     // Of whole numbers, so that their order does not matter.
     assert!(contents(&program.run(&arguments).expect("there is memory")) == contents(&expected));

@@ -3,7 +3,7 @@
 use super::code::Scratch;
 use super::team::Team;
 use crate::array::OutOfMemory;
-use crate::engine::arrays::{Line, lines};
+use crate::engine::arrays::{CacheLine, lines};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The most threads of a program for each that the machine offers. More than one of them is of use to see that a program does
@@ -26,7 +26,7 @@ pub(super) enum Threads {
 pub(super) struct Own {
     pub(super) scratch: Scratch,
     /// Memory for parts of the operands of products.
-    pub(super) packing: Vec<Line>,
+    pub(super) packing: Vec<CacheLine>,
 }
 
 /// The memory of the thread that runs a program, and of those that help with large kernels.
@@ -38,14 +38,14 @@ pub(super) struct Worker {
 }
 
 /// Pointers that other threads see too.
-pub(super) struct Shared<'a>(pub(super) &'a [*mut u8]);
+pub(super) struct SharedPointers<'a>(pub(super) &'a [*mut u8]);
 
 // SAFETY: chunks of a kernel write to places of their own and read what none of them writes, and whoever hands pointers to
 // other threads waits until these are done with them.
-unsafe impl Sync for Shared<'_> {}
-unsafe impl Send for Shared<'_> {}
+unsafe impl Sync for SharedPointers<'_> {}
+unsafe impl Send for SharedPointers<'_> {}
 
-impl Shared<'_> {
+impl SharedPointers<'_> {
     pub(super) fn pointers(&self) -> &[*mut u8] {
         self.0
     }
@@ -86,7 +86,7 @@ impl Threads {
     ///
     /// When there is no memory for packing.
     pub(super) fn worker(&self, scratch: Scratch, packing: usize, is_parallel: bool) -> Result<Worker, OutOfMemory> {
-        let packing = || lines(packing * size_of::<Line>());
+        let packing = || lines(packing * size_of::<CacheLine>());
         let count = if is_parallel { self.team().map_or(0, Team::threads) } else { 0 };
         let helper = |_| Ok(Mutex::new(Own { scratch: scratch.alike(), packing: packing()? }));
         let helpers = (0..count).map(helper).collect::<Result<_, OutOfMemory>>()?;
@@ -101,7 +101,7 @@ impl Worker {
     ///
     /// When there is no memory for packing.
     pub(super) fn alone(scratch: Scratch, packing: usize) -> Result<Worker, OutOfMemory> {
-        let packing = lines(packing * size_of::<Line>())?;
+        let packing = lines(packing * size_of::<CacheLine>())?;
         Ok(Worker { threads: Threads::One, own: Own { scratch, packing }, helpers: Vec::new() })
     }
 

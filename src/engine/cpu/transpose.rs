@@ -1,7 +1,7 @@
 //! Buffers of short rows are laid out with their long axes innermost, where instructions on long runs then cost less.
 
 use super::order::least_cost;
-use crate::kernel::{Affine, BufferId, Guards, Procedure, Source, Step, Strided, Value};
+use crate::kernel::{Affine, BufferId, BufferSource, Guards, NestValue, Procedure, Step, Strided};
 use crate::shape::{Shape, Type, size};
 use crate::term::hash::TermMap;
 use std::borrow::Cow;
@@ -10,10 +10,10 @@ use std::borrow::Cow;
 const SHORT: [usize; 5] = [4, 16, 64, 256, usize::MAX];
 
 /// A buffer's rows, and the elements of a row.
-type Matrix = (usize, usize);
-type Matrices = TermMap<BufferId, Matrix>;
+type MatrixSize = (usize, usize);
+type Matrices = TermMap<BufferId, MatrixSize>;
 /// Steps in place of those at these positions.
-type Changed = Vec<(usize, Step)>;
+type ReplacedSteps = Vec<(usize, Step)>;
 
 /// The procedure with columns in place of rows in some buffers of its own, if that is estimated to cost less. `cut` says
 /// whether threads may share the work of a step.
@@ -21,7 +21,7 @@ pub(super) fn transposed(procedure: &Procedure, cut: bool) -> Cow<'_, Procedure>
     let own = own_buffers(procedure);
     let mut tried = Matrices::default();
     let mut costs: TermMap<usize, f64> = TermMap::default();
-    let mut best: Option<(f64, Matrices, Changed)> = None;
+    let mut best: Option<(f64, Matrices, ReplacedSteps)> = None;
     for short in SHORT {
         let matrix = |&id: &BufferId| Some((id, matrix_of(&procedure.buffers[id as usize].ty.shape, short)?));
         let matrices: Matrices = own.iter().filter_map(matrix).collect();
@@ -56,7 +56,7 @@ fn cost(step: &Step, cut: bool) -> f64 {
 }
 
 /// An array as a matrix. Its rows combine as many of the inner axes as have at most so many elements.
-fn matrix_of(shape: &Shape, short: usize) -> Option<Matrix> {
+fn matrix_of(shape: &Shape, short: usize) -> Option<MatrixSize> {
     let (all, mut row) = (size(shape), 1);
     for &extent in shape.iter().rev() {
         if row * extent > short || row * extent == all {
@@ -69,9 +69,10 @@ fn matrix_of(shape: &Shape, short: usize) -> Option<Matrix> {
 
 /// The memory of the procedure's own that nothing but nests and products knows.
 fn own_buffers(procedure: &Procedure) -> Vec<BufferId> {
-    let mut own: Vec<bool> = procedure.buffers.iter().map(|buffer| matches!(buffer.source, Source::Local)).collect();
+    let mut own: Vec<bool> =
+        procedure.buffers.iter().map(|buffer| matches!(buffer.source, BufferSource::Local)).collect();
     for buffer in &procedure.buffers {
-        if let Source::Alias(of) = buffer.source {
+        if let BufferSource::Alias(of) = buffer.source {
             own[of as usize] = false;
         }
     }
@@ -88,7 +89,8 @@ fn own_buffers(procedure: &Procedure) -> Vec<BufferId> {
 /// The matrices whose accesses are all affine in a row and a column.
 fn accessed_by_row(procedure: &Procedure, mut matrices: Matrices) -> Matrices {
     let mut check = |id: BufferId, at: Option<(&Affine, &Guards)>, extents: &[usize]| {
-        let is_split = |&(_, row): &Matrix| at.is_some_and(|(at, guards)| split(at, row, guards, extents).is_some());
+        let is_split =
+            |&(_, row): &MatrixSize| at.is_some_and(|(at, guards)| split(at, row, guards, extents).is_some());
         if !matrices.get(&id).is_none_or(is_split) {
             matrices.remove(&id);
         }
@@ -98,8 +100,8 @@ fn accessed_by_row(procedure: &Procedure, mut matrices: Matrices) -> Matrices {
             Step::Nest(nest) => {
                 for (value, _) in &nest.values {
                     match value {
-                        Value::Load { buffer, at, guards } => check(*buffer, Some((at, guards)), &nest.extents),
-                        Value::Gather { buffer, .. } => check(*buffer, None, &nest.extents),
+                        NestValue::Load { buffer, at, guards } => check(*buffer, Some((at, guards)), &nest.extents),
+                        NestValue::Gather { buffer, .. } => check(*buffer, None, &nest.extents),
                         _ => {}
                     }
                 }
@@ -156,7 +158,7 @@ fn as_affine(operand: &Strided) -> Affine {
 }
 
 /// The steps that touch these buffers, with columns in place of rows in them.
-fn with_columns(procedure: &Procedure, chosen: &Matrices) -> Changed {
+fn with_columns(procedure: &Procedure, chosen: &Matrices) -> ReplacedSteps {
     let place = |id: BufferId, at: &Affine, guards: &Guards, extents: &[usize]| -> Option<Affine> {
         let &(rows, row) = chosen.get(&id)?;
         let (quotient, remainder) = split(at, row, guards, extents).expect("the accesses of what is chosen are affine");
@@ -166,14 +168,14 @@ fn with_columns(procedure: &Procedure, chosen: &Matrices) -> Changed {
         let (read, filled) = step.touched();
         read.iter().chain(&filled).any(|id| chosen.contains_key(id))
     };
-    let mut changed: Changed = Vec::new();
+    let mut changed: ReplacedSteps = Vec::new();
     for (at, step) in procedure.steps.iter().enumerate().filter(|(_, step)| is_touched(step)) {
         let mut step = step.clone();
         match &mut step {
             Step::Nest(nest) => {
                 let extents = &nest.extents;
                 for (value, _) in &mut nest.values {
-                    if let Value::Load { buffer, at, guards } = value
+                    if let NestValue::Load { buffer, at, guards } = value
                         && let Some(moved) = place(*buffer, at, guards, extents)
                     {
                         *at = moved;

@@ -3,9 +3,9 @@
 //! A step beyond the last does no harm: its carries and kept values lie after those of the last step, where nobody reads them.
 
 use super::code::AHEAD;
-use super::failure::Outcome;
-use super::memory::View;
-use super::running::{Ahead, Running, carried};
+use super::failure::DeviceResult;
+use super::memory::DeviceView;
+use super::running::{Ahead, RunningLoop, carried};
 use crate::term::Checkpoints;
 
 /// The most bytes for the carries and kept values of steps that run ahead.
@@ -32,7 +32,7 @@ impl Ahead {
     }
 }
 
-impl Running<'_, '_> {
+impl RunningLoop<'_, '_> {
     /// How many conditions are asked for from a step on, and how many steps are run ahead: one less, where it is expected that
     /// those are all.
     fn wanted(&self, step: usize, keeps: bool) -> (usize, usize) {
@@ -58,7 +58,7 @@ impl Running<'_, '_> {
     }
 
     /// Runs steps from this one on, and asks for the condition of each.
-    pub(super) fn run_ahead(&mut self, step: usize, keeps: bool) -> Outcome<()> {
+    pub(super) fn run_ahead(&mut self, step: usize, keeps: bool) -> DeviceResult<()> {
         let (conditions, steps) = self.wanted(step, keeps);
         self.ahead =
             Ahead { first: step, keeps, from: self.from, count: self.ahead.count.max(steps), ..Ahead::default() };
@@ -74,12 +74,12 @@ impl Running<'_, '_> {
             true => self.run_one_ahead(step + steps - 1, state, keeps).map(|_| ()),
             false => Ok(()),
         };
-        let holds = launcher.shared.holds(View::from(&holds), conditions, last)?;
+        let holds = launcher.shared.holds(DeviceView::from(&holds), conditions, last)?;
         self.ahead.holds = holds;
         Ok(())
     }
 
-    fn run_one_ahead(&mut self, step: usize, state: Option<usize>, keeps: bool) -> Outcome<usize> {
+    fn run_one_ahead(&mut self, step: usize, state: Option<usize>, keeps: bool) -> DeviceResult<usize> {
         let next = self.next_place(0, state);
         self.run_step(0, step, (state, next), keeps)?;
         self.ahead.states.push(next);
@@ -87,14 +87,14 @@ impl Running<'_, '_> {
     }
 
     /// Launches the condition of a state of the first sweep.
-    fn ask(&mut self, state: Option<usize>, at: usize) -> Outcome<()> {
+    fn ask(&mut self, state: Option<usize>, at: usize) -> DeviceResult<()> {
         let code = self.inside.condition.as_ref().expect("a loop with a condition");
         let space = &mut *self.space;
         let (starts, _) = self.lowered.sweeps.operands(0);
         let turns = &space.sweeps[0].turns;
         let mut given = carried(turns, state, &self.arguments[starts]);
         given.extend_from_slice(&self.arguments[self.lowered.sweeps.captures()..]);
-        let holds = View::from(&space.holds).moved(at);
+        let holds = DeviceView::from(&space.holds).moved(at);
         let own = space.condition.as_mut().expect("a condition has memory");
         self.launcher.run(code, own, &given, &[holds])
     }

@@ -1,8 +1,8 @@
 //! Arrays in a device's memory.
 
 use super::devices::Device;
-use super::failure::Outcome;
-use super::memory::{Place, Shared};
+use super::failure::DeviceResult;
+use super::memory::{DevicePointer, DeviceShare};
 use super::transfer;
 use crate::array::Array;
 use crate::engine::arguments::Typed;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct DeviceArray {
     pub(super) ty: Type,
-    pub(super) place: Place,
-    pub(super) shared: Arc<Shared>,
+    pub(super) place: DevicePointer,
+    pub(super) shared: Arc<DeviceShare>,
 }
 
 impl Typed for DeviceArray {
@@ -85,7 +85,7 @@ impl DeviceArray {
         self.arrived().map_err(|problem| problem.error(&self.device().to_string(), "wait", Some(place)))
     }
 
-    fn arrived(&self) -> Outcome<()> {
+    fn arrived(&self) -> DeviceResult<()> {
         let written = self.place.memory.work().written.clone();
         if let Some(written) = written {
             written.wait()?;

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::kernel::{BufferId, Procedure, Step};
 use crate::shape::{Type, Value};
-use crate::source::plan::{Place, Slot};
+use crate::source::plan::{BufferBinding, BufferSlot};
 
 /// The work items of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Grid {
 
 /// An array that a kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Operand {
+pub(super) enum KernelArray {
     Buffer(BufferId),
     /// Memory of the step's own.
     Slot(usize),
@@ -26,9 +26,9 @@ pub(super) enum Operand {
 #[derive(Debug)]
 pub(super) enum Action {
     /// Launches a kernel with these arrays and numbers.
-    Launch { kernel: usize, grid: Grid, operands: Vec<Operand>, numbers: Vec<i64> },
+    Launch { kernel: usize, grid: Grid, operands: Vec<KernelArray>, numbers: Vec<i64> },
     /// Writes one value to the first `count` elements of an array.
-    Fill { to: Operand, count: usize, value: Value },
+    Fill { to: KernelArray, count: usize, value: Value },
 }
 
 /// The first kernel of a step, by which its times are known.
@@ -46,38 +46,38 @@ pub(super) enum Inner {
     Actions(Vec<Action>),
     /// A procedure that runs on buffers of the enclosing one.
     Call {
-        code: Code,
+        code: DeviceCode,
         arguments: Vec<BufferId>,
         results: Vec<BufferId>,
     },
-    Loop(Code),
-    Branch(Box<[Code; 2]>),
+    Loop(DeviceCode),
+    Branch(Box<[DeviceCode; 2]>),
     Sweeps(Box<SweepsCode>),
 }
 
 /// A loop with a condition, or one with several sweeps.
 #[derive(Debug)]
 pub(super) struct SweepsCode {
-    pub(super) condition: Option<Code>,
-    pub(super) bodies: Vec<Code>,
+    pub(super) condition: Option<DeviceCode>,
+    pub(super) bodies: Vec<DeviceCode>,
     /// Whether the first sweep's steps may be run before it is known that there are such.
     pub(super) runs_ahead: bool,
 }
 
 /// A procedure as the launches for its steps.
 #[derive(Debug)]
-pub(super) struct Code {
+pub(super) struct DeviceCode {
     pub(super) procedure: Procedure,
     /// Where each buffer is, aliases included.
-    pub(super) places: Vec<Place>,
-    pub(super) slots: Vec<Slot>,
+    pub(super) places: Vec<BufferBinding>,
+    pub(super) slots: Vec<BufferSlot>,
     pub(super) constants: Vec<(BufferId, Array)>,
     /// Results that are copied from other places after the last step.
     pub(super) copied: Vec<(usize, BufferId)>,
     pub(super) steps: Vec<Inner>,
 }
 
-impl Code {
+impl DeviceCode {
     pub(super) fn ty(&self, id: BufferId) -> &Type {
         &self.procedure.buffers[id as usize].ty
     }
@@ -106,7 +106,7 @@ pub(super) const AHEAD: usize = 16;
 pub(super) const COPIED: usize = 1 << 20;
 
 /// Everything that is launched, in the order of the source.
-pub(super) fn actions<'c>(code: &'c Code, visit: &mut impl FnMut(&'c Action)) {
+pub(super) fn actions<'c>(code: &'c DeviceCode, visit: &mut impl FnMut(&'c Action)) {
     for inner in &code.steps {
         if let Inner::Actions(actions) = inner {
             actions.iter().for_each(&mut *visit);
@@ -116,7 +116,7 @@ pub(super) fn actions<'c>(code: &'c Code, visit: &mut impl FnMut(&'c Action)) {
 }
 
 /// The code inside of a step.
-pub(super) fn inside(inner: &Inner) -> Box<dyn Iterator<Item = &Code> + '_> {
+pub(super) fn inside(inner: &Inner) -> Box<dyn Iterator<Item = &DeviceCode> + '_> {
     match inner {
         Inner::Actions(_) => Box::new(std::iter::empty()),
         Inner::Call { code, .. } | Inner::Loop(code) => Box::new(std::iter::once(code)),

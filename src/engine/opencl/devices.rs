@@ -1,7 +1,7 @@
 //! The devices that OpenCL's loader finds, and the state that all programs on one device share.
 
 use super::driver::{self, DeviceId, PlatformId};
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use crate::shape::DType;
 use ocl::ffi::*;
 use std::fmt;
@@ -31,7 +31,7 @@ impl fmt::Display for DeviceKind {
 
 /// The limits of the device that kernels are written for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Limits {
+pub(super) struct DeviceLimits {
     /// Work items of the largest group.
     pub(super) group: usize,
     /// Bytes of a group's local memory that kernels have for their own arrays.
@@ -79,7 +79,7 @@ struct Widths {
 /// Bytes that a kernel is passed for each array: its address, and where in it the elements begin.
 const BYTES_OF_ARRAY: usize = 16;
 
-impl Limits {
+impl DeviceLimits {
     /// How many bytes so many arrays take of those that a kernel is passed.
     pub(super) fn bytes_of(arrays: usize) -> usize {
         arrays.saturating_mul(BYTES_OF_ARRAY)
@@ -144,7 +144,7 @@ pub struct Device {
     pub driver: String,
     /// The version of OpenCL that it has, as its driver says.
     pub version: String,
-    pub(super) limits: Limits,
+    pub(super) limits: DeviceLimits,
     pub(super) id: DeviceId,
 }
 
@@ -193,7 +193,7 @@ fn order(kind: DeviceKind) -> u8 {
 
 /// The devices and drivers of this machine.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundDevices {
     /// The devices, in order of preference.
     pub(super) devices: Vec<Device>,
     /// The names of drivers without devices.
@@ -201,13 +201,13 @@ pub(super) struct Found {
 }
 
 /// All devices, in order of preference.
-pub(super) fn all() -> Outcome<&'static [Device]> {
+pub(super) fn all() -> DeviceResult<&'static [Device]> {
     Ok(&found()?.devices)
 }
 
 /// The devices and drivers, asked for once.
-pub(super) fn found() -> Outcome<&'static Found> {
-    static ALL: OnceLock<Found> = OnceLock::new();
+pub(super) fn found() -> DeviceResult<&'static FoundDevices> {
+    static ALL: OnceLock<FoundDevices> = OnceLock::new();
     // Drivers initialise at the first query, and some can't be queried by several threads during that.
     static ASKING: Mutex<()> = Mutex::new(());
     let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -221,8 +221,8 @@ pub(super) fn found() -> Outcome<&'static Found> {
 }
 
 /// Asks all drivers.
-fn ask() -> Outcome<Found> {
-    let mut found = Found::default();
+fn ask() -> DeviceResult<FoundDevices> {
+    let mut found = FoundDevices::default();
     // A loader without a driver has no list of none, but an error.
     let Ok(platforms) = driver::platforms() else { return Ok(found) };
     for platform in platforms {
@@ -258,7 +258,7 @@ fn number_of_version(version: &str) -> Option<&str> {
 }
 
 /// A device as it describes itself; one that can compile nothing, or is of an older version, is none.
-fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
+fn described(platform: PlatformId, id: DeviceId) -> DeviceResult<Option<Device>> {
     if id.number(CL_DEVICE_COMPILER_AVAILABLE)? == 0 || id.number(CL_DEVICE_AVAILABLE)? == 0 {
         return Ok(None);
     }
@@ -287,7 +287,7 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
     // Groups go along the first dimension, which may have a bound of its own.
     let along = id.first_number(CL_DEVICE_MAX_WORK_ITEM_SIZES).map_or(1, |along| along as usize);
     let local_memory = number(CL_DEVICE_LOCAL_MEM_SIZE, 0);
-    let limits = Limits {
+    let limits = DeviceLimits {
         // If a device does not say, the standard's minimum is taken.
         group: number(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1).min(along).max(1),
         local: local_memory.saturating_sub(OF_DRIVERS),

@@ -6,7 +6,7 @@ use std::panic::Location;
 
 /// Why something is not done on a device.
 #[derive(Debug)]
-pub(super) enum Problem {
+pub(super) enum DeviceProblem {
     /// The driver's message.
     Driver(String),
     /// The message of the driver's compiler.
@@ -17,7 +17,7 @@ pub(super) enum Problem {
     Unsupported(String),
 }
 
-pub(super) type Outcome<T> = std::result::Result<T, Problem>;
+pub(super) type DeviceResult<T> = std::result::Result<T, DeviceProblem>;
 
 /// Numbers with the names that OpenCL 1.2 gives them.
 macro_rules! names {
@@ -79,11 +79,11 @@ const NAMES: &[(cl_int, &str)] = names![
     CL_PLATFORM_NOT_FOUND_KHR
 ];
 
-impl Problem {
+impl DeviceProblem {
     /// The problem that a driver's number stands for, in words where it has some that help.
-    pub(super) fn of_status(status: cl_int) -> Problem {
+    pub(super) fn of_status(status: cl_int) -> DeviceProblem {
         let name = NAMES.iter().find(|(number, _)| *number == status).map(|(_, name)| *name);
-        let Some(name) = name else { return Problem::Driver(format!("failure {status}")) };
+        let Some(name) = name else { return DeviceProblem::Driver(format!("failure {status}")) };
         let words = match status {
             CL_MEM_OBJECT_ALLOCATION_FAILURE => "it has no memory for an array",
             CL_OUT_OF_HOST_MEMORY => "the host has no memory for what its driver keeps",
@@ -99,24 +99,24 @@ impl Problem {
             CL_INVALID_WORK_GROUP_SIZE => "a kernel's groups are larger than it allows",
             CL_INVALID_GLOBAL_WORK_SIZE => "a launch has more work items than it counts",
             CL_PLATFORM_NOT_FOUND_KHR => "no driver of any device is installed",
-            _ => return Problem::Driver(name.into()),
+            _ => return DeviceProblem::Driver(name.into()),
         };
         let text = format!("{words} ({name})");
         match status {
             CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_HOST_MEMORY | CL_OUT_OF_RESOURCES | CL_INVALID_BUFFER_SIZE => {
-                Problem::Memory(text)
+                DeviceProblem::Memory(text)
             }
-            _ => Problem::Driver(text),
+            _ => DeviceProblem::Driver(text),
         }
     }
 
     /// The error of an operation on a device.
     pub(super) fn error(self, device: &str, operation: &str, place: Option<&Location<'_>>) -> Error {
         let problem = match self {
-            Problem::Driver(text) => format!("the driver says: {text}"),
-            Problem::Build(log) => format!("the driver does not compile the kernels:\n{log}"),
-            Problem::Memory(text) => format!("{text}; fewer or smaller arrays at a time need less"),
-            Problem::Unsupported(text) => text,
+            DeviceProblem::Driver(text) => format!("the driver says: {text}"),
+            DeviceProblem::Build(log) => format!("the driver does not compile the kernels:\n{log}"),
+            DeviceProblem::Memory(text) => format!("{text}; fewer or smaller arrays at a time need less"),
+            DeviceProblem::Unsupported(text) => text,
         };
         Error::Device {
             device: device.to_string(),
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn numbers_of_drivers_are_said_in_words() {
-        let text = |status: cl_int| Problem::of_status(status).error("a device", "call", None).to_string();
+        let text = |status: cl_int| DeviceProblem::of_status(status).error("a device", "call", None).to_string();
         let lost = text(CL_DEVICE_NOT_AVAILABLE);
         assert!(lost.starts_with("call on a device: the driver says: it is lost"), "{lost}");
         let full = text(CL_MEM_OBJECT_ALLOCATION_FAILURE);

@@ -1,13 +1,13 @@
 //! A run of kernels: launches in their order.
 
-use super::code::{Action, Code, Grid, Inner, Operand, actions};
-use super::devices::{Device, Limits};
-use super::driver::{Argument, Kernel};
-use super::failure::{Outcome, Problem};
-use super::memory::{Shared, View};
-use super::running::{Launcher, Running, Views};
-use super::space::{Space, StepSpace};
-use crate::kernel::{Branch, BufferId, Step};
+use super::code::{Action, DeviceCode, Grid, Inner, KernelArray, actions};
+use super::devices::{Device, DeviceLimits};
+use super::driver::{DeviceKernel, KernelArgument};
+use super::failure::{DeviceProblem, DeviceResult};
+use super::memory::{DeviceShare, DeviceView};
+use super::running::{Launcher, RunningLoop, Views};
+use super::space::{DeviceSpace, DeviceStepSpace};
+use crate::kernel::{BufferId, Conditional, Step};
 use crate::source::plan;
 use crate::term::schedule;
 use std::cell::RefCell;
@@ -20,20 +20,20 @@ pub(super) struct Kernels {
     /// The number of the first in the source.
     pub(super) first: usize,
     /// Each holds the operands of its next launch, so that one thread at a time may have it.
-    pub(super) all: Mutex<Vec<Kernel>>,
+    pub(super) all: Mutex<Vec<DeviceKernel>>,
     /// Their names in the source.
     pub(super) names: Vec<String>,
 }
 
 /// A kernel whose groups are larger than the device has registers for.
 #[derive(Debug)]
-pub(super) struct TooLarge {
+pub(super) struct GroupTooLarge {
     /// Work items of a group that there are registers for.
     most: usize,
-    pub(super) problem: Problem,
+    pub(super) problem: DeviceProblem,
 }
 
-impl TooLarge {
+impl GroupTooLarge {
     /// The limit for groups that a program is written for next, after another one: half of it, and so on until there are
     /// registers for it.
     pub(super) fn smaller(&self, limit: usize) -> Option<usize> {
@@ -51,8 +51,8 @@ impl Kernels {
     ///
     /// When a kernel needs more local memory than the device has, more work items than it can count, or more arrays than can be
     /// passed.
-    pub(super) fn check(&self, code: &Code, device: &Device) -> Outcome<Option<TooLarge>> {
-        let mut outcome: Outcome<Option<TooLarge>> = Ok(None);
+    pub(super) fn check(&self, code: &DeviceCode, device: &Device) -> DeviceResult<Option<GroupTooLarge>> {
+        let mut outcome: DeviceResult<Option<GroupTooLarge>> = Ok(None);
         actions(code, &mut |action| {
             if let (Ok(found), Action::Launch { kernel, grid, operands, numbers }) = (&mut outcome, action) {
                 match self.check_launch(kernel - self.first, *grid, (operands.len(), numbers.len()), device) {
@@ -73,14 +73,14 @@ impl Kernels {
         grid: Grid,
         (operands, numbers): (usize, usize),
         device: &Device,
-    ) -> Outcome<Option<TooLarge>> {
+    ) -> DeviceResult<Option<GroupTooLarge>> {
         let (Grid { items, group }, limits) = (grid, device.limits);
         let kernel = &self.lock()[at];
-        let problem = |text: String| Problem::Unsupported(format!("kernel {} {text}", self.names[at]));
+        let problem = |text: String| DeviceProblem::Unsupported(format!("kernel {} {text}", self.names[at]));
         if items.checked_next_multiple_of(group).is_none_or(|all| all > limits.items) {
             return Err(problem(format!("has {items} work items, and no more than {} can be launched", limits.items)));
         }
-        if Limits::bytes_of(operands) + 8 * numbers > limits.parameters {
+        if DeviceLimits::bytes_of(operands) + 8 * numbers > limits.parameters {
             let room = limits.most_arrays();
             return Err(problem(format!("takes {operands} arrays, and no more than {room} can be passed to one")));
         }
@@ -93,16 +93,16 @@ impl Kernels {
         }
         let most = kernel.largest_group(device.id)?.min(limits.kernel_group);
         let text = || format!("runs in groups of {group} work items, and there are registers for {most}");
-        Ok((most < group).then(|| TooLarge { most, problem: problem(text()) }))
+        Ok((most < group).then(|| GroupTooLarge { most, problem: problem(text()) }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Kernel>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<DeviceKernel>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<'a> Launcher<'a> {
-    pub(super) fn new(shared: &'a Shared, kernels: &'a Kernels) -> Launcher<'a> {
+    pub(super) fn new(shared: &'a DeviceShare, kernels: &'a Kernels) -> Launcher<'a> {
         Launcher { shared, first: kernels.first, kernels: RefCell::new(kernels.lock()) }
     }
 
@@ -110,13 +110,14 @@ impl<'a> Launcher<'a> {
         &self,
         kernel: usize,
         Grid { items, group }: Grid,
-        operands: impl ExactSizeIterator<Item = View<'v>>,
+        operands: impl ExactSizeIterator<Item = DeviceView<'v>>,
         numbers: &[i64],
-    ) -> Outcome<()> {
+    ) -> DeviceResult<()> {
         let kernel = &mut self.kernels.borrow_mut()[kernel - self.first];
-        let operands = operands.flat_map(|place| [Argument::Memory(place.memory), Argument::Number(place.at as i64)]);
+        let operands =
+            operands.flat_map(|place| [KernelArgument::Memory(place.memory), KernelArgument::Number(place.at as i64)]);
         let mut told = 0;
-        for (at, argument) in operands.chain(numbers.iter().map(|&number| Argument::Number(number))).enumerate() {
+        for (at, argument) in operands.chain(numbers.iter().map(|&number| KernelArgument::Number(number))).enumerate() {
             told += u64::from(kernel.set(at, argument)?);
         }
         self.shared.counters.told.fetch_add(told, Ordering::Relaxed);
@@ -133,20 +134,20 @@ impl Launcher<'_> {
     /// Launches everything that a procedure does.
     pub(super) fn run(
         &self,
-        code: &Code,
-        space: &mut Space,
-        arguments: &[View<'_>],
-        results: &[View<'_>],
-    ) -> Outcome<()> {
-        let Space { slots, constants, steps } = space;
+        code: &DeviceCode,
+        space: &mut DeviceSpace,
+        arguments: &[DeviceView<'_>],
+        results: &[DeviceView<'_>],
+    ) -> DeviceResult<()> {
+        let DeviceSpace { slots, constants, steps } = space;
         let (slots, constants) = (&*slots, &*constants);
         // Where a buffer is: loops run a procedure again and again, in which most of them are in the same place.
         let at = |id: BufferId| match code.places[id as usize] {
-            plan::Place::Argument(position) => arguments[position],
-            plan::Place::Result(position) => results[position],
-            plan::Place::Slot(slot) => View::from(&slots[slot]),
-            plan::Place::Constant(id) => View::from(&constants[&id]),
-            plan::Place::Unused => unreachable!("what a step touches has a place"),
+            plan::BufferBinding::Argument(position) => arguments[position],
+            plan::BufferBinding::Result(position) => results[position],
+            plan::BufferBinding::Slot(slot) => DeviceView::from(&slots[slot]),
+            plan::BufferBinding::Constant(id) => DeviceView::from(&constants[&id]),
+            plan::BufferBinding::Unused => unreachable!("what a step touches has a place"),
         };
         let all = |ids: &[BufferId]| ids.iter().map(|&id| at(id)).collect::<Views<'_>>();
         for ((inner, step), own) in code.steps.iter().zip(&code.procedure.steps).zip(steps) {
@@ -154,9 +155,9 @@ impl Launcher<'_> {
                 (Inner::Actions(actions), ..) => {
                     self.shared.begin(actions);
                     for action in actions {
-                        let operand = |operand: &Operand| match *operand {
-                            Operand::Buffer(id) => at(id),
-                            Operand::Slot(slot) => View::from(&slots[slot]),
+                        let operand = |operand: &KernelArray| match *operand {
+                            KernelArray::Buffer(id) => at(id),
+                            KernelArray::Slot(slot) => DeviceView::from(&slots[slot]),
                         };
                         match action {
                             Action::Launch { kernel, grid, operands, numbers } => {
@@ -166,16 +167,16 @@ impl Launcher<'_> {
                         }
                     }
                 }
-                (Inner::Call { code, arguments, results }, _, StepSpace::Procedure(space)) => {
+                (Inner::Call { code, arguments, results }, _, DeviceStepSpace::Procedure(space)) => {
                     self.run(code, space, &all(arguments), &all(results))?;
                 }
-                (Inner::Loop(step), Step::Loop(repeated), StepSpace::Loop(space, others)) => {
+                (Inner::Loop(step), Step::Loop(repeated), DeviceStepSpace::Loop(space, others)) => {
                     let (arguments, results) = (all(&repeated.arguments), all(&repeated.results));
                     self.repeated(code, repeated, (step, space, others), (&arguments, &results))?;
                 }
-                (Inner::Branch(sides), Step::Branch(branch), StepSpace::Branch([yes, no])) => {
+                (Inner::Branch(sides), Step::Branch(branch), DeviceStepSpace::Branch([yes, no])) => {
                     let [then, otherwise] = &**sides;
-                    let Branch { condition, arguments, results, changed, .. } = &**branch;
+                    let Conditional { condition, arguments, results, changed, .. } = &**branch;
                     for &(argument, result) in changed {
                         let (from, to) = (arguments[argument], results[result]);
                         let ty = code.ty(to);
@@ -187,9 +188,9 @@ impl Launcher<'_> {
                     };
                     self.run(side, space, &all(arguments), &all(results))?;
                 }
-                (Inner::Sweeps(inside), Step::Sweeps(lowered), StepSpace::Sweeps(space)) => {
+                (Inner::Sweeps(inside), Step::Sweeps(lowered), DeviceStepSpace::Sweeps(space)) => {
                     let operands = (all(&lowered.arguments), all(&lowered.results));
-                    let mut running = Running::new(self, (code, lowered, inside), space, operands);
+                    let mut running = RunningLoop::new(self, (code, lowered, inside), space, operands);
                     schedule::run(&mut running, inside.bodies.len(), lowered.sweeps.checkpoints)?;
                 }
                 _ => unreachable!("a step, what it launches and its memory are of one kind"),
@@ -216,7 +217,7 @@ mod tests {
     }";
 
     /// The message of a problem with the kernel above.
-    fn said(problem: Problem) -> String {
+    fn said(problem: DeviceProblem) -> String {
         let text = problem.error("a device", "compile", None).to_string();
         text.strip_prefix("compile on a device: kernel one ").expect("the kernel's name").to_string()
     }
@@ -224,8 +225,8 @@ mod tests {
     #[test]
     fn what_a_device_does_not_launch_is_an_error_that_says_why() {
         let Some(device) = all().unwrap().first() else { return };
-        let shared = Shared::of(device).unwrap();
-        let kernel = Kernel::new(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
+        let shared = DeviceShare::of(device).unwrap();
+        let kernel = DeviceKernel::new(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
         let kernels = Kernels { first: 0, all: Mutex::new(vec![kernel]), names: vec!["one".into()] };
         let check = |items, group, operands, device: &Device| {
             kernels.check_launch(0, Grid { items, group }, (operands, 0), device)
@@ -255,7 +256,8 @@ mod tests {
 
     #[test]
     fn groups_are_halved_until_there_are_registers_for_them() {
-        let smaller = |limit, most| TooLarge { most, problem: Problem::Unsupported(String::new()) }.smaller(limit);
+        let smaller =
+            |limit, most| GroupTooLarge { most, problem: DeviceProblem::Unsupported(String::new()) }.smaller(limit);
         for (limit, most, expected) in [
             (1024, 1023, Some(512)),
             (1024, 512, Some(512)),

@@ -1,11 +1,11 @@
 //! Loops, whose steps the host launches in turn.
 
-use super::code::{Code, SweepsCode};
-use super::failure::Outcome;
-use super::memory::{Place, View};
-use super::running::{Ahead, Launcher, Running, Views, carried};
-use super::space::{Space, SweepSpace, SweepsSpace};
-use crate::kernel::{Loop, Sweeps};
+use super::code::{DeviceCode, SweepsCode};
+use super::failure::DeviceResult;
+use super::memory::{DevicePointer, DeviceView};
+use super::running::{Ahead, Launcher, RunningLoop, Views, carried};
+use super::space::{DeviceSpace, DeviceSweepSpace, DeviceSweepsSpace};
+use crate::kernel::{Loop, SweepLoop};
 use crate::term::Steps;
 use crate::term::schedule::Runner;
 
@@ -14,14 +14,14 @@ impl Launcher<'_> {
     /// alternate between the result and another place, such that the last step writes to the result.
     pub(super) fn repeated(
         &self,
-        code: &Code,
+        code: &DeviceCode,
         repeated: &Loop,
-        (step, space, others): (&Code, &mut Space, &[Option<Place>]),
-        (arguments, results): (&[View<'_>], &[View<'_>]),
-    ) -> Outcome<()> {
+        (step, space, others): (&DeviceCode, &mut DeviceSpace, &[Option<DevicePointer>]),
+        (arguments, results): (&[DeviceView<'_>], &[DeviceView<'_>]),
+    ) -> DeviceResult<()> {
         let (scan, length) = (&repeated.scan, repeated.scan.length);
         let place = |carry: usize, is_result: bool| match &others[carry] {
-            Some(other) if !is_result => View::from(other),
+            Some(other) if !is_result => DeviceView::from(other),
             _ => results[carry],
         };
         for (carry, &first) in arguments[..scan.carries].iter().enumerate() {
@@ -56,16 +56,16 @@ impl Launcher<'_> {
     }
 }
 
-impl<'a, 'k> Running<'a, 'k> {
+impl<'a, 'k> RunningLoop<'a, 'k> {
     pub(super) fn new(
         launcher: &'a Launcher<'k>,
-        (code, lowered, inside): (&'a Code, &'a Sweeps, &'a SweepsCode),
-        space: &'a mut SweepsSpace,
+        (code, lowered, inside): (&'a DeviceCode, &'a SweepLoop, &'a SweepsCode),
+        space: &'a mut DeviceSweepsSpace,
         (arguments, results): (Views<'a>, Views<'a>),
-    ) -> Running<'a, 'k> {
+    ) -> RunningLoop<'a, 'k> {
         let states = vec![None; inside.bodies.len()];
         let ahead = Ahead::default();
-        Running { launcher, code, lowered, inside, space, arguments, results, states, ahead, from: 0, taped: 0 }
+        RunningLoop { launcher, code, lowered, inside, space, arguments, results, states, ahead, from: 0, taped: 0 }
     }
 
     fn count_of(&self) -> Option<usize> {
@@ -76,7 +76,7 @@ impl<'a, 'k> Running<'a, 'k> {
     }
 
     /// Sets how many places of a sweep's carries alternate.
-    pub(super) fn has_places(&mut self, sweep: usize, places: usize) -> Outcome<()> {
+    pub(super) fn has_places(&mut self, sweep: usize, places: usize) -> DeviceResult<()> {
         let space = &mut self.space.sweeps[sweep];
         space.places = space.places.max(places).max(2);
         space.turns.iter_mut().try_for_each(|turn| turn.reserve(self.launcher.shared, space.places))
@@ -94,18 +94,19 @@ impl<'a, 'k> Running<'a, 'k> {
         step: usize,
         (from, to): (Option<usize>, usize),
         keeps: bool,
-    ) -> Outcome<()> {
+    ) -> DeviceResult<()> {
         let (loops, lowered, code) = (&self.lowered.sweeps, self.lowered, self.code);
         let (tape, count) = (step.wrapping_sub(self.from), self.count_of());
         let position = match count {
             Some(count) if loops.reverse => count - 1 - step,
             _ => step,
         };
-        let slice = |view: View<'a>, id: u32| view.moved(position * (code.ty(id).size() / count.unwrap_or(1).max(1)));
+        let slice =
+            |view: DeviceView<'a>, id: u32| view.moved(position * (code.ty(id).size() / count.unwrap_or(1).max(1)));
         let (starts, inputs) = loops.operands(sweep);
         let (_, outputs) = loops.results(sweep);
         let (earlier, own) = self.space.sweeps.split_at_mut(sweep);
-        let SweepSpace { step: space, turns, keeps: kept, .. } = &mut own[0];
+        let DeviceSweepSpace { step: space, turns, keeps: kept, .. } = &mut own[0];
         for keep in kept.iter_mut().filter(|keep| keeps && keep.is_read) {
             keep.tape.reserve(self.launcher.shared, tape + 1)?;
         }
@@ -117,7 +118,7 @@ impl<'a, 'k> Running<'a, 'k> {
         let mut taken: Views<'_> = turns.iter().map(|turn| turn.view(to)).collect();
         taken.extend(kept.iter().map(|keep| match keep.is_read && keeps {
             true => keep.tape.view(tape),
-            false => View::from(&keep.dropped),
+            false => DeviceView::from(&keep.dropped),
         }));
         let written = self.results[outputs.clone()].iter().zip(&lowered.results[outputs]);
         taken.extend(written.map(|(&view, &id)| slice(view, id)));
@@ -129,7 +130,7 @@ impl<'a, 'k> Running<'a, 'k> {
     }
 
     /// Moves a step's kept values to their place on the tape, which has memory for other steps now.
-    fn move_kept(&mut self, step: usize, from: usize) -> Outcome<()> {
+    fn move_kept(&mut self, step: usize, from: usize) -> DeviceResult<()> {
         let (shared, to) = (self.launcher.shared, step - self.from);
         for keep in self.space.sweeps[0].keeps.iter_mut().filter(|keep| keep.is_read) {
             keep.tape.reserve(shared, to + 1)?;
@@ -151,14 +152,14 @@ impl<'a, 'k> Running<'a, 'k> {
     }
 }
 
-impl Runner for Running<'_, '_> {
-    type Failure = super::failure::Problem;
+impl Runner for RunningLoop<'_, '_> {
+    type Failure = super::failure::DeviceProblem;
 
     fn count(&self) -> Option<usize> {
         self.count_of()
     }
 
-    fn goes_on(&mut self, step: usize, keeps: bool) -> Outcome<bool> {
+    fn goes_on(&mut self, step: usize, keeps: bool) -> DeviceResult<bool> {
         if let Some(count) = self.count_of() {
             return Ok(step < count);
         }
@@ -179,7 +180,7 @@ impl Runner for Running<'_, '_> {
         }
     }
 
-    fn step(&mut self, sweep: usize, step: usize, keeps: bool) -> Outcome<()> {
+    fn step(&mut self, sweep: usize, step: usize, keeps: bool) -> DeviceResult<()> {
         let was_run = if sweep == 0 { self.ahead.state(step, keeps) } else { None };
         let state = match was_run {
             Some(state) => {
@@ -205,10 +206,10 @@ impl Runner for Running<'_, '_> {
         Ok(())
     }
 
-    fn store(&mut self, sweep: usize, number: usize) -> Outcome<()> {
+    fn store(&mut self, sweep: usize, number: usize) -> DeviceResult<()> {
         let (shared, state, (starts, _)) =
             (self.launcher.shared, self.states[sweep], self.lowered.sweeps.operands(sweep));
-        let SweepSpace { turns, stored, .. } = &mut self.space.sweeps[sweep];
+        let DeviceSweepSpace { turns, stored, .. } = &mut self.space.sweeps[sweep];
         for (from, to) in carried(turns, state, &self.arguments[starts]).into_iter().zip(stored) {
             to.reserve(shared, number + 1)?;
             shared.copy(from, to.view(number), to.ty.dtype, to.ty.size())?;
@@ -216,7 +217,7 @@ impl Runner for Running<'_, '_> {
         Ok(())
     }
 
-    fn restore(&mut self, sweep: usize, number: usize, _: bool) -> Outcome<()> {
+    fn restore(&mut self, sweep: usize, number: usize, _: bool) -> DeviceResult<()> {
         self.has_places(sweep, 2)?;
         if sweep == 0 {
             self.ahead.clear();
@@ -229,7 +230,7 @@ impl Runner for Running<'_, '_> {
         Ok(())
     }
 
-    fn end(&mut self, sweep: usize) -> Outcome<()> {
+    fn end(&mut self, sweep: usize) -> DeviceResult<()> {
         let loops = &self.lowered.sweeps;
         let ((starts, _), (finals, _)) = (loops.operands(sweep), loops.results(sweep));
         let turns = &self.space.sweeps[sweep].turns;

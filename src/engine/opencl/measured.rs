@@ -3,9 +3,9 @@
 use super::OpenCl;
 use super::cache::Cache;
 use super::devices::Device;
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use super::tuning::{ProductKernel, Sizes, kind};
-use crate::kernel::{Buffer, BufferId, Procedure, Product, Source, Step};
+use crate::kernel::{BufferId, BufferSource, MatrixProduct, Procedure, ProcedureBuffer, Step};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -21,8 +21,8 @@ pub(super) fn kernels<'p>(
     procedures: impl Iterator<Item = &'p Procedure>,
     device: &Device,
     options: &OpenCl,
-    seconds: impl Fn(&Procedure, ProductKernel) -> Outcome<f64>,
-) -> Outcome<BTreeMap<String, ProductKernel>> {
+    seconds: impl Fn(&Procedure, ProductKernel) -> DeviceResult<f64>,
+) -> DeviceResult<BTreeMap<String, ProductKernel>> {
     let (mut products, mut fastest) = (Vec::new(), BTreeMap::new());
     procedures.for_each(|procedure| add_products(procedure, &mut products));
     let cache = options.cache();
@@ -70,7 +70,7 @@ fn keep(cache: Option<&Cache>, key: &str, kernel: ProductKernel) {
 }
 
 /// The products of a procedure, and of those inside of it.
-fn add_products<'p>(procedure: &'p Procedure, products: &mut Vec<(&'p Procedure, &'p Product)>) {
+fn add_products<'p>(procedure: &'p Procedure, products: &mut Vec<(&'p Procedure, &'p MatrixProduct)>) {
     for step in &procedure.steps {
         if let Step::Product(product) = step {
             products.push((procedure, product));
@@ -80,13 +80,14 @@ fn add_products<'p>(procedure: &'p Procedure, products: &mut Vec<(&'p Procedure,
 }
 
 /// A procedure that computes a product of its arguments, which lie as those of the product do.
-fn alone(procedure: &Procedure, product: &Product) -> Procedure {
-    let buffer = |id: BufferId, source: Source| Buffer { ty: procedure.buffers[id as usize].ty.clone(), source };
+fn alone(procedure: &Procedure, product: &MatrixProduct) -> Procedure {
+    let buffer =
+        |id: BufferId, source: BufferSource| ProcedureBuffer { ty: procedure.buffers[id as usize].ty.clone(), source };
     let mut product = product.clone();
     let buffers = vec![
-        buffer(product.left.buffer, Source::Parameter(0)),
-        buffer(product.right.buffer, Source::Parameter(1)),
-        buffer(product.result.buffer, Source::Local),
+        buffer(product.left.buffer, BufferSource::Parameter(0)),
+        buffer(product.right.buffer, BufferSource::Parameter(1)),
+        buffer(product.result.buffer, BufferSource::Local),
     ];
     (product.left.buffer, product.right.buffer, product.result.buffer) = (0, 1, 2);
     product.continues = false;
@@ -97,8 +98,8 @@ fn alone(procedure: &Procedure, product: &Product) -> Procedure {
 /// The fastest of kernels. Those that the device's compiler refuses, or for which it has no room, are not among them.
 fn fastest_of(
     candidates: impl IntoIterator<Item = ProductKernel>,
-    seconds: impl Fn(ProductKernel) -> Outcome<f64>,
-) -> Outcome<ProductKernel> {
+    seconds: impl Fn(ProductKernel) -> DeviceResult<f64>,
+) -> DeviceResult<ProductKernel> {
     let mut fastest: Option<(f64, ProductKernel)> = None;
     let mut problem = None;
     for kernel in candidates {

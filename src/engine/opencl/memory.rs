@@ -14,57 +14,57 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 /// Elements somewhere in a device's memory.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) memory: Arc<Buffer>,
+pub(super) struct DevicePointer {
+    pub(super) memory: Arc<DeviceBuffer>,
     /// So many elements from the beginning.
     pub(super) at: usize,
 }
 
 /// A place that something else holds on to: it is copied without asking the driver.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a> {
+pub(super) struct DeviceView<'a> {
     pub(super) memory: &'a Memory,
     pub(super) at: usize,
 }
 
-impl<'a> From<&'a Place> for View<'a> {
-    fn from(place: &'a Place) -> View<'a> {
-        View { memory: &place.memory, at: place.at }
+impl<'a> From<&'a DevicePointer> for DeviceView<'a> {
+    fn from(place: &'a DevicePointer) -> DeviceView<'a> {
+        DeviceView { memory: &place.memory, at: place.at }
     }
 }
 
-impl View<'_> {
+impl DeviceView<'_> {
     /// Whether two views begin at the same element.
-    pub(super) fn is_at(self, other: View<'_>) -> bool {
+    pub(super) fn is_at(self, other: DeviceView<'_>) -> bool {
         std::ptr::eq(self.memory, other.memory) && self.at == other.at
     }
 
     /// So many elements further.
     pub(super) fn moved(self, by: usize) -> Self {
-        View { at: self.at + by, ..self }
+        DeviceView { at: self.at + by, ..self }
     }
 }
 
 /// A stretch of a device's memory. When nobody holds it any more its program keeps it for other arrays.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct DeviceBuffer {
     /// There until the buffer is dropped.
-    pub(super) stretch: Option<Stretch>,
+    pub(super) stretch: Option<DeviceStretch>,
     pub(super) pool: Arc<Pool>,
 }
 
-impl Buffer {
-    fn stretch(&self) -> &Stretch {
+impl DeviceBuffer {
+    fn stretch(&self) -> &DeviceStretch {
         self.stretch.as_ref().expect("a buffer that is not dropped has memory")
     }
 
     /// The work under way there.
-    pub(super) fn work(&self) -> MutexGuard<'_, Work> {
+    pub(super) fn work(&self) -> MutexGuard<'_, PendingWork> {
         self.stretch().work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Deref for Buffer {
+impl Deref for DeviceBuffer {
     type Target = Memory;
 
     fn deref(&self) -> &Memory {
@@ -72,7 +72,7 @@ impl Deref for Buffer {
     }
 }
 
-impl Drop for Buffer {
+impl Drop for DeviceBuffer {
     fn drop(&mut self) {
         if let Some(stretch) = self.stretch.take() {
             self.pool.give(stretch);
@@ -82,14 +82,14 @@ impl Drop for Buffer {
 
 /// Memory that counts as taken for as long as it exists.
 #[derive(Debug)]
-pub(super) struct Stretch {
+pub(super) struct DeviceStretch {
     pub(super) memory: Memory,
     pub(super) bytes: u64,
-    pub(super) work: Mutex<Work>,
+    pub(super) work: Mutex<PendingWork>,
     pub(super) common: Arc<Common>,
 }
 
-impl Drop for Stretch {
+impl Drop for DeviceStretch {
     fn drop(&mut self) {
         self.common.taken.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -108,14 +108,18 @@ pub(super) struct Pool {
 #[derive(Default, Debug)]
 struct Idle {
     /// In the order in which they were given back, the last one at the back.
-    by_bytes: HashMap<u64, VecDeque<Stretch>>,
+    by_bytes: HashMap<u64, VecDeque<DeviceStretch>>,
     bytes: u64,
     /// Whether the programs that could use it are gone.
     is_closed: bool,
 }
 
 impl Idle {
-    fn take(&mut self, bytes: u64, choose: impl FnOnce(&mut VecDeque<Stretch>) -> Option<Stretch>) -> Option<Stretch> {
+    fn take(
+        &mut self,
+        bytes: u64,
+        choose: impl FnOnce(&mut VecDeque<DeviceStretch>) -> Option<DeviceStretch>,
+    ) -> Option<DeviceStretch> {
         let stretch = choose(self.by_bytes.get_mut(&bytes)?)?;
         self.bytes -= bytes;
         Some(stretch)
@@ -135,13 +139,13 @@ impl Pool {
     }
 
     /// Takes memory for kernels. All its users are in their queue, so the most recently used is taken.
-    pub(super) fn take(&self, bytes: u64) -> Option<Stretch> {
+    pub(super) fn take(&self, bytes: u64) -> Option<DeviceStretch> {
         self.idle().take(bytes, VecDeque::pop_back)
     }
 
     /// Takes memory for an upload: the least recently used, if no run uses it any more, or if the device has no more memory to
     /// give.
-    pub(super) fn take_for_upload(&self, bytes: u64, may_grow: bool) -> Option<Stretch> {
+    pub(super) fn take_for_upload(&self, bytes: u64, may_grow: bool) -> Option<DeviceStretch> {
         self.idle().take(bytes, |stretches| {
             let first = stretches.front()?;
             let is_used = first.work.lock().unwrap_or_else(PoisonError::into_inner).run().is_some();
@@ -149,7 +153,7 @@ impl Pool {
         })
     }
 
-    pub(super) fn give(&self, stretch: Stretch) {
+    pub(super) fn give(&self, stretch: DeviceStretch) {
         let mut idle = self.idle();
         if !idle.is_closed && idle.bytes + stretch.bytes <= self.most {
             idle.bytes += stretch.bytes;
@@ -186,7 +190,7 @@ pub(super) fn bytes(dtype: DType, count: usize) -> u128 {
 
 /// The work under way at a stretch of memory.
 #[derive(Default, Debug)]
-pub(super) struct Work {
+pub(super) struct PendingWork {
     /// The event of the upload or run that writes the elements; `None` once they are known to be there.
     pub(super) written: Option<Arc<Event>>,
     /// Whether that is an upload that the queue for computing does not wait for yet.
@@ -195,7 +199,7 @@ pub(super) struct Work {
     pub(super) used: Option<Arc<Event>>,
 }
 
-impl Work {
+impl PendingWork {
     /// The upload that kernels must wait for.
     pub(super) fn upload(&self) -> Option<&Arc<Event>> {
         self.written.as_ref().filter(|_| self.is_upload)
@@ -208,7 +212,7 @@ impl Work {
 
     /// Records an upload that is under way, and that waits for all earlier work.
     pub(super) fn set_upload(&mut self, upload: Arc<Event>) {
-        *self = Work { written: Some(upload), is_upload: true, used: None };
+        *self = PendingWork { written: Some(upload), is_upload: true, used: None };
     }
 
     /// Records that the queue for computing waits for the upload that was under way.
@@ -263,7 +267,7 @@ impl fmt::Debug for Common {
 }
 
 /// A program's share of a device.
-pub(super) struct Shared {
+pub(super) struct DeviceShare {
     pub(super) device: Device,
     /// The queue for runs of the program.
     pub(super) queue: Arc<Queue>,
@@ -275,7 +279,7 @@ pub(super) struct Shared {
     pub(super) times: Option<Mutex<Times>>,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for DeviceShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.device, f)
     }

@@ -54,13 +54,13 @@ pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;
 use cache::Cache;
-use devices::{Found, Limits};
-use failure::{Outcome, Problem};
+use devices::{DeviceLimits, FoundDevices};
+use failure::{DeviceProblem, DeviceResult};
 use std::path::PathBuf;
 
 /// The requested device.
 #[derive(Clone, Debug, Default)]
-enum Choice {
+enum DeviceChoice {
     #[default]
     First,
     Named(String),
@@ -70,7 +70,7 @@ enum Choice {
 
 /// Where compiled programs are kept for other processes.
 #[derive(Clone, Debug, Default)]
-enum Kept {
+enum CacheLocation {
     #[default]
     User,
     In(PathBuf),
@@ -81,10 +81,10 @@ enum Kept {
 /// without measuring, and kept compiled under the user's cache folder, unless said otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct OpenCl {
-    choice: Choice,
-    products: tuning::Products,
+    choice: DeviceChoice,
+    products: tuning::ProductOptions,
     profile: bool,
-    kept: Kept,
+    kept: CacheLocation,
     written_for: Option<DeviceKind>,
     least_steps: Option<usize>,
     single_item: Option<usize>,
@@ -106,7 +106,7 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn named(name: impl Into<String>) -> OpenCl {
-        OpenCl { choice: Choice::Named(name.into()), ..OpenCl::default() }
+        OpenCl { choice: DeviceChoice::Named(name.into()), ..OpenCl::default() }
     }
 
     /// The first device of a kind. There need be none: compiling is an error then.
@@ -121,7 +121,7 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn of_kind(kind: DeviceKind) -> OpenCl {
-        OpenCl { choice: Choice::Kind(kind), ..OpenCl::default() }
+        OpenCl { choice: DeviceChoice::Kind(kind), ..OpenCl::default() }
     }
 
     /// This device.
@@ -135,7 +135,7 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn on(device: &Device) -> OpenCl {
-        OpenCl { choice: Choice::This(Box::new(device.as_written())), ..OpenCl::default() }
+        OpenCl { choice: DeviceChoice::This(Box::new(device.as_written())), ..OpenCl::default() }
     }
 
     /// Has all matrix products of floats computed by this kernel, instead of one that goes by their sizes. Compiling is an
@@ -220,7 +220,7 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn cache_in(self, folder: impl Into<PathBuf>) -> OpenCl {
-        OpenCl { kept: Kept::In(folder.into()), ..self }
+        OpenCl { kept: CacheLocation::In(folder.into()), ..self }
     }
 
     /// Has compiled programs kept in no folder.
@@ -235,15 +235,15 @@ impl OpenCl {
     /// # Ok::<(), deltaray::Error>(())
     /// ```
     pub fn without_cache(self) -> OpenCl {
-        OpenCl { kept: Kept::Nowhere, ..self }
+        OpenCl { kept: CacheLocation::Nowhere, ..self }
     }
 
     /// Where compiled programs are kept.
     fn cache(&self) -> Option<Cache> {
         match &self.kept {
-            Kept::User => cache::folder().map(Cache::new),
-            Kept::In(folder) => Some(Cache::new(folder.clone())),
-            Kept::Nowhere => None,
+            CacheLocation::User => cache::folder().map(Cache::new),
+            CacheLocation::In(folder) => Some(Cache::new(folder.clone())),
+            CacheLocation::Nowhere => None,
         }
     }
 
@@ -341,7 +341,7 @@ impl OpenCl {
     }
 
     /// The limits that kernels are written for.
-    fn limits(&self, device: &Device) -> Limits {
+    fn limits(&self, device: &Device) -> DeviceLimits {
         let mut limits = device.limits;
         limits.is_serial = self.written_for.map_or(limits.is_serial, |kind| kind == DeviceKind::Cpu);
         limits.looks_back = self.written_for.map_or(limits.looks_back, |kind| kind == DeviceKind::Gpu);
@@ -368,11 +368,11 @@ impl OpenCl {
         self.chosen().map_err(|problem| problem.error("OpenCL", "devices", None))
     }
 
-    fn chosen(&self) -> Outcome<Device> {
-        if let Choice::This(device) = &self.choice {
+    fn chosen(&self) -> DeviceResult<Device> {
+        if let DeviceChoice::This(device) = &self.choice {
             return Ok((**device).clone());
         }
-        let Found { devices: all, without } = devices::found()?;
+        let FoundDevices { devices: all, without } = devices::found()?;
         if all.is_empty() {
             let text = match &without[..] {
                 [] => "no driver of any device is installed: the maker of a graphics processor has one, and PoCL \
@@ -384,22 +384,23 @@ impl OpenCl {
                     names.join(", ")
                 ),
             };
-            return Err(Problem::Unsupported(text));
+            return Err(DeviceProblem::Unsupported(text));
         }
         let fits = |device: &&Device| match &self.choice {
-            Choice::Named(name) => device.to_string().to_lowercase().contains(&name.to_lowercase()),
-            Choice::Kind(kind) => device.kind == *kind,
-            Choice::First | Choice::This(_) => true,
+            DeviceChoice::Named(name) => device.to_string().to_lowercase().contains(&name.to_lowercase()),
+            DeviceChoice::Kind(kind) => device.kind == *kind,
+            DeviceChoice::First | DeviceChoice::This(_) => true,
         };
         let wanted = || match &self.choice {
-            Choice::Named(name) => format!("is called `{name}`"),
-            Choice::Kind(kind) => format!("is a {kind}"),
-            Choice::First | Choice::This(_) => "is there".into(),
+            DeviceChoice::Named(name) => format!("is called `{name}`"),
+            DeviceChoice::Kind(kind) => format!("is a {kind}"),
+            DeviceChoice::First | DeviceChoice::This(_) => "is there".into(),
         };
         all.iter().find(fits).cloned().ok_or_else(|| {
             let names: Vec<String> = all.iter().map(|device| format!("`{device}`, a {}", device.kind)).collect();
-            let kinds = if matches!(self.choice, Choice::Named(_)) { "; kinds are for `OpenCl::of_kind`" } else { "" };
-            Problem::Unsupported(format!("no device {}; there are {}{kinds}", wanted(), names.join("; ")))
+            let kinds =
+                if matches!(self.choice, DeviceChoice::Named(_)) { "; kinds are for `OpenCl::of_kind`" } else { "" };
+            DeviceProblem::Unsupported(format!("no device {}; there are {}{kinds}", wanted(), names.join("; ")))
         })
     }
 }

@@ -2,19 +2,19 @@
 
 use super::OpenCl;
 use super::array::DeviceArray;
-use super::code::Code;
+use super::code::DeviceCode;
 use super::counters::Transfers;
 use super::devices::Device;
-use super::driver::Kernel;
-use super::failure::{Outcome, Problem};
-use super::launch::{Kernels, TooLarge};
+use super::driver::DeviceKernel;
+use super::failure::{DeviceProblem, DeviceResult};
+use super::launch::{GroupTooLarge, Kernels};
 use super::measured;
-use super::memory::{Place, Queues, Shared, View, bytes};
+use super::memory::{DevicePointer, DeviceShare, DeviceView, Queues, bytes};
 use super::report::{self, Reporter};
 use super::running::{Launcher, Views};
-use super::space::Space;
-use super::tuning::{ProductKernel, Products};
-use super::written::{Named, Written};
+use super::space::DeviceSpace;
+use super::tuning::{ProductKernel, ProductOptions};
+use super::written::{DeviceSource, Named};
 use crate::array::Array;
 use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
@@ -31,15 +31,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A bulk program, compiled for a device.
 #[derive(Debug)]
 pub struct Program {
-    shared: Arc<Shared>,
-    code: Code,
+    shared: Arc<DeviceShare>,
+    code: DeviceCode,
     kernels: Kernels,
     source: Arc<str>,
     result_types: Vec<Type>,
     /// The memory of a run. One program runs once at a time: its kernels hold their operands.
-    space: Mutex<Option<Space>>,
+    space: Mutex<Option<DeviceSpace>>,
     /// Where it runs instead, if it is measured.
-    timed: Option<Shared>,
+    timed: Option<DeviceShare>,
 }
 
 impl Program {
@@ -130,7 +130,7 @@ impl Program {
         programs: impl Iterator<Item = Named<'b>>,
         device: &Device,
         options: &OpenCl,
-    ) -> Outcome<Vec<Program>> {
+    ) -> DeviceResult<Vec<Program>> {
         let lowered = |named: Named<'b>| (lower_in_place_unblocked(&push_gathers(named.body)), Some(named));
         let procedures: Vec<(Procedure, Option<Named<'b>>)> = programs.map(lowered).collect();
         let mut products = options.products.clone();
@@ -147,8 +147,8 @@ impl Program {
         procedure: Procedure,
         device: &Device,
         options: &OpenCl,
-        products: Products,
-    ) -> Outcome<Program> {
+        products: ProductOptions,
+    ) -> DeviceResult<Program> {
         let mut all = Program::of(vec![(procedure, None)], device, options, products)?;
         Ok(all.remove(0))
     }
@@ -159,12 +159,12 @@ impl Program {
         procedures: Vec<(Procedure, Option<Named<'_>>)>,
         device: &Device,
         options: &OpenCl,
-        products: Products,
-    ) -> Outcome<Vec<Program>> {
+        products: ProductOptions,
+    ) -> DeviceResult<Vec<Program>> {
         let mut limits = options.limits(device);
-        let mut refused: Option<Problem> = None;
+        let mut refused: Option<DeviceProblem> = None;
         loop {
-            let written = Written::new(&procedures, limits, &products, device);
+            let written = DeviceSource::new(&procedures, limits, &products, device);
             let written = match (written, refused) {
                 // If the program can't be written for smaller groups, report the problem with larger ones.
                 (Err(_), Some(problem)) => return Err(problem),
@@ -182,20 +182,20 @@ impl Program {
 
     /// The programs that are written, if the device has registers for their groups.
     fn built(
-        written: Written,
+        written: DeviceSource,
         device: &Device,
         options: &OpenCl,
-    ) -> Outcome<std::result::Result<Vec<Program>, TooLarge>> {
-        let Written { codes, source, names } = written;
-        let shared = Shared::of(device)?;
+    ) -> DeviceResult<std::result::Result<Vec<Program>, GroupTooLarge>> {
+        let DeviceSource { codes, source, names } = written;
+        let shared = DeviceShare::of(device)?;
         let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
         let mut programs = Vec::new();
         for (code, own, result_types) in codes {
             // A program has kernels of its own, since these hold their operands.
             let (first, names) = (own.start, names[own].to_vec());
-            let kernel = |name: &String| built.as_ref().map(|program| Kernel::new(program, name)).transpose();
-            let all = names.iter().map(kernel).collect::<Outcome<Option<_>>>()?.unwrap_or_default();
-            let (kernels, shared) = (Kernels { first, all: Mutex::new(all), names }, Shared::of(device)?);
+            let kernel = |name: &String| built.as_ref().map(|program| DeviceKernel::new(program, name)).transpose();
+            let all = names.iter().map(kernel).collect::<DeviceResult<Option<_>>>()?.unwrap_or_default();
+            let (kernels, shared) = (Kernels { first, all: Mutex::new(all), names }, DeviceShare::of(device)?);
             if let Some(large) = kernels.check(&code, device)? {
                 return Ok(Err(large));
             }
@@ -235,7 +235,7 @@ impl Program {
 
     /// The program's share of its device.
     #[cfg(test)]
-    pub(super) fn shared(&self) -> &Shared {
+    pub(super) fn shared(&self) -> &DeviceShare {
         &self.shared
     }
 
@@ -299,7 +299,7 @@ impl Program {
         self.uploaded(array).map_err(|problem| self.error(problem, "upload", place))
     }
 
-    pub(super) fn uploaded(&self, array: &Array) -> Outcome<DeviceArray> {
+    pub(super) fn uploaded(&self, array: &Array) -> DeviceResult<DeviceArray> {
         let (ty, shared) = (array.ty(), self.shared.clone());
         let _turn = shared.common.turns.read().unwrap_or_else(PoisonError::into_inner);
         let place = shared.memory_for_upload(ty.dtype, ty.size())?;
@@ -312,7 +312,7 @@ impl Program {
         self.code.procedure.buffers[..self.code.procedure.parameters].iter().map(|buffer| &buffer.ty)
     }
 
-    fn error(&self, problem: Problem, operation: &str, place: &Location<'_>) -> Error {
+    fn error(&self, problem: DeviceProblem, operation: &str, place: &Location<'_>) -> Error {
         problem.error(&self.shared.device.to_string(), operation, Some(place))
     }
 
@@ -344,12 +344,12 @@ impl Program {
         }
         if let Some(other) = arguments.iter().find(|array| array.device() != self.device()) {
             let text = format!("an argument is on another device, {}: download it, and upload it here", other.device());
-            return Err(self.error(Problem::Unsupported(text), "call", place));
+            return Err(self.error(DeviceProblem::Unsupported(text), "call", place));
         }
         self.launched(arguments).map_err(|problem| self.error(problem, "call", place))
     }
 
-    pub(super) fn launched(&self, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
+    pub(super) fn launched(&self, arguments: &[DeviceArray]) -> DeviceResult<Vec<DeviceArray>> {
         let (shared, turns) = (&self.shared, &self.shared.common.turns);
         shared.forget_uploads()?;
         let Some(timed) = &self.timed else {
@@ -366,7 +366,7 @@ impl Program {
     }
 
     /// Enqueues a run, with the kernels launched through `launching`.
-    fn enqueued(&self, launching: &Shared, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
+    fn enqueued(&self, launching: &DeviceShare, arguments: &[DeviceArray]) -> DeviceResult<Vec<DeviceArray>> {
         let (shared, queues) = (&self.shared, &self.shared.common.queues);
         let mut space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
         let own = if space.is_none() { report::memory(&self.code) } else { 0 };
@@ -376,10 +376,10 @@ impl Program {
             let place = shared.memory(ty.dtype, ty.size())?;
             Ok(DeviceArray { ty: ty.clone(), place, shared: shared.clone() })
         };
-        let results = self.result_types.iter().map(result).collect::<Outcome<Vec<DeviceArray>>>()?;
+        let results = self.result_types.iter().map(result).collect::<DeviceResult<Vec<DeviceArray>>>()?;
         let space = match &mut *space {
             Some(space) => space,
-            empty => empty.insert(Space::new(shared, &self.code)?),
+            empty => empty.insert(DeviceSpace::new(shared, &self.code)?),
         };
         Queues::await_uploads(&shared.queue, places(arguments))?;
         if launching.times.is_some() {
@@ -404,13 +404,13 @@ impl Drop for Program {
     }
 }
 
-fn places(arrays: &[DeviceArray]) -> impl Iterator<Item = &Place> {
+fn places(arrays: &[DeviceArray]) -> impl Iterator<Item = &DevicePointer> {
     arrays.iter().map(|array| &array.place)
 }
 
 /// Where arrays are.
 fn views(arrays: &[DeviceArray]) -> Views<'_> {
-    arrays.iter().map(|array| View::from(&array.place)).collect()
+    arrays.iter().map(|array| DeviceView::from(&array.place)).collect()
 }
 
 impl fmt::Display for Program {
@@ -423,18 +423,18 @@ impl fmt::Display for Program {
 const RUNS: usize = 3;
 
 /// How long a procedure's product takes by a kernel.
-fn seconds(procedure: &Procedure, kernel: ProductKernel, device: &Device, options: &OpenCl) -> Outcome<f64> {
-    let products = Products { kernel: Some(kernel), ..Products::default() };
+fn seconds(procedure: &Procedure, kernel: ProductKernel, device: &Device, options: &OpenCl) -> DeviceResult<f64> {
+    let products = ProductOptions { kernel: Some(kernel), ..ProductOptions::default() };
     let options = options.clone().profile(true);
     let program = Program::of_procedure(procedure.clone(), device, &options, products)?;
     let given = procedure.buffers[..2]
         .iter()
         .map(|buffer| program.uploaded(&Array::zeros(&buffer.ty)))
-        .collect::<Outcome<Vec<_>>>()?;
+        .collect::<DeviceResult<Vec<_>>>()?;
     // The mean of all runs so far.
     let mean = || {
         let times = program.report().kernels.iter().map(|kernel| kernel.seconds).sum::<Option<f64>>();
-        times.ok_or_else(|| Problem::Driver("it does not say how long kernels took".into()))
+        times.ok_or_else(|| DeviceProblem::Driver("it does not say how long kernels took".into()))
     };
     program.launched(&given)?;
     let first = mean()?;

@@ -22,22 +22,25 @@
 
 use super::devices::Device;
 use super::driver::{Context, Event, Queue};
-use super::failure::Outcome;
-use super::memory::{Place, Queues};
+use super::failure::DeviceResult;
+use super::memory::{DevicePointer, Queues};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl Queues {
-    pub(super) fn new(context: &Context, device: &Device) -> Outcome<Queues> {
+    pub(super) fn new(context: &Context, device: &Device) -> DeviceResult<Queues> {
         let queue = || Queue::new(context, device.id, false);
         let (compute, uploads) = (Arc::new(queue()?), queue()?);
         Ok(Queues { compute, uploads, downloads: Mutex::default(), marking: Mutex::default() })
     }
 
     /// Makes a queue for computing wait for the uploads of arrays that it does not wait for yet.
-    pub(super) fn await_uploads<'p>(queue: &Queue, places: impl Iterator<Item = &'p Place>) -> Outcome<()> {
-        let of = |place: &'p Place| Some((place, place.memory.work().upload()?.clone()));
-        let uploads: SmallVec<[(&Place, Arc<Event>); 8]> = places.filter_map(of).collect();
+    pub(super) fn await_uploads<'p>(
+        queue: &Queue,
+        places: impl Iterator<Item = &'p DevicePointer>,
+    ) -> DeviceResult<()> {
+        let of = |place: &'p DevicePointer| Some((place, place.memory.work().upload()?.clone()));
+        let uploads: SmallVec<[(&DevicePointer, Arc<Event>); 8]> = places.filter_map(of).collect();
         if uploads.is_empty() {
             return Ok(());
         }
@@ -50,9 +53,9 @@ impl Queues {
     /// Ends a run in the queue for computing, given its arguments and results.
     pub(super) fn mark<'p>(
         &self,
-        arguments: impl Iterator<Item = &'p Place>,
-        results: impl Iterator<Item = &'p Place>,
-    ) -> Outcome<()> {
+        arguments: impl Iterator<Item = &'p DevicePointer>,
+        results: impl Iterator<Item = &'p DevicePointer>,
+    ) -> DeviceResult<()> {
         let _marking = self.marking.lock().unwrap_or_else(PoisonError::into_inner);
         let marked = self.compute.marker().and_then(|run| self.compute.flush().map(|()| Arc::new(run)));
         // Without a marker nobody could wait for the run.
@@ -63,7 +66,7 @@ impl Queues {
     }
 
     /// A queue that no download is in.
-    pub(super) fn download(&self, context: &Context, device: &Device) -> Outcome<Queue> {
+    pub(super) fn download(&self, context: &Context, device: &Device) -> DeviceResult<Queue> {
         let idle = self.downloads.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.map_or_else(|| Queue::new(context, device.id, false), Ok)
     }
@@ -74,7 +77,7 @@ impl Queues {
     }
 
     /// Waits for all runs and uploads, apart from measured runs.
-    pub(super) fn finish(&self) -> Outcome<()> {
+    pub(super) fn finish(&self) -> DeviceResult<()> {
         self.uploads.flush()?;
         self.compute.finish()?;
         self.uploads.finish()

@@ -1,7 +1,7 @@
 //! Arrays of one type by their number, in few allocations: tapes, stored states, and the places of carries.
 
-use super::failure::Outcome;
-use super::memory::{Place, Shared, View};
+use super::failure::DeviceResult;
+use super::memory::{DevicePointer, DeviceShare, DeviceView};
 use crate::shape::Type;
 
 /// An allocation has as much room as all before it together, but no less than the first of these numbers of bytes, and no more
@@ -11,22 +11,22 @@ const MOST: usize = 1 << 26;
 
 /// Arrays of one type, by number.
 #[derive(Debug)]
-pub(super) struct Records {
+pub(super) struct DeviceRecords {
     pub(super) ty: Type,
     /// For each allocation the number of its first record.
-    blocks: Vec<(usize, Place)>,
+    blocks: Vec<(usize, DevicePointer)>,
     /// How many records there is room for.
     room: usize,
 }
 
-impl Records {
+impl DeviceRecords {
     /// No records yet.
-    pub(super) fn new(ty: &Type) -> Records {
-        Records { ty: ty.clone(), blocks: Vec::new(), room: 0 }
+    pub(super) fn new(ty: &Type) -> DeviceRecords {
+        DeviceRecords { ty: ty.clone(), blocks: Vec::new(), room: 0 }
     }
 
     /// Has room for so many records, where those that there are stay.
-    pub(super) fn reserve(&mut self, shared: &Shared, records: usize) -> Outcome<()> {
+    pub(super) fn reserve(&mut self, shared: &DeviceShare, records: usize) -> DeviceResult<()> {
         let bytes = self.bytes().max(1);
         while self.room < records {
             let more = self.room.max(records - self.room).max(LEAST / bytes).min(MOST / bytes).max(1);
@@ -38,10 +38,10 @@ impl Records {
     }
 
     /// A record that there is room for.
-    pub(super) fn view(&self, number: usize) -> View<'_> {
+    pub(super) fn view(&self, number: usize) -> DeviceView<'_> {
         let block = self.blocks.partition_point(|&(first, _)| first <= number) - 1;
         let (first, place) = &self.blocks[block];
-        View::from(place).moved((number - first) * self.ty.size())
+        DeviceView::from(place).moved((number - first) * self.ty.size())
     }
 
     /// Bytes of a record.

@@ -1,6 +1,6 @@
 //! The parts of a program on a device, and where its time goes.
 
-use super::code::{AHEAD, Action, Code, Inner, SweepsCode, first_kernel, inside};
+use super::code::{AHEAD, Action, DeviceCode, Inner, SweepsCode, first_kernel, inside};
 use super::launch::Kernels;
 use super::memory::bytes;
 use crate::engine::report::{self, Kernel};
@@ -9,7 +9,7 @@ use crate::shape::{DType, Type};
 use crate::term::Steps;
 
 /// Bytes of a run's memory in addition to arguments and results, and to the values that loops keep of their steps.
-pub(super) fn memory(code: &Code) -> u128 {
+pub(super) fn memory(code: &DeviceCode) -> u128 {
     let of = |ty: &Type| bytes(ty.dtype, ty.size());
     let slots = code.slots.iter().map(|slot| bytes(slot.dtype, slot.count));
     let constants = code.constants.iter().map(|(_, array)| of(&array.ty()));
@@ -52,7 +52,7 @@ pub(super) struct Reporter<'a> {
 
 impl Reporter<'_> {
     /// The kernels of code that runs so many times.
-    pub(super) fn kernels(&self, code: &Code, times: f64) -> Vec<Kernel> {
+    pub(super) fn kernels(&self, code: &DeviceCode, times: f64) -> Vec<Kernel> {
         let mut kernels = Vec::new();
         for (inner, step) in code.steps.iter().zip(&code.procedure.steps) {
             match (inner, step) {

@@ -1,33 +1,33 @@
 //! Runs: what launches kernels, and loops while they are run.
 
-use super::code::{AHEAD, Code, SweepsCode};
-use super::driver::Kernel;
-use super::memory::{Shared, View};
-use super::space::{SweepsSpace, Turns};
-use crate::kernel::Sweeps;
+use super::code::{AHEAD, DeviceCode, SweepsCode};
+use super::driver::DeviceKernel;
+use super::memory::{DeviceShare, DeviceView};
+use super::space::{DeviceSweepsSpace, Turns};
+use crate::kernel::SweepLoop;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::MutexGuard;
 
 /// Launches kernels, in one run.
 pub(super) struct Launcher<'a> {
-    pub(super) shared: &'a Shared,
+    pub(super) shared: &'a DeviceShare,
     /// The number of the first kernel in the source.
     pub(super) first: usize,
-    pub(super) kernels: RefCell<MutexGuard<'a, Vec<Kernel>>>,
+    pub(super) kernels: RefCell<MutexGuard<'a, Vec<DeviceKernel>>>,
 }
 
 /// The places of some arrays.
-pub(super) type Views<'a> = SmallVec<[View<'a>; 8]>;
+pub(super) type Views<'a> = SmallVec<[DeviceView<'a>; 8]>;
 
 /// A loop with a condition, or one with several sweeps, while it is run.
-pub(super) struct Running<'a, 'k> {
+pub(super) struct RunningLoop<'a, 'k> {
     pub(super) launcher: &'a Launcher<'k>,
     /// The code of which the loop is a step.
-    pub(super) code: &'a Code,
-    pub(super) lowered: &'a Sweeps,
+    pub(super) code: &'a DeviceCode,
+    pub(super) lowered: &'a SweepLoop,
     pub(super) inside: &'a SweepsCode,
-    pub(super) space: &'a mut SweepsSpace,
+    pub(super) space: &'a mut DeviceSweepsSpace,
     pub(super) arguments: Views<'a>,
     pub(super) results: Views<'a>,
     /// Which place of each sweep's carries is read next; none before a sweep's first step, which reads them where they come
@@ -56,7 +56,7 @@ pub(super) struct Ahead {
 }
 
 /// The place of a sweep's carries.
-pub(super) fn carried<'v>(turns: &'v [Turns], state: Option<usize>, starts: &[View<'v>]) -> Views<'v> {
+pub(super) fn carried<'v>(turns: &'v [Turns], state: Option<usize>, starts: &[DeviceView<'v>]) -> Views<'v> {
     match state {
         Some(place) => turns.iter().map(|turn| turn.view(place)).collect(),
         None => starts.iter().copied().collect(),

@@ -4,9 +4,9 @@ use super::cache::Cache;
 use super::code::{Action, first_kernel};
 use super::devices::Device;
 use super::driver::{Built, Context, Event, Queue};
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use super::kernels::SUBGROUPS;
-use super::memory::{Common, Pool, Queues, Shared};
+use super::memory::{Common, DeviceShare, Pool, Queues};
 use crate::array::Array;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
@@ -33,7 +33,7 @@ pub(super) enum Origin {
 }
 
 impl Common {
-    fn new(device: &Device) -> Outcome<Common> {
+    fn new(device: &Device) -> DeviceResult<Common> {
         let context = Context::new(device.id)?;
         let queues = Queues::new(&context, device)?;
         Ok(Common {
@@ -49,7 +49,7 @@ impl Common {
     }
 
     /// The shared state of a device, created at the first use.
-    fn of(device: &Device) -> Outcome<Arc<Common>> {
+    fn of(device: &Device) -> DeviceResult<Arc<Common>> {
         let mut all = COMMON.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(common) = all.iter().find(|common| common.device == *device) {
             return Ok(common.clone());
@@ -93,7 +93,7 @@ impl Common {
     }
 
     /// A program of this source, built once.
-    fn build(&self, source: &str, cache: Option<&Cache>) -> Outcome<(Arc<Built>, Origin)> {
+    fn build(&self, source: &str, cache: Option<&Cache>) -> DeviceResult<(Arc<Built>, Origin)> {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = built.iter().position(|(known, _)| known == source) {
             let found = built.remove(at);
@@ -124,17 +124,17 @@ impl Common {
     }
 }
 
-impl Shared {
+impl DeviceShare {
     /// A share of a device.
-    pub(super) fn of(device: &Device) -> Outcome<Arc<Shared>> {
-        Ok(Arc::new(Shared::new(Common::of(device)?)))
+    pub(super) fn of(device: &Device) -> DeviceResult<Arc<DeviceShare>> {
+        Ok(Arc::new(DeviceShare::new(Common::of(device)?)))
     }
 
-    fn new(common: Arc<Common>) -> Shared {
+    fn new(common: Arc<Common>) -> DeviceShare {
         // A quarter of the memory at most waits for a program's next arrays.
         let pool = Arc::new(Pool::new(common.device.memory / 4));
         common.pools.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&pool));
-        Shared {
+        DeviceShare {
             device: common.device.clone(),
             queue: common.queues.compute.clone(),
             common,
@@ -145,8 +145,8 @@ impl Shared {
     }
 
     /// The same share with a queue that measures launches.
-    pub(super) fn timed(&self) -> Outcome<Shared> {
-        Ok(Shared {
+    pub(super) fn timed(&self) -> DeviceResult<DeviceShare> {
+        Ok(DeviceShare {
             device: self.device.clone(),
             queue: Arc::new(Queue::new(&self.common.context, self.device.id, true)?),
             common: self.common.clone(),
@@ -157,7 +157,7 @@ impl Shared {
     }
 
     /// A program of this source, built once.
-    pub(super) fn build(&self, source: &str, cache: Option<&Cache>) -> Outcome<Arc<Built>> {
+    pub(super) fn build(&self, source: &str, cache: Option<&Cache>) -> DeviceResult<Arc<Built>> {
         Ok(self.common.build(source, cache)?.0)
     }
 
@@ -169,7 +169,7 @@ impl Shared {
     }
 
     /// Enqueues something, whose time is measured where the queue does that.
-    pub(super) fn observed(&self, enqueue: impl FnOnce(bool) -> Outcome<Option<Event>>) -> Outcome<()> {
+    pub(super) fn observed(&self, enqueue: impl FnOnce(bool) -> DeviceResult<Option<Event>>) -> DeviceResult<()> {
         let event = enqueue(self.times.is_some())?;
         match (&self.times, event) {
             (Some(times), Some(event)) => times.lock().unwrap_or_else(PoisonError::into_inner).keep(event),
@@ -182,7 +182,7 @@ impl Shared {
 mod tests {
     use super::*;
     use crate::engine::opencl::devices::all;
-    use crate::engine::opencl::driver::Kernel;
+    use crate::engine::opencl::driver::DeviceKernel;
     use std::path::PathBuf;
 
     const SOURCE: &str = "__kernel void one(__global int *to) { to[get_global_id(0)] = 1; }";
@@ -199,7 +199,7 @@ mod tests {
         let other = Common::new(device).unwrap();
         assert_eq!(origin(&other), Origin::Cache);
         let (program, _) = other.build(SOURCE, Some(&cache)).unwrap();
-        Kernel::new(&program, "one").unwrap();
+        DeviceKernel::new(&program, "one").unwrap();
         // Another driver has compiled another program.
         let mut newer = device.clone();
         newer.driver += " and a half";
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn what_does_not_compile_is_an_error_with_the_log() {
         let Some(device) = all().unwrap().first() else { return };
-        let problem = Shared::of(device).unwrap().build("__kernel void broken() { surprise }", None).unwrap_err();
+        let problem = DeviceShare::of(device).unwrap().build("__kernel void broken() { surprise }", None).unwrap_err();
         let text = problem.error(&device.to_string(), "compile", None).to_string();
         assert!(text.contains("does not compile the kernels") && text.contains("surprise"), "{text}");
     }

@@ -1,7 +1,7 @@
 //! The times of a program's launches.
 
 use super::driver::Event;
-use super::failure::Outcome;
+use super::failure::DeviceResult;
 use std::collections::BTreeMap;
 
 /// So many launches are remembered before their times are asked for.
@@ -26,13 +26,13 @@ impl Times {
     }
 
     /// Remembers a launch.
-    pub(super) fn keep(&mut self, event: Event) -> Outcome<()> {
+    pub(super) fn keep(&mut self, event: Event) -> DeviceResult<()> {
         self.launched.extend(self.step.map(|step| (step, event)));
         if self.launched.len() >= REMEMBERED { self.collect() } else { Ok(()) }
     }
 
     /// Collects the times of the launches, once they are complete.
-    pub(super) fn collect(&mut self) -> Outcome<()> {
+    pub(super) fn collect(&mut self) -> DeviceResult<()> {
         for (step, event) in std::mem::take(&mut self.launched) {
             event.wait()?;
             *self.seconds.entry(step).or_default() += event.seconds()?;

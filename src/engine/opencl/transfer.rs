@@ -2,8 +2,8 @@
 
 use super::counters::count;
 use super::driver::{Event, Queue};
-use super::failure::{Outcome, Problem};
-use super::memory::{Common, Place, Shared, View};
+use super::failure::{DeviceProblem, DeviceResult};
+use super::memory::{Common, DevicePointer, DeviceShare, DeviceView};
 use crate::array::Array;
 use crate::engine::arrays::{elements, own_elements};
 use crate::shape::{DType, Type, Value};
@@ -21,9 +21,9 @@ fn pattern(value: Value) -> SmallVec<[u8; 8]> {
     }
 }
 
-impl Shared {
+impl DeviceShare {
     /// Has an array that was asked for written to a place, and does not wait for it.
-    pub(super) fn upload(&self, array: &Array, to: &Place) -> Outcome<()> {
+    pub(super) fn upload(&self, array: &Array, to: &DevicePointer) -> DeviceResult<()> {
         count(&self.counters.uploads, 1);
         let (queue, run) = (&self.common.queues.uploads, to.memory.work().run().cloned());
         if let Some(event) = self.write(queue, array, to, run.as_deref())? {
@@ -33,7 +33,7 @@ impl Shared {
     }
 
     /// Writes a known array to a place before the next launch.
-    pub(super) fn upload_known(&self, array: &Array, to: &Place) -> Outcome<()> {
+    pub(super) fn upload_known(&self, array: &Array, to: &DevicePointer) -> DeviceResult<()> {
         count(&self.counters.known, 1);
         if let Some(event) = self.write(&self.queue, array, to, None)? {
             to.memory.work().set_run(&event, true);
@@ -43,7 +43,13 @@ impl Shared {
     }
 
     /// Has an array written after something else, if it has elements.
-    fn write(&self, queue: &Queue, array: &Array, to: &Place, after: Option<&Event>) -> Outcome<Option<Arc<Event>>> {
+    fn write(
+        &self,
+        queue: &Queue,
+        array: &Array,
+        to: &DevicePointer,
+        after: Option<&Event>,
+    ) -> DeviceResult<Option<Arc<Event>>> {
         self.forget_uploads()?;
         let (width, size) = (array.dtype().bytes(), array.size());
         if size == 0 {
@@ -73,7 +79,7 @@ impl Shared {
     /// # Errors
     ///
     /// When the elements of an array failed to arrive.
-    pub(super) fn forget_uploads(&self) -> Outcome<()> {
+    pub(super) fn forget_uploads(&self) -> DeviceResult<()> {
         let mut uploads = self.common.uploads();
         // They arrive in order, except for arrays that programs know.
         while let Some((event, _)) = uploads.front() {
@@ -89,8 +95,8 @@ impl Shared {
 
     /// Has the elements at a place written into an array of its own type, which has memory of its own and must stay until
     /// the event is complete.
-    fn read(&self, queue: &Queue, ty: &Type, from: &Place, into: &mut Array) -> Outcome<Event> {
-        let no_memory = |_| Problem::Unsupported(format!("the host has no memory for an array of type {ty}"));
+    fn read(&self, queue: &Queue, ty: &Type, from: &DevicePointer, into: &mut Array) -> DeviceResult<Event> {
+        let no_memory = |_| DeviceProblem::Unsupported(format!("the host has no memory for an array of type {ty}"));
         let (width, bytes) = (ty.dtype.bytes(), ty.size() * ty.dtype.bytes());
         let start = own_elements(into).map_err(no_memory)?;
         let written = from.memory.work().written.clone();
@@ -104,7 +110,7 @@ impl Shared {
     }
 
     /// Has one value written to elements from a place on.
-    pub(super) fn fill<'v>(&self, to: impl Into<View<'v>>, count: usize, value: Value) -> Outcome<()> {
+    pub(super) fn fill<'v>(&self, to: impl Into<DeviceView<'v>>, count: usize, value: Value) -> DeviceResult<()> {
         if count == 0 {
             return Ok(());
         }
@@ -116,11 +122,11 @@ impl Shared {
     /// Has elements copied.
     pub(super) fn copy<'v>(
         &self,
-        from: impl Into<View<'v>>,
-        to: impl Into<View<'v>>,
+        from: impl Into<DeviceView<'v>>,
+        to: impl Into<DeviceView<'v>>,
         dtype: DType,
         count: usize,
-    ) -> Outcome<()> {
+    ) -> DeviceResult<()> {
         if count == 0 {
             return Ok(());
         }
@@ -130,17 +136,23 @@ impl Shared {
     }
 
     /// Copies elements, unless they are there already.
-    pub(super) fn copy_apart(&self, from: View<'_>, to: View<'_>, dtype: DType, count: usize) -> Outcome<()> {
+    pub(super) fn copy_apart(
+        &self,
+        from: DeviceView<'_>,
+        to: DeviceView<'_>,
+        dtype: DType,
+        count: usize,
+    ) -> DeviceResult<()> {
         if from.is_at(to) { Ok(()) } else { self.copy(from, to, dtype, count) }
     }
 
     /// The truth values from a place on, once all that was launched before is done. Meanwhile, something else is launched.
     pub(super) fn holds(
         &self,
-        at: View<'_>,
+        at: DeviceView<'_>,
         values: usize,
-        meanwhile: impl FnOnce() -> Outcome<()>,
-    ) -> Outcome<Vec<bool>> {
+        meanwhile: impl FnOnce() -> DeviceResult<()>,
+    ) -> DeviceResult<Vec<bool>> {
         let mut bytes = vec![0u8; values];
         // SAFETY: there are so many bytes, which stay where they are until they are written: that is waited for, whatever
         // happens meanwhile.
@@ -162,11 +174,17 @@ impl Shared {
 #[derive(Default)]
 struct Downloads<'a> {
     queues: Vec<(&'a Arc<Common>, Queue)>,
-    events: Vec<(Event, &'a Place)>,
+    events: Vec<(Event, &'a DevicePointer)>,
 }
 
 impl<'a> Downloads<'a> {
-    fn add(&mut self, shared: &'a Shared, ty: &Type, place: &'a Place, array: &mut Array) -> Outcome<()> {
+    fn add(
+        &mut self,
+        shared: &'a DeviceShare,
+        ty: &Type,
+        place: &'a DevicePointer,
+        array: &mut Array,
+    ) -> DeviceResult<()> {
         let common = &shared.common;
         let at = match self.queues.iter().position(|(other, _)| Arc::ptr_eq(other, common)) {
             Some(at) => at,
@@ -180,7 +198,7 @@ impl<'a> Downloads<'a> {
     }
 
     /// Waits for all of them.
-    fn wait(&self) -> Outcome<()> {
+    fn wait(&self) -> DeviceResult<()> {
         self.queues.iter().try_for_each(|(_, queue)| queue.flush())?;
         self.events.iter().try_for_each(|(event, place)| {
             event.wait()?;
@@ -196,7 +214,7 @@ impl<'a> Downloads<'a> {
 }
 
 /// Arrays from their devices: all are asked for, and then waited for together.
-pub(super) fn download(wanted: &[(&Shared, &Type, &Place)]) -> Outcome<Vec<Array>> {
+pub(super) fn download(wanted: &[(&DeviceShare, &Type, &DevicePointer)]) -> DeviceResult<Vec<Array>> {
     let mut arrays: Vec<Array> = wanted.iter().map(|(_, ty, _)| Array::zeros(ty)).collect();
     let mut downloads = Downloads::default();
     let mut all = wanted.iter().zip(&mut arrays).filter(|((_, ty, _), _)| ty.size() > 0);
@@ -212,7 +230,7 @@ pub(super) fn download(wanted: &[(&Shared, &Type, &Place)]) -> Outcome<Vec<Array
     for (array, (shared, ty, _)) in arrays.iter_mut().zip(wanted) {
         shared.forget_uploads()?;
         if ty.dtype == DType::Bool && ty.size() > 0 {
-            let start = own_elements(array).map_err(|_| Problem::Memory("the host has no memory".into()))?;
+            let start = own_elements(array).map_err(|_| DeviceProblem::Memory("the host has no memory".into()))?;
             // SAFETY: the array has so many bytes for itself; they are no truth values before they are 0 or 1.
             let bytes = unsafe { std::slice::from_raw_parts_mut(start, ty.size()) };
             bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));

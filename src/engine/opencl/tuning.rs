@@ -1,8 +1,8 @@
 //! The computation of matrix products on devices: the candidates, and the choice among them.
 
-use super::devices::Limits;
-use super::failure::{Outcome, Problem};
-use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
+use super::devices::DeviceLimits;
+use super::failure::{DeviceProblem, DeviceResult};
+use crate::kernel::{BATCH, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -69,7 +69,7 @@ impl FromStr for ProductKernel {
 
 /// The user's wishes for products.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Products {
+pub(super) struct ProductOptions {
     /// The kernel for all of them.
     pub(super) kernel: Option<ProductKernel>,
     /// The number of parts into which the summed axis is split.
@@ -82,7 +82,7 @@ pub(super) struct Products {
 
 /// The kind of a product, which determines its kernel: element type, layout of the arrays, and magnitudes of the extents,
 /// whatever is computed of the elements or while they are loaded.
-pub(super) fn kind(dtype: DType, product: &Product) -> String {
+pub(super) fn kind(dtype: DType, product: &MatrixProduct) -> String {
     let magnitude = |role: usize| (product.count(role).max(1) as f64).log2().round();
     let [batches, rows, summed, columns] = [BATCH, ROW, SUMMED, COLUMN].map(magnitude);
     let neighbours = |operand: &Strided| match [ROW, SUMMED, COLUMN]
@@ -114,7 +114,7 @@ pub(super) struct Sizes {
 
 /// How a product is computed: by which kernel, and in how many parts of the summed axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Choice {
+pub(super) struct ProductChoice {
     pub(super) kernel: ProductKernel,
     pub(super) parts: usize,
 }
@@ -184,7 +184,7 @@ impl ProductKernel {
     }
 
     /// Whether a device can run the kernel.
-    pub(super) fn fits(&self, dtype: DType, limits: &Limits) -> bool {
+    pub(super) fn fits(&self, dtype: DType, limits: &DeviceLimits) -> bool {
         match self {
             ProductKernel::Elements => true,
             ProductKernel::Groups(tile) => {
@@ -205,7 +205,7 @@ impl ProductKernel {
     }
 
     /// Kernels that a device can run, those that need not be looked at left out.
-    pub(super) fn candidates(dtype: DType, limits: &Limits) -> Vec<ProductKernel> {
+    pub(super) fn candidates(dtype: DType, limits: &DeviceLimits) -> Vec<ProductKernel> {
         let wide = if dtype.bytes() == 8 { 1 } else { 2 };
         let item = |tile: Tile| Tile { columns: tile.columns * wide, item_columns: tile.item_columns * wide, ..tile };
         let all: Vec<ProductKernel> = match limits.is_serial {
@@ -217,7 +217,7 @@ impl ProductKernel {
 }
 
 impl Sizes {
-    pub(super) fn of(product: &Product) -> Sizes {
+    pub(super) fn of(product: &MatrixProduct) -> Sizes {
         let [rows, summed, columns] = product.sizes();
         Sizes { batches: product.count(BATCH), rows, summed, columns }
     }
@@ -228,16 +228,21 @@ impl Sizes {
     }
 }
 
-impl Products {
+impl ProductOptions {
     /// How a product is computed on a device.
-    pub(super) fn choice(&self, dtype: DType, product: &Product, limits: &Limits) -> Outcome<Choice> {
+    pub(super) fn choice(
+        &self,
+        dtype: DType,
+        product: &MatrixProduct,
+        limits: &DeviceLimits,
+    ) -> DeviceResult<ProductChoice> {
         let sizes = Sizes::of(product);
         let kernel = match self.kernel {
             // Others have no kernels in tiles.
             _ if !dtype.is_float() => ProductKernel::Elements,
             Some(kernel) if kernel.fits(dtype, limits) => kernel,
             Some(kernel) => {
-                return Err(Problem::Unsupported(format!(
+                return Err(DeviceProblem::Unsupported(format!(
                     "products by `{kernel}` take {} bytes of local memory for each group, of {}, and as many work items as \
                      blocks make up a tile, of at most {}, of which whole ones make up a tile",
                     kernel.local(dtype),
@@ -255,12 +260,12 @@ impl Products {
             (_, Some(parts)) => parts.clamp(1, sizes.summed.max(1)),
             (_, None) => usual_parts(kernel, sizes, limits),
         };
-        Ok(Choice { kernel, parts })
+        Ok(ProductChoice { kernel, parts })
     }
 }
 
 /// The kernel where nothing was measured: the one with the lowest estimated time.
-fn usual(dtype: DType, sizes: Sizes, limits: &Limits) -> ProductKernel {
+fn usual(dtype: DType, sizes: Sizes, limits: &DeviceLimits) -> ProductKernel {
     if sizes.work() < FEW {
         return ProductKernel::Elements;
     }
@@ -272,7 +277,7 @@ fn usual(dtype: DType, sizes: Sizes, limits: &Limits) -> ProductKernel {
 
 /// A measure of the time that a product takes: multiplications, those beyond the edges included, with the reads of local memory
 /// for each, where units that have nothing to do count as if they had.
-fn estimate(kernel: ProductKernel, sizes: Sizes, limits: &Limits) -> f64 {
+fn estimate(kernel: ProductKernel, sizes: Sizes, limits: &DeviceLimits) -> f64 {
     let (ProductKernel::Groups(tile) | ProductKernel::Items(tile)) = kernel else { return f64::INFINITY };
     let groups = (kernel.tiles(sizes) * usual_parts(kernel, sizes, limits)) as f64;
     let units = limits.units as f64;
@@ -284,7 +289,7 @@ fn estimate(kernel: ProductKernel, sizes: Sizes, limits: &Limits) -> f64 {
 }
 
 /// In how many parts the summed axis is taken: in one if there are tiles for all units.
-fn usual_parts(kernel: ProductKernel, sizes: Sizes, limits: &Limits) -> usize {
+fn usual_parts(kernel: ProductKernel, sizes: Sizes, limits: &DeviceLimits) -> usize {
     let wanted = limits.units * GROUPS_OF_UNIT;
     let parts = wanted / kernel.tiles(sizes).max(1);
     parts.min(sizes.summed / PART).clamp(1, PARTS)

@@ -1,10 +1,10 @@
 //! The source of programs for a device.
 
-use super::code::Code;
-use super::devices::{Device, Limits};
-use super::failure::{Outcome, Problem};
-use super::kernels::Writer;
-use super::tuning::Products;
+use super::code::DeviceCode;
+use super::devices::{Device, DeviceLimits};
+use super::failure::{DeviceProblem, DeviceResult};
+use super::kernels::KernelWriter;
+use super::tuning::ProductOptions;
 use crate::kernel::{Procedure, Step};
 use crate::shape::{DType, Type};
 use crate::term::{self, Body};
@@ -40,21 +40,21 @@ fn has_doubles(procedure: &Procedure) -> bool {
 }
 
 /// Programs as they are written for a device.
-pub(super) struct Written {
+pub(super) struct DeviceSource {
     /// For each, its kernels in the source, and the types of its results.
-    pub(super) codes: Vec<(Code, Range<usize>, Vec<Type>)>,
+    pub(super) codes: Vec<(DeviceCode, Range<usize>, Vec<Type>)>,
     pub(super) source: Arc<str>,
     pub(super) names: Vec<String>,
 }
 
-impl Written {
+impl DeviceSource {
     pub(super) fn new(
         procedures: &[(Procedure, Option<Named<'_>>)],
-        limits: Limits,
-        products: &Products,
+        limits: DeviceLimits,
+        products: &ProductOptions,
         device: &Device,
-    ) -> Outcome<Written> {
-        let mut writer = Writer::new(limits, products.clone());
+    ) -> DeviceResult<DeviceSource> {
+        let mut writer = KernelWriter::new(limits, products.clone());
         let (mut doubles, mut codes) = (false, Vec::new());
         for (procedure, named) in procedures {
             doubles |= has_doubles(procedure);
@@ -78,8 +78,8 @@ impl Written {
                      and its relatives, or logaddexp, of f32 too: write it without those"
                 }
             };
-            return Err(Problem::Unsupported(text.into()));
+            return Err(DeviceProblem::Unsupported(text.into()));
         }
-        Ok(Written { codes, source: source.into(), names })
+        Ok(DeviceSource { codes, source: source.into(), names })
     }
 }

@@ -4,14 +4,14 @@ use crate::array::{Array, Data, Scalar};
 use crate::operation::{Binary, BinaryLoop, Unary, UnaryLoop};
 
 /// Elementwise operations on an element type.
-pub(super) trait Number: Scalar {
+pub(super) trait ElementwiseNumber: Scalar {
     fn unary(op: Unary, x: Self) -> Self;
     fn binary<L: BinaryLoop<Self, Self>>(op: Binary, run: L) -> L::Output;
 }
 
 macro_rules! number {
     ($($t:ident $unary:ident $binary:ident;)*) => {
-        $(impl Number for $t {
+        $(impl ElementwiseNumber for $t {
             fn unary(op: Unary, x: $t) -> $t {
                 op.$unary(Once([x]))
             }
@@ -48,25 +48,25 @@ impl<T: Scalar, U> BinaryLoop<T, U> for Once<T, 2> {
 }
 
 /// Numbers of all steps of a block, step by step.
-pub(super) enum Numbers<'a, T> {
+pub(super) enum BlockNumbers<'a, T> {
     /// One, in every step and at every place.
     One(T),
     Many(&'a [T]),
 }
 
-impl<T: Scalar> Numbers<'_, T> {
-    pub(super) fn of(array: &Array) -> Option<Numbers<'_, T>> {
+impl<T: Scalar> BlockNumbers<'_, T> {
+    pub(super) fn of(array: &Array) -> Option<BlockNumbers<'_, T>> {
         match T::unwrap(array)? {
-            Data::Uniform(_, x) => Some(Numbers::One(*x)),
-            dense => dense.as_slice().map(Numbers::Many),
+            Data::Uniform(_, x) => Some(BlockNumbers::One(*x)),
+            dense => dense.as_slice().map(BlockNumbers::Many),
         }
     }
 
     #[inline]
     pub(super) fn at(&self, position: usize) -> T {
         match self {
-            Numbers::One(x) => *x,
-            Numbers::Many(numbers) => numbers[position],
+            BlockNumbers::One(x) => *x,
+            BlockNumbers::Many(numbers) => numbers[position],
         }
     }
 }
@@ -74,7 +74,7 @@ impl<T: Scalar> Numbers<'_, T> {
 /// The loop over a block's steps in which a carry is replaced by an operation's result of it and of another number.
 pub(super) struct Fold<'a, T> {
     pub(super) state: &'a mut [T],
-    pub(super) other: &'a Numbers<'a, T>,
+    pub(super) other: &'a BlockNumbers<'a, T>,
     /// Whether the carry is the operation's left operand.
     pub(super) left: bool,
     pub(super) reverse: bool,
@@ -87,11 +87,11 @@ impl<T: Scalar> Fold<'_, T> {
     fn each<F: Fn(T, T) -> T>(self, f: F) {
         let one;
         let (numbers, mask) = match self.other {
-            Numbers::One(x) => {
+            BlockNumbers::One(x) => {
                 one = [*x];
                 (&one[..], 0)
             }
-            Numbers::Many(numbers) => (*numbers, usize::MAX),
+            BlockNumbers::Many(numbers) => (*numbers, usize::MAX),
         };
         let (count, places) = (self.out.len() / self.state.len(), self.state.len());
         let from = |step: usize| if self.reverse { count - 1 - step } else { step } * places;

@@ -1,16 +1,16 @@
 //! Several operations that lead from carries to carries, run number by number.
 
-use super::fold::{Number, Numbers, Once};
-use super::{Block, Phase, Plan};
+use super::fold::{BlockNumbers, ElementwiseNumber, Once};
+use super::{Phase, RecurrencePlan, StepBlock};
 use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data};
 use crate::operation::Binary;
 use crate::shape::DType;
-use crate::term::recurrence::{Elementwise, Instruction, Operand};
+use crate::term::recurrence::{Elementwise, StepInstruction, StepOperand};
 
 /// Where the number of an operand is found while numbers are computed one by one.
 #[derive(Clone, Copy)]
-enum Source {
+enum NumberSource {
     /// A carry, or the result of an instruction of this step and place.
     Register(usize),
     /// The number of this step and place in an array of the block.
@@ -21,12 +21,12 @@ enum Source {
 struct Operation {
     op: Elementwise,
     /// In order; entries after the last are never read.
-    operands: [Source; 3],
+    operands: [NumberSource; 3],
 }
 
 /// An operation on numbers. The operations of derivatives come first: any other is looked up in the table.
 #[inline]
-fn number<T: Number>(operation: &Operation, operand: impl Fn(usize) -> T) -> T {
+fn number<T: ElementwiseNumber>(operation: &Operation, operand: impl Fn(usize) -> T) -> T {
     match operation.op {
         Elementwise::Unary(op) => T::unary(op, operand(0)),
         Elementwise::Binary(Binary::Add) if T::DTYPE != DType::Bool => operand(0).plus(operand(1)),
@@ -41,7 +41,7 @@ fn number<T: Number>(operation: &Operation, operand: impl Fn(usize) -> T) -> T {
 }
 
 /// The numbers of an array, or its truth values as such.
-fn numbers<T: Number>(array: Array) -> Option<Array> {
+fn numbers<T: ElementwiseNumber>(array: Array) -> Option<Array> {
     if array.dtype() == T::DTYPE {
         return Some(array);
     }
@@ -58,33 +58,37 @@ fn numbers<T: Number>(array: Array) -> Option<Array> {
     }
 }
 
-impl Block {
+impl StepBlock {
     /// Runs the instructions that lead from carries to the next carries, step by step and place by place.
-    pub(super) fn walk<T: Number>(&mut self, plan: &Plan<'_>, state: &mut [Vec<T>]) -> Result<(), OutOfMemory> {
+    pub(super) fn walk<T: ElementwiseNumber>(
+        &mut self,
+        plan: &RecurrencePlan<'_>,
+        state: &mut [Vec<T>],
+    ) -> Result<(), OutOfMemory> {
         let (carries, places) = (plan.carries, plan.places);
-        let steps: Vec<(usize, &Instruction)> = plan.instructions(Phase::Within).collect();
+        let steps: Vec<(usize, &StepInstruction)> = plan.instructions(Phase::Within).collect();
         let mut arrays: Vec<Array> = Vec::new();
-        let mut source = |operand: Operand| match operand {
-            Operand::Carry(carry) => Source::Register(carry),
-            Operand::Step(step) if plan.phases[step] == Phase::Within => {
+        let mut source = |operand: StepOperand| match operand {
+            StepOperand::Carry(carry) => NumberSource::Register(carry),
+            StepOperand::Step(step) if plan.phases[step] == Phase::Within => {
                 let at = steps.iter().position(|&(at, _)| at == step).expect("it is one of them");
-                Source::Register(carries + at)
+                NumberSource::Register(carries + at)
             }
             operand => {
                 arrays.push(numbers::<T>(self.value(operand)).expect("a plan is made where element types fit"));
-                Source::Array(arrays.len() - 1)
+                NumberSource::Array(arrays.len() - 1)
             }
         };
         let mut operations: Vec<Operation> = Vec::with_capacity(steps.len());
         for (_, instruction) in &steps {
-            let mut operands = [Source::Register(0); 3];
+            let mut operands = [NumberSource::Register(0); 3];
             for (place, &operand) in operands.iter_mut().zip(&instruction.operands) {
                 *place = source(operand);
             }
             operations.push(Operation { op: instruction.op, operands });
         }
-        let next: Vec<Source> = plan.recurrence.results[..carries].iter().map(|&result| source(result)).collect();
-        let arrays: Vec<Numbers<'_, T>> = arrays.iter().filter_map(Numbers::of).collect();
+        let next: Vec<NumberSource> = plan.recurrence.results[..carries].iter().map(|&result| source(result)).collect();
+        let arrays: Vec<BlockNumbers<'_, T>> = arrays.iter().filter_map(BlockNumbers::of).collect();
 
         let room = || memory::filled(&[self.length], T::ZERO);
         let mut results: Vec<Vec<T>> = steps.iter().map(|_| room()).collect::<Result<_, _>>()?;
@@ -106,16 +110,16 @@ impl Block {
                 }
                 for (step, operation) in operations.iter().enumerate() {
                     let result = number(operation, |operand| match operation.operands[operand] {
-                        Source::Register(register) => registers[register],
-                        Source::Array(array) => arrays[array].at(at),
+                        NumberSource::Register(register) => registers[register],
+                        NumberSource::Array(array) => arrays[array].at(at),
                     });
                     registers[carries + step] = result;
                     results[step][at] = result;
                 }
                 for (state, next) in state.iter_mut().zip(&next) {
                     state[place] = match *next {
-                        Source::Register(register) => registers[register],
-                        Source::Array(array) => arrays[array].at(at),
+                        NumberSource::Register(register) => registers[register],
+                        NumberSource::Array(array) => arrays[array].at(at),
                     };
                 }
             }

@@ -2,12 +2,12 @@
 
 use super::links::matches;
 use super::seen::Seen;
-use super::stage::{Kind, Line, Stage};
+use super::stage::{LineKind, Stage, StageLine};
 use crate::array::Array;
 use crate::engine::report;
-use crate::kernel::{BufferId, Procedure, Step, Traced, lower_traced};
+use crate::kernel::{BufferId, LoweredProgram, Procedure, Step, lower_traced};
 use crate::shape::Type;
-use crate::term::print::{Piece, Printer};
+use crate::term::print::{Printer, TextPiece};
 use crate::term::{Body, NodeId, Steps};
 use crate::vectorise::push_gathers;
 use std::collections::HashMap;
@@ -23,27 +23,27 @@ pub(super) fn stage(
     before: &mut Stage,
     seen: &Seen,
 ) -> Stage {
-    let Traced { procedure, body: lowered, buffers } = lower_traced(&push_gathers(body));
-    let mut writer = Writer { lines: Vec::new() };
+    let LoweredProgram { procedure, body: lowered, buffers } = lower_traced(&push_gathers(body));
+    let mut writer = KernelListing { lines: Vec::new() };
     let mut parameter_lines: Vec<usize> = Vec::new();
     for (at, buffer) in procedure.buffers[..procedure.parameters].iter().enumerate() {
         let name = parameters.get(at).cloned().unwrap_or_default();
-        let (bytes, pieces) = (bytes(&buffer.ty), vec![Piece::Text(format!("parameter {name}"))]);
-        let line = Line { bytes: Some(bytes), ..Line::plain(Kind::Buffer, 0, pieces) };
+        let (bytes, pieces) = (bytes(&buffer.ty), vec![TextPiece::Text(format!("parameter {name}"))]);
+        let line = StageLine { bytes: Some(bytes), ..StageLine::plain(LineKind::Buffer, 0, pieces) };
         parameter_lines.push(writer.lines.len());
-        writer.lines.push(Line { name: format!("b{at}"), types: buffer.ty.to_string(), ..line });
+        writer.lines.push(StageLine { name: format!("b{at}"), types: buffer.ty.to_string(), ..line });
     }
     let steps = writer.procedure(&procedure, 0, 1.0);
     let results = format!("({})", list(&procedure.results));
-    writer.lines.push(Line::plain(Kind::Result, 0, vec![Piece::Text(results)]));
-    let filled = Filled { procedure: &procedure, steps: &steps, parameters: &parameter_lines };
+    writer.lines.push(StageLine::plain(LineKind::Result, 0, vec![TextPiece::Text(results)]));
+    let filled = FillLines { procedure: &procedure, steps: &steps, parameters: &parameter_lines };
     let kernels_of = filled.lines(&lowered, |id| buffers.get(id));
     // The program that was lowered has nodes of the stage before, and others; it is not shown.
     let lowered = lowered.widen();
     let hidden = Printer::new(&lowered).listing(false);
     let lowered = Seen::of(&lowered, &hidden, inputs);
     for (line, same) in before.lines.iter_mut().zip(matches(seen, &lowered)) {
-        if line.kind != Kind::Node {
+        if line.kind != LineKind::Node {
             continue;
         }
         let nodes = same.into_iter().filter_map(|at| hidden[at].node.filter(|_| hidden[at].owner.is_none()));
@@ -74,7 +74,7 @@ fn bytes(ty: &Type) -> f64 {
 }
 
 /// The lines that fill buffers.
-struct Filled<'a> {
+struct FillLines<'a> {
     procedure: &'a Procedure,
     /// The lines of the steps.
     steps: &'a [usize],
@@ -82,7 +82,7 @@ struct Filled<'a> {
     parameters: &'a [usize],
 }
 
-impl Filled<'_> {
+impl FillLines<'_> {
     /// For each node the lines of the steps that fill its buffer. A node without a buffer is computed where it is needed: its
     /// lines are those of its users.
     fn lines(&self, body: &Body, buffer: impl Fn(NodeId) -> Option<BufferId>) -> Vec<Vec<usize>> {
@@ -113,13 +113,13 @@ impl Filled<'_> {
     }
 }
 
-struct Writer {
-    lines: Vec<Line>,
+struct KernelListing {
+    lines: Vec<StageLine>,
 }
 
-impl Writer {
+impl KernelListing {
     fn heading(&mut self, depth: usize, text: String) {
-        self.lines.push(Line::plain(Kind::Heading, depth, vec![Piece::Text(text)]));
+        self.lines.push(StageLine::plain(LineKind::Heading, depth, vec![TextPiece::Text(text)]));
     }
 
     /// The steps of a procedure that runs so many times. Gives their lines. The recursion is as deep as bodies are nested.
@@ -129,18 +129,18 @@ impl Writer {
 
     fn step(&mut self, procedure: &Procedure, step: &Step, depth: usize, times: f64) -> usize {
         let line = self.lines.len();
-        let kind = if depth == 0 { Kind::Kernel } else { Kind::InnerKernel };
+        let kind = if depth == 0 { LineKind::Kernel } else { LineKind::InnerKernel };
         if let Some((name, operations, bytes)) = report::step(procedure, step) {
             let (buffers, types) = filled(procedure, step);
             // A nest's name says it too.
             let name = name.replace(&format!(" -> {buffers}"), "");
-            self.lines.push(Line {
+            self.lines.push(StageLine {
                 name: buffers,
                 types,
                 operations: Some(operations * times),
                 bytes: Some(bytes * times),
                 detail: detail(step),
-                ..Line::plain(kind, depth, vec![Piece::Text(name)])
+                ..StageLine::plain(kind, depth, vec![TextPiece::Text(name)])
             });
             if let Step::Blocks(blocks) = step {
                 let blocks_of = blocks.extent as f64 / blocks.rows as f64;
@@ -160,7 +160,7 @@ impl Writer {
                 unreachable!("a kernel")
             }
         };
-        self.lines.push(Line { name, types, ..Line::plain(kind, depth, vec![Piece::Text(head)]) });
+        self.lines.push(StageLine { name, types, ..StageLine::plain(kind, depth, vec![TextPiece::Text(head)]) });
         match step {
             Step::Loop(repeated) => {
                 self.procedure(&repeated.step, depth + 1, times * repeated.scan.length as f64);

@@ -1,6 +1,6 @@
 //! Which nodes of one stage are those of the next.
 
-use super::seen::{Known, Seen};
+use super::seen::{LineFacts, Seen};
 use super::stage::Stage;
 use super::values::Fingerprint;
 use crate::shape::Type;
@@ -13,7 +13,7 @@ const LINKED: usize = 6;
 const CANDIDATES: usize = 48;
 
 /// An index of the lines of a stage by the facts about them.
-struct Index<'a> {
+struct LineIndex<'a> {
     seen: &'a Seen,
     /// Lines by type, in the order of their keys.
     values: HashMap<&'a Type, Vec<(f64, usize)>>,
@@ -21,9 +21,10 @@ struct Index<'a> {
     parameters: HashMap<usize, usize>,
 }
 
-impl<'a> Index<'a> {
-    fn new(seen: &'a Seen) -> Index<'a> {
-        let mut index = Index { seen, values: HashMap::new(), structures: HashMap::new(), parameters: HashMap::new() };
+impl<'a> LineIndex<'a> {
+    fn new(seen: &'a Seen) -> LineIndex<'a> {
+        let mut index =
+            LineIndex { seen, values: HashMap::new(), structures: HashMap::new(), parameters: HashMap::new() };
         for (at, known) in seen.lines.iter().enumerate() {
             let Some(known) = known else { continue };
             if let Some(value) = &known.value {
@@ -41,7 +42,7 @@ impl<'a> Index<'a> {
     }
 
     /// The lines that compute the same as a line of another stage: the first parameter is `own`'s stage.
-    fn find(&self, from: &Seen, own: &Known) -> Vec<usize> {
+    fn find(&self, from: &Seen, own: &LineFacts) -> Vec<usize> {
         let mut found: Vec<usize> =
             own.parameter.and_then(|at| self.parameters.get(&at)).copied().into_iter().collect();
         match &own.value {
@@ -55,7 +56,7 @@ impl<'a> Index<'a> {
         found
     }
 
-    fn equal(&self, own: &Known, value: &Fingerprint) -> Vec<usize> {
+    fn equal(&self, own: &LineFacts, value: &Fingerprint) -> Vec<usize> {
         let Some(lines) = self.values.get(&value.ty) else { return Vec::new() };
         // The tolerance of either may be the larger one.
         let tolerance = 2.0 * value.tolerance();
@@ -63,7 +64,7 @@ impl<'a> Index<'a> {
         let near = lines[start..].iter().take_while(|&&(key, _)| key <= value.key() + tolerance);
         let mut found = Vec::new();
         for &(_, at) in near.take(CANDIDATES) {
-            let Some(Known { value: Some(other), word, .. }) = &self.seen.lines[at] else { continue };
+            let Some(LineFacts { value: Some(other), word, .. }) = &self.seen.lines[at] else { continue };
             if value.is_close(other) && (!value.is_common() || *word == own.word) {
                 found.push(at);
             }
@@ -75,8 +76,8 @@ impl<'a> Index<'a> {
 /// For each line of a stage the lines of another one that compute the same; for an operation of several outputs those
 /// operations whose outputs are linked to its own.
 pub(super) fn matches(from: &Seen, to: &Seen) -> Vec<Vec<usize>> {
-    let index = Index::new(to);
-    let find = |known: &Option<Known>| known.as_ref().map_or_else(Vec::new, |known| index.find(from, known));
+    let index = LineIndex::new(to);
+    let find = |known: &Option<LineFacts>| known.as_ref().map_or_else(Vec::new, |known| index.find(from, known));
     let mut found: Vec<Vec<usize>> = from.lines.iter().map(find).collect();
     let source = |seen: &Seen, at: usize| seen.lines[at].as_ref().and_then(|known| known.source);
     for at in 0..from.lines.len() {

@@ -1,7 +1,7 @@
 //! The page itself.
 
-use super::stage::{Kind, Line, Stage};
-use crate::term::print::Piece;
+use super::stage::{LineKind, Stage, StageLine};
+use crate::term::print::TextPiece;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
@@ -158,17 +158,17 @@ fn section(text: &mut String, number: usize, stage: &Stage, sources: &[Option<us
 }
 
 /// A line as an item of its stage's list.
-fn item(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<usize>, open: bool) {
+fn item(text: &mut String, stage: usize, at: usize, line: &StageLine, source: Option<usize>, open: bool) {
     let (letter, next) = (letters(stage), letters(stage + 1));
     let class = match line.kind {
-        Kind::Node => "n",
-        Kind::Inner => "n i",
-        Kind::Delta => "d",
-        Kind::Kernel => "k",
-        Kind::InnerKernel => "k i",
-        Kind::Buffer => "b",
-        Kind::Result => "r",
-        Kind::Heading => "h",
+        LineKind::Node => "n",
+        LineKind::Inner => "n i",
+        LineKind::Delta => "d",
+        LineKind::Kernel => "k",
+        LineKind::InnerKernel => "k i",
+        LineKind::Buffer => "b",
+        LineKind::Result => "r",
+        LineKind::Heading => "h",
     };
     let _ = write!(text, "<li id=\"{letter}{at}\" class=\"{class}\"");
     if line.links.len() > 1 {
@@ -181,7 +181,7 @@ fn item(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<
     }
     let indentation = if line.depth == 0 { String::new() } else { format!(" style=\"--d:{}\"", line.depth) };
     let _ = write!(text, "><div{indentation}>");
-    if line.kind == Kind::Result {
+    if line.kind == LineKind::Result {
         text.push_str("<i>results</i> ");
     }
     if !line.name.is_empty() {
@@ -200,8 +200,8 @@ fn item(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<
     }
     for piece in &line.pieces {
         let _ = match piece {
-            Piece::Text(part) => write!(text, "{}", unbroken(&escaped(part))),
-            Piece::Name(name, to) => write!(text, "<a href=\"#{letter}{to}\">{}</a>", escaped(name)),
+            TextPiece::Text(part) => write!(text, "{}", unbroken(&escaped(part))),
+            TextPiece::Name(name, to) => write!(text, "<a href=\"#{letter}{to}\">{}</a>", escaped(name)),
         };
     }
     if !line.detail.is_empty() {

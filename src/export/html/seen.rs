@@ -2,14 +2,14 @@
 
 use super::values::{Fingerprint, observe};
 use crate::array::Array;
-use crate::term::print::{self, Line};
+use crate::term::print::{self, ListingLine};
 use crate::term::{Body, Build, NodeId, Op};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 /// Facts about a line's node.
-pub(super) struct Known {
+pub(super) struct LineFacts {
     /// Its value at the point, if it was run.
     pub(super) value: Option<Fingerprint>,
     /// How it is computed from the parameters; `None` for nodes of bodies.
@@ -24,21 +24,21 @@ pub(super) struct Known {
 
 /// Facts about the lines of a stage; `None` for lines that are no nodes.
 pub(super) struct Seen {
-    pub(super) lines: Vec<Option<Known>>,
+    pub(super) lines: Vec<Option<LineFacts>>,
     /// Whether values are known.
     pub(super) has_values: bool,
 }
 
 impl Seen {
     /// The facts about the lines of a program at a point.
-    pub(super) fn of(body: &Body<Build>, listing: &[Line], inputs: &Option<Vec<Array>>) -> Seen {
+    pub(super) fn of(body: &Body<Build>, listing: &[ListingLine], inputs: &Option<Vec<Array>>) -> Seen {
         let values = inputs.as_ref().and_then(|inputs| observe(body, listing, inputs));
         let has_values = values.is_some();
         let structures = structures(body);
         let mut values = values.unwrap_or_default().into_iter();
         // The operation of an output comes before it, in the same body.
         let mut operations: HashMap<(Option<usize>, *const Body<Build>, NodeId), usize> = HashMap::new();
-        let mut known = |(at, line): (usize, &Line)| {
+        let mut known = |(at, line): (usize, &ListingLine)| {
             let value = values.next().flatten();
             let (of, id) = line.node?;
             let is_outer = line.owner.is_none();
@@ -56,7 +56,7 @@ impl Seen {
                 _ => None,
             };
             let structure = is_outer.then(|| structures[id as usize]);
-            Some(Known { value, structure, word: print::name(op), parameter, source })
+            Some(LineFacts { value, structure, word: print::name(op), parameter, source })
         };
         Seen { lines: listing.iter().enumerate().map(&mut known).collect(), has_values }
     }

@@ -3,7 +3,7 @@
 use super::seen::Seen;
 use crate::array::Array;
 use crate::export::Program;
-use crate::term::print::{Piece, Printer};
+use crate::term::print::{Printer, TextPiece};
 use crate::term::{Body, Build, Op};
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ const UNFOLDED: usize = 20_000;
 
 /// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     /// A node of the program.
     Node,
     /// A node of a body. Its cost is for one run, and a part of the cost of the enclosing operation.
@@ -33,13 +33,13 @@ pub(super) enum Kind {
 
 /// A line of a stage.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
-    pub(super) kind: Kind,
+pub(super) struct StageLine {
+    pub(super) kind: LineKind,
     pub(super) depth: usize,
     pub(super) name: String,
     /// The types of its results.
     pub(super) types: String,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<TextPiece>,
     /// The lines of operands that are constants.
     pub(super) constants: Vec<usize>,
     /// Operations on floats.
@@ -52,10 +52,10 @@ pub(super) struct Line {
     pub(super) links: Vec<usize>,
 }
 
-impl Line {
+impl StageLine {
     /// A line that costs nothing.
-    pub(super) fn plain(kind: Kind, depth: usize, pieces: Vec<Piece>) -> Line {
-        Line {
+    pub(super) fn plain(kind: LineKind, depth: usize, pieces: Vec<TextPiece>) -> StageLine {
+        StageLine {
             kind,
             depth,
             name: String::new(),
@@ -75,7 +75,7 @@ impl Line {
 pub(super) struct Stage {
     pub(super) title: &'static str,
     pub(super) about: &'static str,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<StageLine>,
     /// Nodes, including those of bodies.
     pub(super) nodes: Option<usize>,
     /// Kernels; those of loops count once.
@@ -101,28 +101,28 @@ pub(super) fn program(
     for listed in &listing {
         let Some((of, id)) = listed.node else {
             let is_result = listed.owner.is_none();
-            let kind = if is_result { Kind::Result } else { Kind::Heading };
-            lines.push(Line::plain(kind, listed.depth, listed.pieces.clone()));
+            let kind = if is_result { LineKind::Result } else { LineKind::Heading };
+            lines.push(StageLine::plain(kind, listed.depth, listed.pieces.clone()));
             continue;
         };
         let node = of.node(id);
-        let kind = if listed.owner.is_none() { Kind::Node } else { Kind::Inner };
+        let kind = if listed.owner.is_none() { LineKind::Node } else { LineKind::Inner };
         let types: Vec<String> = node.types.iter().map(|ty| ty.to_string()).collect();
         let types = if types.len() == 1 { types.concat() } else { format!("({})", types.join(", ")) };
         let bytes = node.types.iter().map(|ty| ty.size() as f64 * ty.dtype.bytes() as f64).sum();
         // An output is a part of a value that was counted before.
         let bytes = if matches!(node.op, Op::Output(_)) { 0.0 } else { bytes };
-        lines.push(Line {
+        lines.push(StageLine {
             name: listed.name.clone(),
             constants: listed.constants.clone(),
             types,
             operations: Some(of.node_cost(node).float_operations as f64),
             bytes: Some(bytes),
-            ..Line::plain(kind, listed.depth, listed.pieces.clone())
+            ..StageLine::plain(kind, listed.depth, listed.pieces.clone())
         });
     }
-    let sum = |number: fn(&Line) -> Option<f64>| {
-        lines.iter().filter(|line| line.kind == Kind::Node).filter_map(number).sum::<f64>()
+    let sum = |number: fn(&StageLine) -> Option<f64>| {
+        lines.iter().filter(|line| line.kind == LineKind::Node).filter_map(number).sum::<f64>()
     };
     let (operations, bytes) = (sum(|line| line.operations), sum(|line| line.bytes));
     let stage = Stage { title, about, nodes: Some(count), kernels: None, operations, bytes, lines };
@@ -134,15 +134,15 @@ pub(super) fn program(
 /// `a1`, ..
 pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: usize, parameters: &[String]) {
     let heading = "The Delta of the first result:".to_string();
-    stage.lines.push(Line::plain(Kind::Heading, 0, vec![Piece::Text(heading)]));
+    stage.lines.push(StageLine::plain(LineKind::Heading, 0, vec![TextPiece::Text(heading)]));
     let first = stage.lines.len();
     // Lines of nodes outside of bodies are in the order of the nodes.
-    let nodes: Vec<usize> = (0..first).filter(|&at| stage.lines[at].kind == Kind::Node).collect();
+    let nodes: Vec<usize> = (0..first).filter(|&at| stage.lines[at].kind == LineKind::Node).collect();
     let array = |number: usize| Some(nodes[*body.results.get(values + number)? as usize]);
     let mut names: HashMap<&str, usize> = HashMap::new();
     for line in text.lines() {
         let (name, term) = line.split_once(" = ").unwrap_or(("", line));
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<TextPiece> = Vec::new();
         let mut before = String::new();
         for word in words(term) {
             let target = if before == "Input" {
@@ -153,10 +153,10 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
                 delta.or_else(|| numbered('a').and_then(array))
             };
             match target {
-                Some(target) => pieces.push(Piece::Name(word.to_string(), target)),
+                Some(target) => pieces.push(TextPiece::Name(word.to_string(), target)),
                 None => match pieces.last_mut() {
-                    Some(Piece::Text(text)) => text.push_str(word),
-                    _ => pieces.push(Piece::Text(word.to_string())),
+                    Some(TextPiece::Text(text)) => text.push_str(word),
+                    _ => pieces.push(TextPiece::Text(word.to_string())),
                 },
             }
             if !word.trim().is_empty() {
@@ -164,7 +164,7 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
             }
         }
         names.insert(name, stage.lines.len());
-        stage.lines.push(Line { name: name.to_string(), ..Line::plain(Kind::Delta, 0, pieces) });
+        stage.lines.push(StageLine { name: name.to_string(), ..StageLine::plain(LineKind::Delta, 0, pieces) });
     }
 }
 

@@ -50,8 +50,8 @@ impl Stages {
         if let Some(active) = self.active {
             check(source, active, place)?;
         }
-        let mut bodies: Vec<(Written, Body<Build>)> = Vec::new();
-        let mut add = |title, about, body: Body<Build>| bodies.push((Written { title, about, delta: None }, body));
+        let mut bodies: Vec<(StageText, Body<Build>)> = Vec::new();
+        let mut add = |title, about, body: Body<Build>| bodies.push((StageText { title, about, delta: None }, body));
         add("Staged", "as the function was written: it ran once, on variables", source.clone());
         let bulk = vectorise(source);
         add("Vectorised", "the bulk-operation transform: no build is left", bulk.widen());
@@ -65,10 +65,10 @@ impl Stages {
                 let (primal, text) = dual_form(&simple, &names)?;
                 let delta = Some((text, simple.results.len()));
                 let about = "in dual arrays: values, and the Delta of the first";
-                bodies.push((Written { title: "Dual", about, delta }, primal.widen()));
+                bodies.push((StageText { title: "Dual", about, delta }, primal.widen()));
                 let gradient = value_and_gradient(&simple, active)?;
                 let about = "the Delta transposed, before any input is known";
-                bodies.push((Written { title: "Transposed", about, delta: None }, gradient.widen()));
+                bodies.push((StageText { title: "Transposed", about, delta: None }, gradient.widen()));
                 tidy(&gradient)
             }
         };
@@ -77,7 +77,7 @@ impl Stages {
         if has_gradient || Some(&final_program.widen()) != bodies.last().map(|(_, body)| body) {
             let title = if has_gradient { "Gradient" } else { "Runs" };
             let about = if has_gradient { "simplified: value and gradient, as they run" } else { "without marks" };
-            bodies.push((Written { title, about, delta: None }, final_program.widen()));
+            bodies.push((StageText { title, about, delta: None }, final_program.widen()));
         }
         let inputs = point(source);
         let mut stages = Vec::with_capacity(bodies.len() + 1);
@@ -120,7 +120,7 @@ impl Stages {
 }
 
 /// The text about a stage.
-struct Written {
+struct StageText {
     title: &'static str,
     about: &'static str,
     /// The Delta as text, and the number of results before its operands.

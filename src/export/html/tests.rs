@@ -1,4 +1,4 @@
-use super::stage::{Kind, Stage};
+use super::stage::{LineKind, Stage};
 use super::{Stages, html};
 use crate::prelude::*;
 use std::panic::Location;
@@ -50,7 +50,7 @@ fn nodes_are_linked_by_what_they_compute() -> crate::Result<()> {
     let delta: Vec<String> = stages[3]
         .lines
         .iter()
-        .filter(|line| line.kind == Kind::Delta)
+        .filter(|line| line.kind == LineKind::Delta)
         .map(|line| format!("{} = {:?}", line.name, line.pieces))
         .collect();
     assert_eq!(delta.len(), 2, "{delta:?}");
@@ -87,14 +87,14 @@ fn loops_are_linked_by_their_outputs_and_steps() -> crate::Result<()> {
     };
     let stages = shown(&stage(powers, &Vector::from(vec![1.0, 2.0, 3.0]))?);
     let of = |stage: usize, text: &str| {
-        let is_it = |line: &&super::stage::Line| format!("{:?}", line.pieces).contains(text);
+        let is_it = |line: &&super::stage::StageLine| format!("{:?}", line.pieces).contains(text);
         stages[stage].lines.iter().filter(is_it).collect::<Vec<_>>()
     };
     for at in [0, 1, 2, 3, 4] {
         let scans = of(at, "scan[3]");
         assert!(!scans.is_empty() && !scans[0].links.is_empty(), "{at}: {scans:?}");
         let steps = of(at, "sin ");
-        assert!(steps.iter().any(|line| line.kind == Kind::Inner && !line.links.is_empty()), "{at}: {steps:?}");
+        assert!(steps.iter().any(|line| line.kind == LineKind::Inner && !line.links.is_empty()), "{at}: {steps:?}");
     }
     let scans = of(5, "scan[3]");
     assert!(scans.iter().all(|line| !line.links.is_empty()), "{scans:?}");
@@ -109,7 +109,7 @@ fn loops_that_may_not_end_are_not_run() -> crate::Result<()> {
     };
     let stages = shown(&stage(f, &Scalar::from(2.0))?);
     // The result is linked through all stages all the same.
-    let results = |stage: &Stage| stage.lines.iter().rfind(|line| line.kind == Kind::Node).cloned();
+    let results = |stage: &Stage| stage.lines.iter().rfind(|line| line.kind == LineKind::Node).cloned();
     for stage in &stages[..2] {
         let result = results(stage).expect("a line");
         assert!(!result.links.is_empty(), "{}: {result:?}", stage.title);

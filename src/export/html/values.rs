@@ -6,8 +6,8 @@ use crate::array::Array;
 use crate::concrete::Concrete;
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::interpret::apply_source;
-use crate::term::print::Line;
-use crate::term::source::{run_sweeps, stack};
+use crate::term::print::ListingLine;
+use crate::term::reference::{run_sweeps, stack};
 use crate::term::{Body, Build, NodeId, Op, Scan, Steps};
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ use std::collections::HashMap;
 const WORK: u128 = 1 << 22;
 
 /// Numbers that follow from a seed; they are the same on every run.
-struct Random(u64);
+struct SeededNumbers(u64);
 
-impl Random {
+impl SeededNumbers {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mixed(self.0)
@@ -44,11 +44,11 @@ pub(super) fn point(body: &Body<Build>) -> Option<Vec<Array>> {
     if elements > WORK {
         return None;
     }
-    let mut random = Random(7);
+    let mut random = SeededNumbers(7);
     Some(types.into_iter().map(|ty| array(ty, &mut random)).collect())
 }
 
-fn array(ty: &Type, random: &mut Random) -> Array {
+fn array(ty: &Type, random: &mut SeededNumbers) -> Array {
     let count = ty.size();
     let shape = &ty.shape;
     match ty.dtype {
@@ -161,7 +161,7 @@ fn may_not_end(op: &Op<Build>) -> bool {
 
 /// Something that a body is run for each of: an index of a `build`, or the steps of a loop.
 #[derive(Clone, Copy)]
-struct Frame {
+struct Repetition {
     extent: usize,
     at: usize,
 }
@@ -172,28 +172,28 @@ type Varying = u64;
 /// The values of the nodes of a program at a point, by line. Nodes in the bodies of `build`s and loops have a value for all
 /// elements and steps that they depend on, with an axis for each, as vectorising makes it. `None` where that would take too
 /// long.
-pub(super) fn observe(body: &Body<Build>, lines: &[Line], inputs: &[Array]) -> Option<Vec<Option<Fingerprint>>> {
+pub(super) fn observe(body: &Body<Build>, lines: &[ListingLine], inputs: &[Array]) -> Option<Vec<Option<Fingerprint>>> {
     if work(body, 1).saturating_add(body.cost().float_operations) > WORK {
         return None;
     }
-    let place = |(at, line): (usize, &Line)| {
+    let place = |(at, line): (usize, &ListingLine)| {
         let (body, node) = line.node?;
         let body: *const Body<Build> = body;
         Some(((line.owner, body, node), at))
     };
-    let lines_of: HashMap<Place, usize> = lines.iter().enumerate().filter_map(place).collect();
+    let lines_of: HashMap<NodeKey, usize> = lines.iter().enumerate().filter_map(place).collect();
     let mut observer = Observer { lines: lines_of, found: vec![None; lines.len()], frames: Vec::new() };
     observer.body(None, body, inputs.to_vec(), &vec![0; inputs.len()]);
     Some(observer.found)
 }
 
 /// The line of the operation around a body, the body, and a node of it.
-type Place = (Option<usize>, *const Body<Build>, NodeId);
+type NodeKey = (Option<usize>, *const Body<Build>, NodeId);
 
 struct Observer {
-    lines: HashMap<Place, usize>,
+    lines: HashMap<NodeKey, usize>,
     found: Vec<Option<Fingerprint>>,
-    frames: Vec<Frame>,
+    frames: Vec<Repetition>,
 }
 
 impl Observer {
@@ -268,7 +268,7 @@ impl Observer {
     fn build(&mut self, line: Option<usize>, build: &Build, captures: Vec<Array>, varying: &[Varying]) -> Array {
         let outer = self.frames.len();
         let axes = build.extents.len();
-        self.frames.extend(build.extents.iter().map(|&extent| Frame { extent, at: 0 }));
+        self.frames.extend(build.extents.iter().map(|&extent| Repetition { extent, at: 0 }));
         let mut inner: Vec<Varying> = (0..axes).map(|axis| bit(outer + axis)).collect();
         inner.extend_from_slice(varying);
         let element = build.body.result_types().next().expect("a build's body has one result");
@@ -279,7 +279,7 @@ impl Observer {
                 self.frames[outer + axis].at = rest % build.extents[axis];
                 rest /= build.extents[axis];
             }
-            let index = |frame: &Frame| Array::full(&[], Value::I64(frame.at as i64));
+            let index = |frame: &Repetition| Array::full(&[], Value::I64(frame.at as i64));
             let mut arguments: Vec<Array> = self.frames[outer..].iter().map(index).collect();
             arguments.extend_from_slice(&captures);
             elements.push(self.body(line, &build.body, arguments, &inner).swap_remove(0));
@@ -297,7 +297,7 @@ impl Observer {
         varying: &[Varying],
     ) -> Vec<Array> {
         let frame = self.frames.len();
-        self.frames.push(Frame { extent: scan.length, at: 0 });
+        self.frames.push(Repetition { extent: scan.length, at: 0 });
         let own = scan.carries + scan.inputs;
         let all = varying.iter().fold(bit(frame), |all, other| all | other);
         let inner: Vec<Varying> = (0..varying.len()).map(|at| if at < own { all } else { varying[at] }).collect();
@@ -348,6 +348,6 @@ fn invented(operands: &[Array], types: &[Type]) -> Vec<Array> {
         // Operands in another order are the same.
         seed = seed.wrapping_add(mixed((fingerprint.sums[0] as f32).to_bits().into()));
     }
-    let mut random = Random(seed);
+    let mut random = SeededNumbers(seed);
     types.iter().map(|ty| array(ty, &mut random)).collect()
 }

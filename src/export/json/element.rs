@@ -42,15 +42,15 @@ pub(super) fn from_json(json: &Json, dtype: DType) -> Option<Value> {
             Some(Value::F32(x as f32)).filter(|_| f64::from(x as f32).to_bits() == x.to_bits())
         }
         (Json::String(text), DType::F32) => Some(Value::F32(match special(text, 8)? {
-            Special::Infinity(sign) => f32::INFINITY.copysign(sign as f32),
-            Special::NaN => f32::NAN,
-            Special::Bits(bits) => f32::from_bits(bits as u32),
+            SpecialFloat::Infinity(sign) => f32::INFINITY.copysign(sign as f32),
+            SpecialFloat::NaN => f32::NAN,
+            SpecialFloat::Bits(bits) => f32::from_bits(bits as u32),
         }))
         .filter(|value| !value.to_f64().is_finite()),
         (Json::String(text), DType::F64) => Some(Value::F64(match special(text, 16)? {
-            Special::Infinity(sign) => f64::INFINITY.copysign(sign),
-            Special::NaN => f64::NAN,
-            Special::Bits(bits) => f64::from_bits(bits),
+            SpecialFloat::Infinity(sign) => f64::INFINITY.copysign(sign),
+            SpecialFloat::NaN => f64::NAN,
+            SpecialFloat::Bits(bits) => f64::from_bits(bits),
         }))
         .filter(|value| !value.to_f64().is_finite()),
         _ => None,
@@ -63,21 +63,21 @@ fn number(json: &Json) -> Option<f64> {
     json.as_f64().filter(|x| exact && x.is_finite())
 }
 
-enum Special {
+enum SpecialFloat {
     Infinity(f64),
     NaN,
     Bits(u64),
 }
 
-fn special(text: &str, digits: usize) -> Option<Special> {
+fn special(text: &str, digits: usize) -> Option<SpecialFloat> {
     match text {
-        "inf" => Some(Special::Infinity(1.0)),
-        "-inf" => Some(Special::Infinity(-1.0)),
-        "NaN" => Some(Special::NaN),
+        "inf" => Some(SpecialFloat::Infinity(1.0)),
+        "-inf" => Some(SpecialFloat::Infinity(-1.0)),
+        "NaN" => Some(SpecialFloat::NaN),
         _ => {
             let bits = text.strip_prefix("NaN#").filter(|bits| bits.len() == digits)?;
             let hexadecimal = bits.bytes().all(|byte| byte.is_ascii_hexdigit());
-            u64::from_str_radix(bits, 16).ok().filter(|_| hexadecimal).map(Special::Bits)
+            u64::from_str_radix(bits, 16).ok().filter(|_| hexadecimal).map(SpecialFloat::Bits)
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The parts of operations, and their forms in documents.
 
-use super::problem::{Read, problem};
+use super::problem::{DocumentResult, problem};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Extreme, Order, Reduction};
-use crate::export::limits::Limits;
+use crate::export::limits::InputLimits;
 use crate::operation::{Binary, COMPARISON_ROWS, Comparison, Unary};
 use crate::shape::{DType, Shape};
 use serde::de::DeserializeOwned;
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// A part of an operation: an axis, a shape, a name.
-pub(super) trait Part: Sized {
+pub(super) trait OperationPart: Sized {
     /// Its form in documents.
     type Written: Serialize + DeserializeOwned;
 
     fn write(&self) -> Self::Written;
 
-    fn read(written: Self::Written, limits: &mut Limits) -> Read<Self>;
+    fn read(written: Self::Written, limits: &mut InputLimits) -> DocumentResult<Self>;
 }
 
 /// Parts that are one of a few words.
@@ -32,14 +32,14 @@ macro_rules! words {
             )*
         }
 
-        $(impl Part for $part {
+        $(impl OperationPart for $part {
             type Written = words::$part;
 
             fn write(&self) -> words::$part {
                 match self { $($part::$word => words::$part::$word),* }
             }
 
-            fn read(written: words::$part, _: &mut Limits) -> Read<$part> {
+            fn read(written: words::$part, _: &mut InputLimits) -> DocumentResult<$part> {
                 Ok(written.into())
             }
         }
@@ -59,27 +59,27 @@ words! {
     Order { Ascending, Descending }
 }
 
-impl Part for usize {
+impl OperationPart for usize {
     type Written = usize;
 
     fn write(&self) -> usize {
         *self
     }
 
-    fn read(written: usize, _: &mut Limits) -> Read<usize> {
+    fn read(written: usize, _: &mut InputLimits) -> DocumentResult<usize> {
         Ok(written)
     }
 }
 
 /// Extents, and axes.
-impl Part for Shape {
+impl OperationPart for Shape {
     type Written = Vec<usize>;
 
     fn write(&self) -> Vec<usize> {
         self.to_vec()
     }
 
-    fn read(written: Vec<usize>, _: &mut Limits) -> Read<Shape> {
+    fn read(written: Vec<usize>, _: &mut InputLimits) -> DocumentResult<Shape> {
         Ok(written.into())
     }
 }
@@ -93,7 +93,7 @@ pub(super) struct Map {
     offset: Vec<i64>,
 }
 
-impl Part for AffineMap {
+impl OperationPart for AffineMap {
     type Written = Map;
 
     fn write(&self) -> Map {
@@ -106,7 +106,7 @@ impl Part for AffineMap {
         }
     }
 
-    fn read(written: Map, limits: &mut Limits) -> Read<AffineMap> {
+    fn read(written: Map, limits: &mut InputLimits) -> DocumentResult<AffineMap> {
         let rows: Vec<SmallVec<[i64; 4]>> = written.matrix.iter().map(|row| row[..].into()).collect();
         limits.map(&written.source, &written.result, &rows, &written.offset).or_else(problem)
     }
@@ -120,14 +120,14 @@ pub(super) struct UnaryRow {
     parameter: Option<i64>,
 }
 
-impl Part for Unary {
+impl OperationPart for Unary {
     type Written = UnaryRow;
 
     fn write(&self) -> UnaryRow {
         UnaryRow { name: self.name().into(), parameter: self.parameter() }
     }
 
-    fn read(UnaryRow { name, parameter }: UnaryRow, _: &mut Limits) -> Read<Unary> {
+    fn read(UnaryRow { name, parameter }: UnaryRow, _: &mut InputLimits) -> DocumentResult<Unary> {
         match Unary::named(&name, parameter.map(i128::from)) {
             Some(op) => Ok(op),
             None => problem(format!("there is no operation {name:?} with parameter {parameter:?}")),
@@ -135,14 +135,14 @@ impl Part for Unary {
     }
 }
 
-impl Part for Binary {
+impl OperationPart for Binary {
     type Written = String;
 
     fn write(&self) -> String {
         self.name().into()
     }
 
-    fn read(written: String, _: &mut Limits) -> Read<Binary> {
+    fn read(written: String, _: &mut InputLimits) -> DocumentResult<Binary> {
         match Binary::named(&written) {
             Some(op) => Ok(op),
             None => problem(format!("there is no operation {written:?}")),
@@ -150,14 +150,14 @@ impl Part for Binary {
     }
 }
 
-impl Part for Comparison {
+impl OperationPart for Comparison {
     type Written = String;
 
     fn write(&self) -> String {
         self.name().into()
     }
 
-    fn read(written: String, _: &mut Limits) -> Read<Comparison> {
+    fn read(written: String, _: &mut InputLimits) -> DocumentResult<Comparison> {
         match COMPARISON_ROWS.iter().find(|op| op.name() == written) {
             Some(&op) => Ok(op),
             None => problem(format!("there is no comparison {written:?}")),
@@ -173,14 +173,14 @@ pub(super) struct Labels {
     result: Vec<u8>,
 }
 
-impl Part for Contraction {
+impl OperationPart for Contraction {
     type Written = Labels;
 
     fn write(&self) -> Labels {
         Labels { left: self.left.to_vec(), right: self.right.to_vec(), result: self.result.to_vec() }
     }
 
-    fn read(Labels { left, right, result }: Labels, _: &mut Limits) -> Read<Contraction> {
+    fn read(Labels { left, right, result }: Labels, _: &mut InputLimits) -> DocumentResult<Contraction> {
         let labels = Contraction { left: left.into(), right: right.into(), result: result.into() };
         match labels.is_valid() {
             true => Ok(labels),

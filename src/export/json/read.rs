@@ -2,14 +2,14 @@
 
 use super::element;
 use super::operations::operations;
-use super::parts::Part;
-use super::problem::{Problem, Read, Within, problem};
+use super::parts::OperationPart;
+use super::problem::{DocumentProblem, DocumentResult, Within, problem};
 use super::schema::{self, Document};
 use crate::concrete::Array;
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::export::form::Form;
-use crate::export::limits::Limits;
+use crate::export::limits::InputLimits;
 use crate::shape::{Shape, Type};
 use crate::term::{Body, Branch, Checkpoints, Custom, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use smallvec::SmallVec;
@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// The program of a document of so many bytes.
 pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Program<X>> {
     let Document { name, parameters, results, constants, body, .. } = document;
-    let mut reader = Reader { limits: Limits::of(bytes), constants: Vec::new() };
-    let read = |reader: &mut Reader| {
+    let mut reader = DocumentReader { limits: InputLimits::of(bytes), constants: Vec::new() };
+    let read = |reader: &mut DocumentReader| {
         reader.constants(constants).within("constants")?;
         let body = reader.body::<X>(body).within("body")?;
         // Whatever a document says, the result here is well formed.
@@ -33,15 +33,15 @@ pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Progr
         }
         Ok(Program { name, parameters, results, body: Arc::new(body) })
     };
-    read(&mut reader).map_err(|Problem { text, path }| Error::Schema { problem: text, path })
+    read(&mut reader).map_err(|DocumentProblem { text, path }| Error::Schema { problem: text, path })
 }
 
-struct Reader {
-    limits: Limits,
+struct DocumentReader {
+    limits: InputLimits,
     constants: Vec<Array>,
 }
 
-impl Reader {
+impl DocumentReader {
     fn ty(&mut self, ty: &schema::Type) -> std::result::Result<Type, String> {
         let ty = Type::new(ty.dtype.into(), &ty.shape);
         self.limits.ty(&ty)?;
@@ -52,7 +52,7 @@ impl Reader {
         types.iter().map(|ty| self.ty(ty)).collect()
     }
 
-    fn constants(&mut self, constants: Vec<schema::Constant>) -> Read<()> {
+    fn constants(&mut self, constants: Vec<schema::Constant>) -> DocumentResult<()> {
         for (at, constant) in constants.into_iter().enumerate() {
             let part = format!("[{at}]");
             let ty = self.ty(&constant.ty).within("type").within(&part)?;
@@ -63,7 +63,7 @@ impl Reader {
     }
 
     /// A body. The recursion is as deep as bodies are nested, which the JSON parser bounds.
-    fn body<X: Form>(&mut self, body: schema::Body) -> Read<Body<X>> {
+    fn body<X: Form>(&mut self, body: schema::Body) -> DocumentResult<Body<X>> {
         let mut types = self.types(&body.parameters).within("parameters")?;
         let parameters = types.len();
         types.extend(self.types(&body.captures).within("captures")?);
@@ -96,7 +96,7 @@ impl Reader {
         node: schema::Node,
         nodes: &[Node<X>],
         picked: &mut HashSet<(NodeId, usize)>,
-    ) -> Read<Node<X>> {
+    ) -> DocumentResult<Node<X>> {
         let mut operands: SmallVec<[&[Type]; 4]> = SmallVec::new();
         let is_output = matches!(node.op, schema::Op::Output(_));
         for (at, &operand) in node.operands.iter().enumerate() {
@@ -128,7 +128,7 @@ impl Reader {
         Ok(Node { op, args: node.operands.into(), types })
     }
 
-    fn full<X>(&mut self, value: serde_json::Value, stated: &[Type]) -> Read<Op<X>> {
+    fn full<X>(&mut self, value: serde_json::Value, stated: &[Type]) -> DocumentResult<Op<X>> {
         let [ty] = stated else { return problem("a constant is one array").within("full") };
         match element::from_json(&value, ty.dtype) {
             Some(value) => Ok(Op::Constant(Array::full(&ty.shape, value))),
@@ -136,20 +136,20 @@ impl Reader {
         }
     }
 
-    fn constant<X>(&mut self, position: usize, _: &[Type]) -> Read<Op<X>> {
+    fn constant<X>(&mut self, position: usize, _: &[Type]) -> DocumentResult<Op<X>> {
         match self.constants.get(position) {
             Some(array) => Ok(Op::Constant(array.clone())),
             None => problem(format!("there is no constant {position}")).within("constant"),
         }
     }
 
-    fn scan<X: Form>(&mut self, scan: schema::Scan) -> Read<Op<X>> {
+    fn scan<X: Form>(&mut self, scan: schema::Scan) -> DocumentResult<Op<X>> {
         let schema::Scan { length, reverse, carries, inputs, body } = scan;
         let body = Arc::new(self.body(body).within("body").within("scan")?);
         Ok(Op::Scan(Arc::new(Scan { body, carries, inputs, length, reverse })))
     }
 
-    fn branch<X: Form>(&mut self, branch: schema::Branch) -> Read<Op<X>> {
+    fn branch<X: Form>(&mut self, branch: schema::Branch) -> DocumentResult<Op<X>> {
         let then = Arc::new(self.body(branch.then).within("then").within("branch")?);
         let otherwise = Arc::new(self.body(branch.otherwise).within("else").within("branch")?);
         if then.parameters + otherwise.parameters > 0 {
@@ -158,13 +158,13 @@ impl Reader {
         Ok(Op::Branch(Arc::new(Branch { then, otherwise })))
     }
 
-    fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Op<X>> {
+    fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> DocumentResult<Op<X>> {
         Ok(Op::Sweeps(Arc::new(self.loops(sweeps).within("sweeps")?)))
     }
 
-    fn custom<X: Form>(&mut self, custom: schema::Custom) -> Read<Op<X>> {
+    fn custom<X: Form>(&mut self, custom: schema::Custom) -> DocumentResult<Op<X>> {
         let schema::Custom { value, vjp, jvp } = custom;
-        let mut read = |body: schema::Body, part: &str| -> Read<Arc<Body<X>>> {
+        let mut read = |body: schema::Body, part: &str| -> DocumentResult<Arc<Body<X>>> {
             Ok(Arc::new(self.body(body).within(part).within("custom")?))
         };
         let value = read(value, "value")?;
@@ -173,7 +173,7 @@ impl Reader {
         Ok(Op::Custom(Arc::new(Custom { value, vjp, jvp })))
     }
 
-    fn build<X: Form>(&mut self, build: schema::Build) -> Read<Op<X>> {
+    fn build<X: Form>(&mut self, build: schema::Build) -> DocumentResult<Op<X>> {
         if !X::HAS_BUILD {
             let text = "a bulk program has no `build`: this one is read as a source program";
             return problem(text).within("build");
@@ -189,7 +189,7 @@ impl Reader {
         }
     }
 
-    fn loops<X: Form>(&mut self, sweeps: schema::Sweeps) -> Read<Sweeps<X>> {
+    fn loops<X: Form>(&mut self, sweeps: schema::Sweeps) -> DocumentResult<Sweeps<X>> {
         let steps = match sweeps.steps {
             schema::Steps::Count(count) => Steps::Count(count),
             schema::Steps::While(condition) => {
@@ -223,15 +223,15 @@ macro_rules! reading {
             $({ $($field:ident: $field_kind:ty),* })?;)* }
         of_bodies { $($nested:ident $read_nested:ident;)* }
     )*) => {
-        impl Reader {
+        impl DocumentReader {
             /// The operation of a program, of which the document states the types.
-            fn operation<X: Form>(&mut self, op: schema::Op, stated: &[Type]) -> Read<Op<X>> {
+            fn operation<X: Form>(&mut self, op: schema::Op, stated: &[Type]) -> DocumentResult<Op<X>> {
                 match op {
                     $(schema::Op::$other(written) => self.$read(written, stated),)*
                     $(
                         $(schema::Op::$name $(($part))? $((schema::objects::$name { $($field),* }))? => Ok(Op::$name
-                            $((Part::read($part, &mut self.limits).within($text)?))?
-                            $(($(Part::read($field, &mut self.limits).within($text)?),*))?),)*
+                            $((OperationPart::read($part, &mut self.limits).within($text)?))?
+                            $(($(OperationPart::read($field, &mut self.limits).within($text)?),*))?),)*
                         $(schema::Op::$nested(written) => self.$read_nested(*written),)*
                     )*
                 }

@@ -3,7 +3,7 @@
 //! A change of these types that old documents don't fit is a new version. The page on the format describes every field.
 
 use super::operations::operations;
-use super::parts::{Part, words};
+use super::parts::{OperationPart, words};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::operation::{Binary, Comparison, Unary};
@@ -86,7 +86,7 @@ macro_rules! documents {
         pub(super) enum Op {
             $($other($written),)*
             $(
-                $(#[serde(rename = $text)] $name $((<$kind as Part>::Written))? $((object!($name $($field)*)))?,)*
+                $(#[serde(rename = $text)] $name $((<$kind as OperationPart>::Written))? $((object!($name $($field)*)))?,)*
                 $($nested(Box<$nested>),)*
             )*
         }
@@ -99,7 +99,7 @@ macro_rules! documents {
                 #[derive(Serialize, Deserialize)]
                 #[serde(deny_unknown_fields)]
                 pub(in crate::export::json) struct $name {
-                    $(pub(in crate::export::json) $field: <$field_kind as Part>::Written,)*
+                    $(pub(in crate::export::json) $field: <$field_kind as OperationPart>::Written,)*
                 }
             )?)*)*
         }

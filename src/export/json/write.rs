@@ -2,7 +2,7 @@
 
 use super::element;
 use super::operations::operations;
-use super::parts::Part;
+use super::parts::OperationPart;
 use super::schema::{self, Document, FORMAT, VERSION};
 use crate::concrete::Array;
 use crate::export::Program;
@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// The document of a program.
 pub(super) fn document<X: Extension>(program: &Program<X>) -> Document {
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     let body = writer.body(&program.body);
     let names = |names: &[String], count: usize| names.iter().take(count).cloned().collect();
     Document {
@@ -33,12 +33,12 @@ fn ty(ty: &Type) -> schema::Type {
 
 /// The constants so far whose elements differ, each of which the document has once.
 #[derive(Default)]
-struct Writer {
+struct DocumentWriter {
     constants: Vec<schema::Constant>,
     positions: HashMap<Array, usize>,
 }
 
-impl Writer {
+impl DocumentWriter {
     /// A body. The recursion is as deep as bodies are nested.
     fn body<X: Extension>(&mut self, body: &Body<X>) -> schema::Body {
         let types = |positions: Range<usize>| positions.map(|at| ty(body.parameter_type(at))).collect();
@@ -126,13 +126,13 @@ macro_rules! writing {
             $({ $($field:ident: $field_kind:ty),* })?;)* }
         of_bodies { $($nested:ident $read_nested:ident;)* }
     )*) => {
-        impl Writer {
+        impl DocumentWriter {
             /// The operation as documents have it.
             fn operation<X: Extension>(&mut self, op: &Op<X>) -> schema::Op {
                 match op {
                     $($(Op::$name $(($part))? $(($($field),*))? => schema::Op::$name
-                        $((Part::write($part)))?
-                        $((schema::objects::$name { $($field: Part::write($field)),* }))?,)*)*
+                        $((OperationPart::write($part)))?
+                        $((schema::objects::$name { $($field: OperationPart::write($field)),* }))?,)*)*
                     Op::Parameter(_) => unreachable!("parameters come first, and are not among the nodes"),
                     Op::Constant(array) => self.constant(array),
                     Op::Scan(scan) => schema::Op::Scan(Box::new(self.scan(scan))),

@@ -1,13 +1,13 @@
 //! Programs, node by node.
 
-use super::writer::{Handle, Writer};
+use super::writer::{Handle, ModuleWriter};
 use super::{elementwise, indexing, operations, views};
 use crate::error::Result;
 use crate::kernel::{additions, turned_scatter};
 use crate::operation::{Binary, Unary};
 use crate::shape::{Axes, is_sparse};
 use crate::term::distinct::are_distinct;
-use crate::term::interpret::{Positions, permuted_for_parts};
+use crate::term::interpret::{UpdatePositions, permuted_for_parts};
 use crate::term::{Body, NodeId, Op};
 use std::collections::{HashMap, HashSet};
 
@@ -24,27 +24,27 @@ fn needed(body: &Body) -> Vec<bool> {
 }
 
 /// An addition to an array at some positions, whose nodes nothing else needs.
-struct Added {
+struct PositionedAddition {
     target: NodeId,
     /// The node whose operands are the updates and index arrays.
     node: NodeId,
-    positions: Positions,
+    positions: UpdatePositions,
 }
 
 /// Sums and differences whose addend is zero except at some positions: only these positions of the target change. Also the
 /// nodes that are made for these alone.
-fn added(body: &Body) -> (HashMap<NodeId, Added>, HashSet<NodeId>) {
+fn added(body: &Body) -> (HashMap<NodeId, PositionedAddition>, HashSet<NodeId>) {
     let uses = body.use_counts();
     let is_alone = |id: NodeId| uses[id as usize] == 1;
     let sparse = |id: NodeId| {
         let scatter = turned_scatter(body, id).filter(|&scatter| is_alone(scatter));
         let (node, positions) = match scatter {
-            Some(scatter) => (scatter, Positions::Permuted(permutation(body, id))),
-            None => (id, Positions::of(&body.node(id).op)?),
+            Some(scatter) => (scatter, UpdatePositions::Permuted(permutation(body, id))),
+            None => (id, UpdatePositions::of(&body.node(id).op)?),
         };
         let operands = &body.node(node).args;
         let is_worth_it = match positions {
-            Positions::Affine(_) => is_sparse(body.node(operands[0]).ty().size(), body.node(id).ty().size()),
+            UpdatePositions::Affine(_) => is_sparse(body.node(operands[0]).ty().size(), body.node(id).ty().size()),
             _ => operands.len() > 1,
         };
         is_worth_it.then_some((node, positions))
@@ -56,7 +56,7 @@ fn added(body: &Body) -> (HashMap<NodeId, Added>, HashSet<NodeId>) {
                 && is_alone(added)
                 && let Some((node, positions)) = sparse(added)
             {
-                sums.insert(id, Added { target, node, positions });
+                sums.insert(id, PositionedAddition { target, node, positions });
                 parts.extend([added, node]);
                 break;
             }
@@ -82,7 +82,7 @@ fn permuted_axes(body: &Body, id: NodeId) -> Axes {
 }
 
 /// Writes a body's operations where the writer is, on these arguments, and results in its results.
-pub(super) fn body(writer: &mut Writer, body: &Body, arguments: &[Handle]) -> Result<Vec<Handle>> {
+pub(super) fn body(writer: &mut ModuleWriter, body: &Body, arguments: &[Handle]) -> Result<Vec<Handle>> {
     debug_assert_eq!(arguments.len(), body.arity());
     let needed = needed(body);
     let (sums, parts) = added(body);
@@ -105,12 +105,12 @@ pub(super) fn body(writer: &mut Writer, body: &Body, arguments: &[Handle]) -> Re
                 };
                 let target = of(added.target);
                 let sum = match &added.positions {
-                    Positions::Affine(map) => views::accumulate_onto(writer, target, &updates, map)?,
-                    Positions::Computed => {
+                    UpdatePositions::Affine(map) => views::accumulate_onto(writer, target, &updates, map)?,
+                    UpdatePositions::Computed => {
                         let axes: Axes = (0..target.ty.rank()).collect();
                         indexing::scatter_add(writer, target, &axes, &updates, &indices)?
                     }
-                    Positions::Permuted(axes) => indexing::scatter_add(writer, target, axes, &updates, &indices)?,
+                    UpdatePositions::Permuted(axes) => indexing::scatter_add(writer, target, axes, &updates, &indices)?,
                 };
                 vec![sum]
             }

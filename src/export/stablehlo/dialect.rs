@@ -1,6 +1,6 @@
 //! The operations of StableHLO: one method for each, which knows its syntax and its result type.
 
-use super::writer::{Handle, Writer, dense, list, names, tensor, types};
+use super::writer::{Handle, ModuleWriter, dense, list, names, tensor, types};
 use crate::concrete::Array;
 use crate::error::Result;
 use crate::operation::{Comparison, Reduction, StableHlo};
@@ -45,7 +45,7 @@ impl Indexing {
     }
 }
 
-impl StableHlo for Writer {
+impl StableHlo for ModuleWriter {
     type Value = Handle;
 
     fn dtype(&self, a: &Handle) -> DType {
@@ -99,7 +99,7 @@ impl StableHlo for Writer {
     }
 }
 
-impl Writer {
+impl ModuleWriter {
     /// A constant of one value.
     pub(super) fn splat(&mut self, value: Value, shape: &[usize]) -> Handle {
         self.constant(&Array::full(shape, value))
@@ -309,7 +309,7 @@ impl Writer {
         indices: &Handle,
         updates: &Handle,
         indexing: &Indexing,
-        combine: impl FnOnce(&mut Writer, &[Handle]) -> Handle,
+        combine: impl FnOnce(&mut ModuleWriter, &[Handle]) -> Handle,
     ) -> Result<Handle> {
         let name = self.fresh();
         self.line(&format!(
@@ -335,7 +335,7 @@ impl Writer {
     fn block(
         &mut self,
         parameters: &[Type],
-        inside: impl FnOnce(&mut Writer, &[Handle]) -> Result<Vec<Handle>>,
+        inside: impl FnOnce(&mut ModuleWriter, &[Handle]) -> Result<Vec<Handle>>,
     ) -> Result<()> {
         let parameters = self.parameters(parameters);
         self.line(&format!("^bb0({}):", list(&parameters, |value| format!("{}: {}", value.name, tensor(&value.ty)))));
@@ -348,7 +348,7 @@ impl Writer {
         &mut self,
         arrays: &[&Handle],
         axis: usize,
-        before: impl FnOnce(&mut Writer, &[Handle]) -> Result<Vec<Handle>>,
+        before: impl FnOnce(&mut ModuleWriter, &[Handle]) -> Result<Vec<Handle>>,
     ) -> Result<Vec<Handle>> {
         let name = self.fresh();
         let (count, operands) = (arrays.len(), names(arrays));
@@ -359,7 +359,7 @@ impl Writer {
         self.block(&elements, before)?;
         self.line(&format!("}}) : ({0}) -> ({0})", types(arrays)));
         let types: Vec<Type> = arrays.iter().map(|array| array.ty.clone()).collect();
-        Ok(Writer::results(&name, &types))
+        Ok(ModuleWriter::results(&name, &types))
     }
 
     /// Reduces arrays of one shape together along an axis: from an element of each and another of each to one of each,
@@ -369,7 +369,7 @@ impl Writer {
         arrays: &[&Handle],
         starts: &[&Handle],
         axis: usize,
-        combine: impl FnOnce(&mut Writer, &[Handle]) -> Result<Vec<Handle>>,
+        combine: impl FnOnce(&mut ModuleWriter, &[Handle]) -> Result<Vec<Handle>>,
     ) -> Result<Vec<Handle>> {
         let name = self.fresh();
         let operands = [arrays, starts].concat();
@@ -382,7 +382,7 @@ impl Writer {
             ty.shape.remove(axis);
         }
         self.line(&format!("}}) : ({}) -> ({})", types(&operands), list(&results, tensor)));
-        Ok(Writer::results(&name, &results))
+        Ok(ModuleWriter::results(&name, &results))
     }
 
     /// One position along the outermost axis, which is removed.
@@ -432,15 +432,15 @@ impl Writer {
         let (count, operands, types) = (all.len(), names(&all), types(&all));
         self.line(&format!("{name}:{count} = stablehlo.optimization_barrier {operands} : {types}"));
         let types: Vec<Type> = values.iter().map(|value| value.ty.clone()).collect();
-        Writer::results(&name, &types)
+        ModuleWriter::results(&name, &types)
     }
 
     /// Goes on with a state, of one value at least, while a condition of it holds. The first value changes in every step.
     pub(super) fn repeat(
         &mut self,
         state: &[Handle],
-        condition: impl FnOnce(&mut Writer, &[Handle]) -> Result<Handle>,
-        step: impl FnOnce(&mut Writer, &[Handle]) -> Result<Vec<Handle>>,
+        condition: impl FnOnce(&mut ModuleWriter, &[Handle]) -> Result<Handle>,
+        step: impl FnOnce(&mut ModuleWriter, &[Handle]) -> Result<Vec<Handle>>,
     ) -> Result<Vec<Handle>> {
         let name = self.fresh();
         let types: Vec<Type> = state.iter().map(|value| value.ty.clone()).collect();
@@ -454,7 +454,7 @@ impl Writer {
         self.region(|writer| step(writer, &current))?;
         self.changing.pop();
         self.line("}");
-        Ok(Writer::results(&name, &types))
+        Ok(ModuleWriter::results(&name, &types))
     }
 
     /// One of two regions, which result in values of these types.
@@ -462,8 +462,8 @@ impl Writer {
         &mut self,
         condition: &Handle,
         results: &[Type],
-        then: impl FnOnce(&mut Writer) -> Result<Vec<Handle>>,
-        otherwise: impl FnOnce(&mut Writer) -> Result<Vec<Handle>>,
+        then: impl FnOnce(&mut ModuleWriter) -> Result<Vec<Handle>>,
+        otherwise: impl FnOnce(&mut ModuleWriter) -> Result<Vec<Handle>>,
     ) -> Result<Vec<Handle>> {
         let name = self.fresh();
         self.line(&format!("{name}:{} = \"stablehlo.if\"({}) ({{", results.len(), condition.name));
@@ -471,7 +471,7 @@ impl Writer {
         self.line("}, {");
         self.region(otherwise)?;
         self.line(&format!("}}) : ({}) -> ({})", tensor(&condition.ty), list(results, tensor)));
-        Ok(Writer::results(&name, results))
+        Ok(ModuleWriter::results(&name, results))
     }
 
     /// Whether a type has no elements.

@@ -1,17 +1,17 @@
 //! Elementwise operations, which rows of the operation table write.
 
-use super::writer::{Handle, Writer};
+use super::writer::{Handle, ModuleWriter};
 use crate::operation::{Binary, Comparison, StableHlo, Unary};
 use crate::shape::{DType, Type, Value};
 
 /// An elementwise operation of one operand.
-pub(super) fn unary(writer: &mut Writer, op: Unary, a: &Handle) -> Handle {
+pub(super) fn unary(writer: &mut ModuleWriter, op: Unary, a: &Handle) -> Handle {
     let a = if op.tells_zeros() { &writer.unsigned(a) } else { a };
     op.stablehlo(writer, a)
 }
 
 /// An elementwise operation of two operands.
-pub(super) fn binary(writer: &mut Writer, op: Binary, a: &Handle, b: &Handle) -> Handle {
+pub(super) fn binary(writer: &mut ModuleWriter, op: Binary, a: &Handle, b: &Handle) -> Handle {
     let [of_a, of_b] = op.tells_zeros();
     let a = if of_a { &writer.unsigned(a) } else { a };
     let b = if of_b { &writer.unsigned(b) } else { b };
@@ -20,7 +20,7 @@ pub(super) fn binary(writer: &mut Writer, op: Binary, a: &Handle, b: &Handle) ->
 
 /// Conversion of the element type. Conversions that StableHLO leaves open, of floats outside the integers' range, are set
 /// explicitly.
-pub(super) fn cast(writer: &mut Writer, a: &Handle, dtype: DType) -> Handle {
+pub(super) fn cast(writer: &mut ModuleWriter, a: &Handle, dtype: DType) -> Handle {
     match (a.ty.dtype, dtype) {
         (from, to) if from == to => a.clone(),
         (_, DType::Bool) => {
@@ -49,7 +49,7 @@ pub(super) fn cast(writer: &mut Writer, a: &Handle, dtype: DType) -> Handle {
 }
 
 /// Whether elements are NaN; `false` where they can't be.
-pub(super) fn is_nan(writer: &mut Writer, a: &Handle) -> Handle {
+pub(super) fn is_nan(writer: &mut ModuleWriter, a: &Handle) -> Handle {
     match a.ty.dtype.is_float() {
         true => writer.compare(Comparison::NotEqual, a, a),
         false => writer.zeros(&Type { dtype: DType::Bool, shape: a.ty.shape.clone() }),

@@ -1,13 +1,13 @@
 //! Reads, additions and writes at computed positions.
 
 use super::dialect::Indexing;
-use super::writer::{Handle, Writer};
+use super::writer::{Handle, ModuleWriter};
 use crate::error::Result;
 use crate::operation::{Comparison, StableHlo};
 use crate::shape::{Axes, DType, Shape, Type, size};
 
 /// Index arrays as one, with a row of indices for each position.
-fn rows(writer: &mut Writer, indices: &[&Handle]) -> Handle {
+fn rows(writer: &mut ModuleWriter, indices: &[&Handle]) -> Handle {
     let mut shape = indices[0].ty.shape.clone();
     shape.push(1);
     let columns: Vec<Handle> = indices.iter().map(|index| writer.reshape(index, &shape)).collect();
@@ -20,20 +20,20 @@ fn after(positions: usize, inner: impl IntoIterator<Item = usize>) -> Axes {
 }
 
 /// `a[indices[0][s], .., r]`, 0 outside.
-pub(super) fn gather(writer: &mut Writer, a: &Handle, indices: &[&Handle]) -> Handle {
+pub(super) fn gather(writer: &mut ModuleWriter, a: &Handle, indices: &[&Handle]) -> Handle {
     let axes: Axes = (0..a.ty.rank()).collect();
     gather_permuted(writer, a, &axes, indices)
 }
 
 /// As [`gather`], of an array that has these axes of `a` in the place of its own.
-pub(super) fn gather_permuted(writer: &mut Writer, a: &Handle, axes: &[usize], indices: &[&Handle]) -> Handle {
+pub(super) fn gather_permuted(writer: &mut ModuleWriter, a: &Handle, axes: &[usize], indices: &[&Handle]) -> Handle {
     let Some(first) = indices.first() else { return writer.transpose(a, axes) };
     let places = &first.ty.shape;
     let mut shape = places.clone();
     let (indexed, whole) = axes.split_at(indices.len());
     shape.extend(whole.iter().map(|&axis| a.ty.shape[axis]));
     let ty = Type { dtype: a.ty.dtype, shape };
-    if Writer::is_empty(&ty) || Writer::is_empty(&a.ty) {
+    if ModuleWriter::is_empty(&ty) || ModuleWriter::is_empty(&a.ty) {
         return writer.zeros(&ty);
     }
     let mut inside: Option<Handle> = None;
@@ -61,7 +61,12 @@ pub(super) fn gather_permuted(writer: &mut Writer, a: &Handle, axes: &[usize], i
 }
 
 /// Zeros, to which updates are added at positions; those outside are ignored.
-pub(super) fn scatter(writer: &mut Writer, updates: &Handle, indices: &[&Handle], extents: &[usize]) -> Result<Handle> {
+pub(super) fn scatter(
+    writer: &mut ModuleWriter,
+    updates: &Handle,
+    indices: &[&Handle],
+    extents: &[usize],
+) -> Result<Handle> {
     let Some(first) = indices.first() else { return Ok(updates.clone()) };
     let places = first.ty.rank();
     let mut shape = Shape::from_slice(extents);
@@ -74,13 +79,13 @@ pub(super) fn scatter(writer: &mut Writer, updates: &Handle, indices: &[&Handle]
 /// Adds updates to a target at positions, given by some arrays; positions outside are ignored. `axes` are the target's axes in
 /// the order of those arrays, followed by the axes of the updates.
 pub(super) fn scatter_add(
-    writer: &mut Writer,
+    writer: &mut ModuleWriter,
     target: &Handle,
     axes: &[usize],
     updates: &Handle,
     indices: &[&Handle],
 ) -> Result<Handle> {
-    if Writer::is_empty(&target.ty) || Writer::is_empty(&updates.ty) {
+    if ModuleWriter::is_empty(&target.ty) || ModuleWriter::is_empty(&updates.ty) {
         return Ok(target.clone());
     }
     let places = indices[0].ty.rank();
@@ -94,7 +99,7 @@ pub(super) fn scatter_add(
 }
 
 /// The body of a scatter that adds to elements.
-pub(super) fn adding(writer: &mut Writer, operands: &[Handle]) -> Handle {
+pub(super) fn adding(writer: &mut ModuleWriter, operands: &[Handle]) -> Handle {
     let operation = if operands[0].ty.dtype == DType::Bool { "or" } else { "add" };
     writer.elementwise(operation, &[&operands[0], &operands[1]])
 }
@@ -102,14 +107,14 @@ pub(super) fn adding(writer: &mut Writer, operands: &[Handle]) -> Handle {
 /// A target, into which updates are written at positions, which may be known to differ, of several at one position the last; those
 /// outside are ignored.
 pub(super) fn scatter_set(
-    writer: &mut Writer,
+    writer: &mut ModuleWriter,
     target: &Handle,
     updates: &Handle,
     indices: &[&Handle],
     differ: bool,
 ) -> Result<Handle> {
     let Some(first) = indices.first() else { return Ok(updates.clone()) };
-    if Writer::is_empty(&target.ty) || Writer::is_empty(&updates.ty) {
+    if ModuleWriter::is_empty(&target.ty) || ModuleWriter::is_empty(&updates.ty) {
         return Ok(target.clone());
     }
     let places = &first.ty.shape;

@@ -1,6 +1,6 @@
 //! Loops and conditionals. Their bodies are regions, which refer to outside values by name.
 
-use super::writer::{Handle, Writer};
+use super::writer::{Handle, ModuleWriter};
 use crate::error::Result;
 use crate::operation::{Comparison, StableHlo};
 use crate::shape::Type;
@@ -19,10 +19,10 @@ pub(super) fn stacked(ty: &Type, count: usize) -> Type {
 
 /// Goes through the steps from a number to before another with a state. The step is given its number.
 pub(super) fn steps(
-    writer: &mut Writer,
+    writer: &mut ModuleWriter,
     (from, end): (&Handle, &Handle),
     state: Vec<Handle>,
-    step: impl FnOnce(&mut Writer, &Handle, &[Handle]) -> Result<Vec<Handle>>,
+    step: impl FnOnce(&mut ModuleWriter, &Handle, &[Handle]) -> Result<Vec<Handle>>,
 ) -> Result<Vec<Handle>> {
     let mut all = vec![from.clone()];
     all.extend(state);
@@ -40,14 +40,14 @@ pub(super) fn steps(
 }
 
 /// A number counted from the other end.
-pub(super) fn mirrored(writer: &mut Writer, number: &Handle, count: &Handle) -> Handle {
+pub(super) fn mirrored(writer: &mut ModuleWriter, number: &Handle, count: &Handle) -> Handle {
     let one = writer.position(1);
     let last = writer.elementwise("subtract", &[count, &one]);
     writer.elementwise("subtract", &[&last, number])
 }
 
 /// One pass over a known number of steps.
-pub(super) struct Pass<'a> {
+pub(super) struct StepsPass<'a> {
     /// How many.
     pub(super) count: usize,
     /// Whether the first is the last slice.
@@ -58,13 +58,13 @@ pub(super) struct Pass<'a> {
     pub(super) written: &'a [Type],
 }
 
-impl Pass<'_> {
+impl StepsPass<'_> {
     /// The last carries, and all slices that were written. The body takes the carries and a slice of each array.
     pub(super) fn run(
         &self,
-        writer: &mut Writer,
+        writer: &mut ModuleWriter,
         carries: Vec<Handle>,
-        body: impl FnOnce(&mut Writer, Vec<Handle>) -> Result<Vec<Handle>>,
+        body: impl FnOnce(&mut ModuleWriter, Vec<Handle>) -> Result<Vec<Handle>>,
     ) -> Result<Vec<Handle>> {
         let carried = carries.len();
         let mut state = carries;
@@ -93,14 +93,19 @@ impl Pass<'_> {
 }
 
 /// The writer of a body.
-pub(super) type WriteBody = fn(&mut Writer, &Body, &[Handle]) -> Result<Vec<Handle>>;
+pub(super) type WriteBody = fn(&mut ModuleWriter, &Body, &[Handle]) -> Result<Vec<Handle>>;
 
 /// A loop of a known number of steps.
-pub(super) fn scan(writer: &mut Writer, body: WriteBody, scan: &Scan, operands: &[&Handle]) -> Result<Vec<Handle>> {
+pub(super) fn scan(
+    writer: &mut ModuleWriter,
+    body: WriteBody,
+    scan: &Scan,
+    operands: &[&Handle],
+) -> Result<Vec<Handle>> {
     let (carries, rest) = operands.split_at(scan.carries);
     let (inputs, captures) = rest.split_at(scan.inputs);
     let written: Vec<Type> = scan.body.result_types().skip(scan.carries).cloned().collect();
-    let pass = Pass { count: scan.length, reverse: scan.reverse, slices: &cloned(inputs), written: &written };
+    let pass = StepsPass { count: scan.length, reverse: scan.reverse, slices: &cloned(inputs), written: &written };
     pass.run(writer, cloned(carries), |writer, mut arguments| {
         arguments.extend(cloned(captures));
         body(writer, &scan.body, &arguments)
@@ -109,7 +114,7 @@ pub(super) fn scan(writer: &mut Writer, body: WriteBody, scan: &Scan, operands: 
 
 /// One of two bodies.
 pub(super) fn branch(
-    writer: &mut Writer,
+    writer: &mut ModuleWriter,
     body: WriteBody,
     branch: &Branch,
     operands: &[&Handle],

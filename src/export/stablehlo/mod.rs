@@ -13,7 +13,7 @@ mod writer;
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::export::names::Identifiers;
-use writer::{Handle, Writer, list, tensor};
+use writer::{Handle, ModuleWriter, list, tensor};
 
 /// The error for an operation that can't be expressed.
 fn problem(operation: &str, problem: impl Into<String>) -> Error {
@@ -55,7 +55,7 @@ pub fn stablehlo(program: impl Into<Program>) -> Result<String> {
         })
         .collect();
     let results: Vec<String> = program.body.result_types().map(tensor).collect();
-    let mut writer = Writer::default();
+    let mut writer = ModuleWriter::default();
     let name = if program.name.is_empty() { "program" } else { &program.name };
     writer.line(&format!("module @{} {{", Identifiers::default().choose(name)));
     writer.indented(|writer| -> Result<()> {

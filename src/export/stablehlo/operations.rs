@@ -2,7 +2,7 @@
 
 use super::elementwise::{self, is_nan};
 use super::loops::WriteBody;
-use super::writer::{Handle, Writer};
+use super::writer::{Handle, ModuleWriter};
 use super::{indexing, loops, sweeps, views};
 use crate::error::Result;
 use crate::operation::{Comparison, Contraction, Extreme, Label, Order, StableHlo};
@@ -11,7 +11,7 @@ use crate::term::Op;
 
 /// The outputs of an operation; `differ` says whether its positions are known to differ, and `body` writes the bodies inside of it.
 pub(super) fn operation(
-    writer: &mut Writer,
+    writer: &mut ModuleWriter,
     body: WriteBody,
     op: &Op,
     operands: &[&Handle],
@@ -51,7 +51,7 @@ pub(super) fn operation(
 }
 
 /// A sum of products. Labels of both operands are batches if the result has them, and summed otherwise.
-fn contract(writer: &mut Writer, contraction: &Contraction, a: &Handle, b: &Handle) -> Handle {
+fn contract(writer: &mut ModuleWriter, contraction: &Contraction, a: &Handle, b: &Handle) -> Handle {
     let Contraction { left, right, result } = contraction;
     let at = |labels: &[Label], label: Label| labels.iter().position(|&other| other == label);
     let shared = |in_result: bool| {
@@ -69,8 +69,8 @@ fn contract(writer: &mut Writer, contraction: &Contraction, a: &Handle, b: &Hand
 }
 
 /// The position of the first extreme along an axis, or of the first NaN; 0 when the axis is empty.
-fn arg_reduce(writer: &mut Writer, extreme: Extreme, a: &Handle, axis: usize) -> Result<Handle> {
-    if Writer::is_empty(&a.ty) {
+fn arg_reduce(writer: &mut ModuleWriter, extreme: Extreme, a: &Handle, axis: usize) -> Result<Handle> {
+    if ModuleWriter::is_empty(&a.ty) {
         let mut ty = Type { dtype: DType::I64, shape: a.ty.shape.clone() };
         ty.shape.remove(axis);
         return Ok(writer.zeros(&ty));
@@ -107,9 +107,9 @@ fn arg_reduce(writer: &mut Writer, extreme: Extreme, a: &Handle, axis: usize) ->
 }
 
 /// The positions along an axis in the order of their elements, NaN last.
-fn arg_sort(writer: &mut Writer, order: Order, a: &Handle, axis: usize) -> Result<Handle> {
+fn arg_sort(writer: &mut ModuleWriter, order: Order, a: &Handle, axis: usize) -> Result<Handle> {
     let positions = writer.iota(&a.ty.shape, axis);
-    if Writer::is_empty(&a.ty) {
+    if ModuleWriter::is_empty(&a.ty) {
         return Ok(positions);
     }
     let before = match order {

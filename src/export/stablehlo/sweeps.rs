@@ -5,8 +5,8 @@
 //! their carries before an earlier step. The number of snapshots is limited; when the limit is reached, every second one is
 //! dropped, and from there on half as many are taken.
 
-use super::loops::{Pass, WriteBody, cloned, mirrored, stacked, steps};
-use super::writer::{Handle, Writer};
+use super::loops::{StepsPass, WriteBody, cloned, mirrored, stacked, steps};
+use super::writer::{Handle, ModuleWriter};
 use crate::error::Result;
 use crate::operation::{Comparison, StableHlo};
 use crate::shape::Type;
@@ -17,7 +17,7 @@ const SNAPSHOTS: usize = 64;
 
 /// A loop with several sweeps.
 pub(super) fn sweeps(
-    writer: &mut Writer,
+    writer: &mut ModuleWriter,
     body: WriteBody,
     sweeps: &Sweeps,
     operands: &[&Handle],
@@ -36,7 +36,9 @@ pub(super) fn sweeps(
     let captures = cloned(rest);
     match sweeps.steps {
         Steps::Count(count) => Counted { body, sweeps, count, captures }.run(writer, starts, &inputs),
-        Steps::While(_) => Open { body, sweeps, room: room(sweeps.checkpoints, &starts), starts, captures }.run(writer),
+        Steps::While(_) => {
+            OpenLoop { body, sweeps, room: room(sweeps.checkpoints, &starts), starts, captures }.run(writer)
+        }
     }
 }
 
@@ -49,7 +51,7 @@ struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    fn run(&self, writer: &mut Writer, starts: Vec<Vec<Handle>>, inputs: &[Vec<Handle>]) -> Result<Vec<Handle>> {
+    fn run(&self, writer: &mut ModuleWriter, starts: Vec<Vec<Handle>>, inputs: &[Vec<Handle>]) -> Result<Vec<Handle>> {
         let mut tapes: Vec<Vec<Option<Handle>>> = Vec::new();
         let mut results = Vec::new();
         for (at, (sweep, start)) in self.sweeps.sweeps.iter().zip(starts).enumerate() {
@@ -63,7 +65,7 @@ impl Counted<'_> {
             // Tapes are as long as the loop and read by the number of a step, so they may be written like its slices.
             let reverse = self.sweeps.reverse != (at % 2 == 1);
             let slices = [&inputs[at][..], &reads].concat();
-            let pass = Pass { count: self.count, reverse, slices: &slices, written: &written };
+            let pass = StepsPass { count: self.count, reverse, slices: &slices, written: &written };
             let mut outputs = pass.run(writer, start, |writer, mut arguments| {
                 arguments.extend(self.captures.iter().cloned());
                 let values = (self.body)(writer, &sweep.body, &arguments)?;
@@ -79,7 +81,7 @@ impl Counted<'_> {
 }
 
 /// A loop whose number of steps is known when it has been run.
-struct Open<'a> {
+struct OpenLoop<'a> {
     body: WriteBody,
     sweeps: &'a Sweeps,
     /// How many snapshots there are of a sweep at most.
@@ -102,17 +104,17 @@ fn room(checkpoints: Checkpoints, starts: &[Vec<Handle>]) -> usize {
 }
 
 /// The carries of a sweep before every so many steps.
-struct Snapshots {
+struct WrittenSnapshots {
     /// The distance in steps, as a rank-0 `i64`.
     distance: Handle,
     /// The carries, stacked.
     states: Vec<Handle>,
 }
 
-impl Snapshots {
-    fn new(mut values: Vec<Handle>) -> Snapshots {
+impl WrittenSnapshots {
+    fn new(mut values: Vec<Handle>) -> WrittenSnapshots {
         let states = values.split_off(1);
-        Snapshots { distance: values.remove(0), states }
+        WrittenSnapshots { distance: values.remove(0), states }
     }
 
     fn values(&self) -> Vec<Handle> {
@@ -122,8 +124,8 @@ impl Snapshots {
     }
 }
 
-impl Open<'_> {
-    fn run(&self, writer: &mut Writer) -> Result<Vec<Handle>> {
+impl OpenLoop<'_> {
+    fn run(&self, writer: &mut ModuleWriter) -> Result<Vec<Handle>> {
         let Steps::While(condition) = &self.sweeps.steps else { unreachable!("the loop has a condition") };
         let Some(first) = self.sweeps.sweeps.first() else { return Ok(Vec::new()) };
         let mut state = vec![writer.position(0)];
@@ -156,7 +158,7 @@ impl Open<'_> {
                 _ => self.whole(writer, sweep, &count, &snapshots)?,
             };
             let rest = outputs.split_off(carries);
-            snapshots.push(if rest.is_empty() { None } else { Some(Snapshots::new(rest)) });
+            snapshots.push(if rest.is_empty() { None } else { Some(WrittenSnapshots::new(rest)) });
             results.extend(outputs);
         }
         Ok(results)
@@ -172,15 +174,15 @@ impl Open<'_> {
     }
 
     /// Room for snapshots of a sweep.
-    fn none(&self, writer: &mut Writer, sweep: usize) -> Snapshots {
+    fn none(&self, writer: &mut ModuleWriter, sweep: usize) -> WrittenSnapshots {
         let types: Vec<Type> = self.starts[sweep].iter().map(|value| stacked(&value.ty, self.room)).collect();
-        Snapshots { distance: writer.position(1), states: types.iter().map(|ty| writer.zeros(ty)).collect() }
+        WrittenSnapshots { distance: writer.position(1), states: types.iter().map(|ty| writer.zeros(ty)).collect() }
     }
 
     /// The snapshots, with the state before this step added if it is due.
     fn taken(
         &self,
-        writer: &mut Writer,
+        writer: &mut ModuleWriter,
         number: &Handle,
         state: &[Handle],
         snapshots: &[Handle],
@@ -190,10 +192,10 @@ impl Open<'_> {
         let (zero, room) = (writer.position(0), writer.position(self.room));
         let rest = writer.elementwise("remainder", &[number, distance]);
         let due = writer.compare(Comparison::Equal, &rest, &zero);
-        let take = |writer: &mut Writer| {
+        let take = |writer: &mut ModuleWriter| {
             let place = writer.elementwise("divide", &[number, distance]);
             let full = writer.compare(Comparison::Equal, &place, &room);
-            let thinned = |writer: &mut Writer| {
+            let thinned = |writer: &mut ModuleWriter| {
                 let twice = writer.elementwise("add", &[distance, distance]);
                 let half = |state: &Handle| self.half(writer, state);
                 Ok([vec![twice], snapshots[1..].iter().map(half).collect()].concat())
@@ -210,7 +212,7 @@ impl Open<'_> {
     }
 
     /// Every second slice, and room for as many.
-    fn half(&self, writer: &mut Writer, states: &Handle) -> Handle {
+    fn half(&self, writer: &mut ModuleWriter, states: &Handle) -> Handle {
         let ranges = states.ty.shape.iter().enumerate();
         let ranges = ranges.map(|(axis, &extent)| (0, extent, if axis == 0 { 2 } else { 1 }));
         let kept = writer.slice(states, &ranges.collect::<Vec<_>>());
@@ -220,17 +222,17 @@ impl Open<'_> {
     }
 
     /// The number of a step in the order of a sweep, or the other way round.
-    fn in_order(writer: &mut Writer, sweep: usize, number: &Handle, count: &Handle) -> Handle {
+    fn in_order(writer: &mut ModuleWriter, sweep: usize, number: &Handle, count: &Handle) -> Handle {
         if sweep.is_multiple_of(2) { number.clone() } else { mirrored(writer, number, count) }
     }
 
     /// All steps of a sweep: its last carries, and its snapshots, if later sweeps read its kept values.
     fn whole(
         &self,
-        writer: &mut Writer,
+        writer: &mut ModuleWriter,
         sweep: usize,
         count: &Handle,
-        snapshots: &[Option<Snapshots>],
+        snapshots: &[Option<WrittenSnapshots>],
     ) -> Result<Vec<Handle>> {
         let mut state = self.starts[sweep].clone();
         let carries = state.len();
@@ -249,14 +251,14 @@ impl Open<'_> {
     /// The carries of a sweep after a step.
     fn next(
         &self,
-        writer: &mut Writer,
+        writer: &mut ModuleWriter,
         sweep: usize,
         number: &Handle,
         count: &Handle,
         state: &[Handle],
-        snapshots: &[Option<Snapshots>],
+        snapshots: &[Option<WrittenSnapshots>],
     ) -> Result<Vec<Handle>> {
-        let step = Open::in_order(writer, sweep, number, count);
+        let step = OpenLoop::in_order(writer, sweep, number, count);
         let tapes = self.kept(writer, sweep, &step, count, snapshots)?;
         let mut values = self.step(writer, sweep, state, &tapes)?;
         values.truncate(state.len());
@@ -266,11 +268,11 @@ impl Open<'_> {
     /// The values that earlier sweeps keep of a step, as far as this sweep needs them.
     fn kept(
         &self,
-        writer: &mut Writer,
+        writer: &mut ModuleWriter,
         sweep: usize,
         step: &Handle,
         count: &Handle,
-        snapshots: &[Option<Snapshots>],
+        snapshots: &[Option<WrittenSnapshots>],
     ) -> Result<Vec<Vec<Handle>>> {
         let mut needed = vec![false; sweep + 1];
         needed[sweep] = true;
@@ -285,7 +287,7 @@ impl Open<'_> {
                 tapes.push(Vec::new());
                 continue;
             };
-            let end = Open::in_order(writer, earlier, step, count);
+            let end = OpenLoop::in_order(writer, earlier, step, count);
             let place = writer.elementwise("divide", &[&end, &snapshot.distance]);
             let from = writer.elementwise("multiply", &[&place, &snapshot.distance]);
             let state = snapshot.states.iter().map(|states| writer.read_outer(states, &place)).collect();
@@ -299,7 +301,13 @@ impl Open<'_> {
     }
 
     /// The results of a step of a sweep.
-    fn step(&self, writer: &mut Writer, sweep: usize, state: &[Handle], tapes: &[Vec<Handle>]) -> Result<Vec<Handle>> {
+    fn step(
+        &self,
+        writer: &mut ModuleWriter,
+        sweep: usize,
+        state: &[Handle],
+        tapes: &[Vec<Handle>],
+    ) -> Result<Vec<Handle>> {
         let description = &self.sweeps.sweeps[sweep];
         let reads = description.reads.iter().map(|&(from, kept)| tapes[from][kept].clone());
         let arguments: Vec<Handle> = state.iter().cloned().chain(reads).collect();

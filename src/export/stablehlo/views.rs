@@ -4,7 +4,7 @@
 use super::dialect::Indexing;
 use super::indexing::adding;
 use super::problem;
-use super::writer::{Handle, Writer};
+use super::writer::{Handle, ModuleWriter};
 use crate::affine::AffineMap;
 use crate::error::Result;
 use crate::operation::{Comparison, Reduction, StableHlo};
@@ -13,7 +13,7 @@ use crate::shape::{Axes, DType, Shape, Type, size, strides};
 /// The read of a result axis along a source axis: positions `start + step · j` of the source for `j` from `before` to before
 /// `extent − after`, and nothing elsewhere.
 #[derive(Clone, Copy)]
-struct Line {
+struct AxisRead {
     /// The result axis, if there is one: else one position is read.
     column: Option<usize>,
     /// The lowest position that is read, and the highest.
@@ -29,9 +29,9 @@ struct Line {
 }
 
 /// How a map reads, axis by axis.
-enum Lines {
+enum MapReads {
     /// Each source axis on its own.
-    Separate(Vec<Line>),
+    Separate(Vec<AxisRead>),
     /// Nothing inside.
     Nothing,
     /// Axes depend on each other.
@@ -67,11 +67,11 @@ fn columns(map: &AffineMap) -> Option<Vec<Option<usize>>> {
     Some(columns)
 }
 
-fn lines(map: &AffineMap) -> Lines {
+fn lines(map: &AffineMap) -> MapReads {
     if size(map.source()) == 0 || size(map.result()) == 0 {
-        return Lines::Nothing;
+        return MapReads::Nothing;
     }
-    let Some(columns) = columns(map) else { return Lines::Mixed };
+    let Some(columns) = columns(map) else { return MapReads::Mixed };
     let mut lines = Vec::new();
     for (row, column) in columns.into_iter().enumerate() {
         let (offset, last) = (map.offset(row) as i128, map.source()[row] as i128 - 1);
@@ -85,10 +85,10 @@ fn lines(map: &AffineMap) -> Lines {
         let first = (-(-enters).div_euclid(step)).max(0);
         let end = (leaves.div_euclid(step) + 1).min(extent);
         if first >= end {
-            return Lines::Nothing;
+            return MapReads::Nothing;
         }
         let (one, other) = (offset + coefficient * first, offset + coefficient * (end - 1));
-        lines.push(Line {
+        lines.push(AxisRead {
             column,
             low: one.min(other) as usize,
             high: one.max(other) as usize,
@@ -98,11 +98,11 @@ fn lines(map: &AffineMap) -> Lines {
             after: (extent - end) as usize,
         });
     }
-    Lines::Separate(lines)
+    MapReads::Separate(lines)
 }
 
 /// The source axes that become result axes, in the order of those.
-fn kept(lines: &[Line]) -> Vec<(usize, usize)> {
+fn kept(lines: &[AxisRead]) -> Vec<(usize, usize)> {
     let mut kept: Vec<(usize, usize)> =
         lines.iter().enumerate().filter_map(|(row, line)| line.column.map(|column| (column, row))).collect();
     kept.sort_unstable();
@@ -110,12 +110,12 @@ fn kept(lines: &[Line]) -> Vec<(usize, usize)> {
 }
 
 /// `result[j] = a[matrix · j + offset]`, and 0 outside.
-pub(super) fn view(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> {
+pub(super) fn view(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap) -> Result<Handle> {
     let ty = Type::new(a.ty.dtype, map.result());
     let lines = match lines(map) {
-        Lines::Nothing => return Ok(writer.zeros(&ty)),
-        Lines::Mixed => return gathered(writer, a, map),
-        Lines::Separate(lines) => lines,
+        MapReads::Nothing => return Ok(writer.zeros(&ty)),
+        MapReads::Mixed => return gathered(writer, a, map),
+        MapReads::Separate(lines) => lines,
     };
     let ranges: Vec<_> = lines.iter().map(|line| (line.low, line.high + 1, step_within(line))).collect();
     let slice = writer.slice(a, &ranges);
@@ -135,17 +135,17 @@ pub(super) fn view(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<H
 }
 
 /// The distance between positions; 1 if there is only one position.
-fn step_within(line: &Line) -> usize {
+fn step_within(line: &AxisRead) -> usize {
     if line.low == line.high { 1 } else { line.step }
 }
 
 /// The adjoint of [`view`].
-pub(super) fn accumulate(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> {
+pub(super) fn accumulate(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap) -> Result<Handle> {
     let ty = Type::new(a.ty.dtype, map.source());
     let lines = match lines(map) {
-        Lines::Nothing => return Ok(writer.zeros(&ty)),
-        Lines::Mixed => return scattered(writer, a, map),
-        Lines::Separate(lines) => lines,
+        MapReads::Nothing => return Ok(writer.zeros(&ty)),
+        MapReads::Mixed => return scattered(writer, a, map),
+        MapReads::Separate(lines) => lines,
     };
     let block = block(writer, a, map, &lines);
     let zeros = lines.iter().zip(map.source());
@@ -154,8 +154,13 @@ pub(super) fn accumulate(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Re
 }
 
 /// A target with the result of [`accumulate`] added to it: in place, if that is one block.
-pub(super) fn accumulate_onto(writer: &mut Writer, target: &Handle, a: &Handle, map: &AffineMap) -> Result<Handle> {
-    if let Lines::Separate(lines) = lines(map)
+pub(super) fn accumulate_onto(
+    writer: &mut ModuleWriter,
+    target: &Handle,
+    a: &Handle,
+    map: &AffineMap,
+) -> Result<Handle> {
+    if let MapReads::Separate(lines) = lines(map)
         && lines.iter().all(|line| step_within(line) == 1)
     {
         let block = block(writer, a, map, &lines);
@@ -170,7 +175,7 @@ pub(super) fn accumulate_onto(writer: &mut Writer, target: &Handle, a: &Handle, 
 }
 
 /// The elements that a map along separate lines puts in its source, in the order of the source.
-fn block(writer: &mut Writer, a: &Handle, map: &AffineMap, lines: &[Line]) -> Handle {
+fn block(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap, lines: &[AxisRead]) -> Handle {
     let kept = kept(lines);
     let ignored: Axes =
         (0..map.result().len()).filter(|&column| kept.iter().all(|&(other, _)| other != column)).collect();
@@ -191,7 +196,7 @@ fn block(writer: &mut Writer, a: &Handle, map: &AffineMap, lines: &[Line]) -> Ha
 }
 
 /// A number that depends on the position in the result.
-fn affine(writer: &mut Writer, shape: &[usize], coefficients: &[i64], offset: i64) -> Handle {
+fn affine(writer: &mut ModuleWriter, shape: &[usize], coefficients: &[i64], offset: i64) -> Handle {
     let mut sum = None;
     for (axis, &coefficient) in coefficients.iter().enumerate().filter(|(_, coefficient)| **coefficient != 0) {
         let mut term = writer.iota(shape, axis);
@@ -212,7 +217,7 @@ fn affine(writer: &mut Writer, shape: &[usize], coefficients: &[i64], offset: i6
 }
 
 /// For each element of the result, the row-major position in the source, and whether it is inside, if that is not known.
-fn positions(writer: &mut Writer, operation: &str, map: &AffineMap) -> Result<(Handle, Option<Handle>)> {
+fn positions(writer: &mut ModuleWriter, operation: &str, map: &AffineMap) -> Result<(Handle, Option<Handle>)> {
     if i64::try_from(size(map.source())).is_err() {
         return Err(problem(operation, "positions beyond 64 bits"));
     }
@@ -267,7 +272,7 @@ fn one_by_one(rank: usize) -> Indexing {
     Indexing::outer(rank, 1, 0)
 }
 
-fn gathered(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> {
+fn gathered(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap) -> Result<Handle> {
     let (position, inside) = positions(writer, "view", map)?;
     let flat = writer.reshape(a, &[a.ty.size()]);
     let read = writer.gather(&flat, &position, &one_by_one(map.result().len()));
@@ -280,7 +285,7 @@ fn gathered(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> 
     })
 }
 
-fn scattered(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> {
+fn scattered(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap) -> Result<Handle> {
     let (mut position, inside) = positions(writer, "accumulate", map)?;
     if let Some(inside) = inside {
         let outside = writer.filled(DType::I64, map.result(), -1);

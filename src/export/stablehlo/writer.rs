@@ -109,7 +109,7 @@ pub(super) fn dense(array: &Array) -> String {
 
 /// Writes a module line by line.
 #[derive(Default)]
-pub(super) struct Writer {
+pub(super) struct ModuleWriter {
     text: String,
     indentation: usize,
     values: usize,
@@ -117,7 +117,7 @@ pub(super) struct Writer {
     pub(super) changing: Vec<Handle>,
 }
 
-impl Writer {
+impl ModuleWriter {
     /// The written text.
     pub(super) fn finish(self) -> String {
         self.text
@@ -133,7 +133,7 @@ impl Writer {
     }
 
     /// Writes `inside` indented.
-    pub(super) fn indented<T>(&mut self, inside: impl FnOnce(&mut Writer) -> T) -> T {
+    pub(super) fn indented<T>(&mut self, inside: impl FnOnce(&mut ModuleWriter) -> T) -> T {
         self.indentation += 1;
         let result = inside(self);
         self.indentation -= 1;
@@ -159,7 +159,7 @@ impl Writer {
     }
 
     /// The content of a region, which ends with its results.
-    pub(super) fn region(&mut self, inside: impl FnOnce(&mut Writer) -> Result<Vec<Handle>>) -> Result<()> {
+    pub(super) fn region(&mut self, inside: impl FnOnce(&mut ModuleWriter) -> Result<Vec<Handle>>) -> Result<()> {
         self.indented(|writer| {
             let results = inside(writer)?;
             let results: Vec<&Handle> = results.iter().collect();

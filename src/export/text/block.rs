@@ -1,35 +1,35 @@
 //! Lets, and the results of a body.
 
-use super::reader::{Form, Read, Reader};
-use super::tokens::{Kind, Problem};
+use super::reader::{Form, ParseResult, TextReader};
+use super::tokens::{TextProblem, TokenKind};
 use crate::term::{NodeId, Op};
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// Lets, each followed by the expression that uses it, on lines of their own.
-    pub(super) fn block(&mut self) -> Read<Vec<NodeId>> {
-        self.kind(Kind::Newline, "the end of the line")?;
-        self.kind(Kind::Indent, "a line further to the right")?;
+    pub(super) fn block(&mut self) -> ParseResult<Vec<NodeId>> {
+        self.kind(TokenKind::Newline, "the end of the line")?;
+        self.kind(TokenKind::Indent, "a line further to the right")?;
         while self.is_word("let") {
             self.binding()?;
         }
         let results = self.value()?;
-        self.kind(Kind::Newline, "an operator or the end of the line")?;
-        self.kind(Kind::Dedent, "no further line here, behind the result")?;
+        self.kind(TokenKind::Newline, "an operator or the end of the line")?;
+        self.kind(TokenKind::Dedent, "no further line here, behind the result")?;
         Ok(results)
     }
 
     /// A block, or a value and the end of its line.
-    pub(super) fn block_or_line(&mut self) -> Read<Vec<NodeId>> {
-        if self.token().kind == Kind::Newline {
+    pub(super) fn block_or_line(&mut self) -> ParseResult<Vec<NodeId>> {
+        if self.token().kind == TokenKind::Newline {
             return self.block();
         }
         let results = self.value()?;
-        self.kind(Kind::Newline, "an operator or the end of the line")?;
+        self.kind(TokenKind::Newline, "an operator or the end of the line")?;
         Ok(results)
     }
 
     /// One result, or several in parentheses.
-    pub(super) fn value(&mut self) -> Read<Vec<NodeId>> {
+    pub(super) fn value(&mut self) -> ParseResult<Vec<NodeId>> {
         match self.is_symbol("(") && self.token().several {
             true => self.operands(),
             false => Ok(vec![self.operand()?]),
@@ -37,10 +37,10 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `let m1: f64 = ..` and `let (m1: f64, m2: f64) = ..`
-    fn binding(&mut self) -> Read<()> {
+    fn binding(&mut self) -> ParseResult<()> {
         self.word("let")?;
         let names = match self.accept("(") {
-            true => self.list(")", Reader::typed_name)?,
+            true => self.list(")", TextReader::typed_name)?,
             false => vec![self.typed_name()?],
         };
         self.symbol("=")?;
@@ -60,18 +60,18 @@ impl<'t, X: Form> Reader<'t, X> {
             }
             None => {
                 let node = self.operand()?;
-                self.kind(Kind::Newline, "an operator or the end of the line")?;
+                self.kind(TokenKind::Newline, "an operator or the end of the line")?;
                 (node, vec![node])
             }
         };
         if names.len() != nodes.len() {
             let problem = format!("{} names for {} arrays", names.len(), nodes.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         for (&(name, ref ty, place), &node) in names.iter().zip(&nodes) {
             let found = self.type_of(node);
             if found != ty {
-                return Err(Problem::new(format!("{name} is {found} by its definition, not {ty}"), place));
+                return Err(TextProblem::new(format!("{name} is {found} by its definition, not {ty}"), place));
             }
             self.bind(name, node, place)?;
         }

@@ -1,8 +1,8 @@
 //! Reading bodies: names and operations go to the innermost of those that are open.
 
-use super::frame::{Captures, Frame, Open, Parameter};
-use super::reader::{Form, Read, Reader};
-use super::tokens::Problem;
+use super::frame::{BodyFrame, Captures, NamedParameter, OpenBody};
+use super::reader::{Form, ParseResult, TextReader};
+use super::tokens::TextProblem;
 use crate::array::Array;
 use crate::export::limits::NESTING;
 use crate::shape::Type;
@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-impl<'t, X: Form> Reader<'t, X> {
-    fn top(&mut self) -> &mut Frame<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
+    fn top(&mut self) -> &mut BodyFrame<'t, X> {
         self.frames.last_mut().expect("bodies are read in frames")
     }
 
@@ -30,15 +30,15 @@ impl<'t, X: Form> Reader<'t, X> {
     /// Reads a body of these parameters. `captures` are the nodes that earlier siblings refer to.
     pub(super) fn body(
         &mut self,
-        parameters: Vec<Parameter<'t>>,
+        parameters: Vec<NamedParameter<'t>>,
         captures: Captures,
         closed: bool,
-        read: impl FnOnce(&mut Self) -> Read<Vec<NodeId>>,
-    ) -> Read<Open<'t, X>> {
+        read: impl FnOnce(&mut Self) -> ParseResult<Vec<NodeId>>,
+    ) -> ParseResult<OpenBody<'t, X>> {
         if self.frames.len() == NESTING {
             return self.fail(format!("bodies are nested more than {NESTING} deep"));
         }
-        self.frames.push(Frame {
+        self.frames.push(BodyFrame {
             names: HashMap::new(),
             nodes: Vec::new(),
             parameters: parameters.len(),
@@ -56,16 +56,16 @@ impl<'t, X: Form> Reader<'t, X> {
         }
         let results = read(self)?;
         let frame = self.frames.pop().expect("bodies are read in frames");
-        Ok(Open { frame, results })
+        Ok(OpenBody { frame, results })
     }
 
     /// The captures of a body and its siblings, for the next sibling.
-    pub(super) fn captures(open: &mut Open<'t, X>) -> Captures {
+    pub(super) fn captures(open: &mut OpenBody<'t, X>) -> Captures {
         std::mem::take(&mut open.frame.captures)
     }
 
     /// Finishes bodies that refer to the same nodes of the innermost frame.
-    pub(super) fn close(&mut self, bodies: Vec<Open<'t, X>>, captures: &Captures) -> Vec<Arc<Body<X>>> {
+    pub(super) fn close(&mut self, bodies: Vec<OpenBody<'t, X>>, captures: &Captures) -> Vec<Arc<Body<X>>> {
         let types: Vec<Type> = captures.nodes().iter().map(|&node| self.type_of(node).clone()).collect();
         for &node in captures.nodes() {
             self.stays(node);
@@ -79,7 +79,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Finishes the outermost body, of whose parameters the last are captures.
-    pub(super) fn finish(&mut self, open: Open<'t, X>, captures: usize) -> Body<X> {
+    pub(super) fn finish(&mut self, open: OpenBody<'t, X>, captures: usize) -> Body<X> {
         let mut body = open.frame.finish(&[], open.results);
         body.parameters -= captures;
         body.captures = captures;
@@ -87,9 +87,9 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Gives a node a name that is not taken.
-    pub(super) fn bind(&mut self, name: &'t str, node: NodeId, place: usize) -> Read<()> {
+    pub(super) fn bind(&mut self, name: &'t str, node: NodeId, place: usize) -> ParseResult<()> {
         if self.frames.iter().any(|frame| frame.names.contains_key(name)) {
-            return Err(Problem::new(format!("the name {name} is taken"), place));
+            return Err(TextProblem::new(format!("the name {name} is taken"), place));
         }
         self.top().names.insert(name, node);
         Ok(())
@@ -106,21 +106,21 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// The node of a name, which inner bodies capture.
-    pub(super) fn look_up(&mut self, name: &str, place: usize) -> Read<NodeId> {
+    pub(super) fn look_up(&mut self, name: &str, place: usize) -> ParseResult<NodeId> {
         let Some(outermost) = self.frames.iter().rposition(|frame| frame.names.contains_key(name)) else {
-            return Err(Problem::new(format!("nothing has the name {name}"), place));
+            return Err(TextProblem::new(format!("nothing has the name {name}"), place));
         };
         let mut node = self.frames[outermost].names[name];
         for inner in outermost + 1..self.frames.len() {
             let ty = self.frames[inner - 1].nodes[node as usize].types[0].clone();
             let is_new = !self.frames[inner].captured.contains_key(&node);
             if is_new && let Err(problem) = self.limits.ty(&ty) {
-                return Err(Problem::new(problem, place));
+                return Err(TextProblem::new(problem, place));
             }
             let frame = &mut self.frames[inner];
             if frame.closed {
                 let problem = format!("{name} is no parameter: functions with derivative rules refer to those only");
-                return Err(Problem::new(problem, place));
+                return Err(TextProblem::new(problem, place));
             }
             node = match frame.captured.get(&node) {
                 Some(&(here, _)) => here,
@@ -136,18 +136,18 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Adds an operation to the innermost body. A mismatch is reported at a place of the text.
-    pub(super) fn add(&mut self, op: Op<X>, args: &[NodeId], place: usize) -> Read<NodeId> {
+    pub(super) fn add(&mut self, op: Op<X>, args: &[NodeId], place: usize) -> ParseResult<NodeId> {
         let frame = self.frames.last().expect("bodies are read in frames");
         let types = {
             let operands: SmallVec<[&[Type]; 4]> =
                 args.iter().map(|&arg| &frame.nodes[arg as usize].types[..]).collect();
-            self.limits.outputs(&op, &operands).map_err(|problem| Problem::new(problem, place))?
+            self.limits.outputs(&op, &operands).map_err(|problem| TextProblem::new(problem, place))?
         };
         Ok(self.top().push(Node { op, args: args.into(), types }))
     }
 
     /// Adds a constant.
-    pub(super) fn constant(&mut self, array: Array, place: usize) -> Read<NodeId> {
+    pub(super) fn constant(&mut self, array: Array, place: usize) -> ParseResult<NodeId> {
         let uniform = array.uniform().is_some();
         if let Some(&known) = self.top().constants.get(&array).filter(|_| uniform) {
             return Ok(known);

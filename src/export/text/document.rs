@@ -1,14 +1,14 @@
 //! A program from its first line to its constants.
 
-use super::reader::{Form, Read, Reader};
-use super::tokens::{Kind, Problem};
+use super::reader::{Form, ParseResult, TextReader};
+use super::tokens::{TextProblem, TokenKind};
 use crate::export::Program;
 use crate::shape::Type;
 use std::sync::Arc;
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// The program that the text is.
-    pub(super) fn document(mut self) -> Read<Program<X>> {
+    pub(super) fn document(mut self) -> ParseResult<Program<X>> {
         let below = self.constants_below();
         if let Some(mark) = below {
             self.go_to(mark);
@@ -16,7 +16,7 @@ impl<'t, X: Form> Reader<'t, X> {
             self.go_to(0);
         }
         let program = self.program()?;
-        match below == Some(self.mark()) || self.token().kind == Kind::End {
+        match below == Some(self.mark()) || self.token().kind == TokenKind::End {
             true => Ok(program),
             false => self.expected("`constants`, or the end of the text"),
         }
@@ -26,18 +26,18 @@ impl<'t, X: Form> Reader<'t, X> {
     fn constants_below(&self) -> Option<usize> {
         let tokens = self.tokens();
         (1..tokens.len()).find(|&at| {
-            let begins = matches!(tokens[at - 1].kind, Kind::Newline | Kind::Dedent);
-            begins && tokens[at].kind == Kind::Word && self.text_of(tokens[at]) == "constants"
+            let begins = matches!(tokens[at - 1].kind, TokenKind::Newline | TokenKind::Dedent);
+            begins && tokens[at].kind == TokenKind::Word && self.text_of(tokens[at]) == "constants"
         })
     }
 
     /// The elements of constants that are referred to by numbers.
-    fn large_constants(&mut self) -> Read<()> {
+    fn large_constants(&mut self) -> ParseResult<()> {
         self.word("constants")?;
         self.symbol(":")?;
-        self.kind(Kind::Newline, "the end of the line")?;
-        self.kind(Kind::Indent, "a line further to the right")?;
-        while !self.accept_kind(Kind::Dedent) {
+        self.kind(TokenKind::Newline, "the end of the line")?;
+        self.kind(TokenKind::Indent, "a line further to the right")?;
+        while !self.accept_kind(TokenKind::Dedent) {
             self.symbol("#")?;
             let place = self.place();
             let number = self.natural()?;
@@ -46,17 +46,17 @@ impl<'t, X: Form> Reader<'t, X> {
             self.symbol("=")?;
             let array = self.listed_as(&ty)?;
             if self.constants.insert(number, array).is_some() {
-                return Err(Problem::new(format!("there is a constant #{number} already"), place));
+                return Err(TextProblem::new(format!("there is a constant #{number} already"), place));
             }
-            self.kind(Kind::Newline, "the end of the line")?;
+            self.kind(TokenKind::Newline, "the end of the line")?;
         }
         match self.token().kind {
-            Kind::End => Ok(()),
+            TokenKind::End => Ok(()),
             _ => self.expected("the end of the text"),
         }
     }
 
-    fn program(&mut self) -> Read<Program<X>> {
+    fn program(&mut self) -> ParseResult<Program<X>> {
         self.word("program")?;
         let (name, _) = self.name()?;
         self.symbol("(")?;
@@ -74,21 +74,21 @@ impl<'t, X: Form> Reader<'t, X> {
         let captures = captures.map_or(0, |proper| parameters.len() - proper);
         self.symbol("->")?;
         let results = match self.accept("(") {
-            true => self.list(")", Reader::result)?,
+            true => self.list(")", TextReader::result)?,
             false => vec![self.result()?],
         };
         self.symbol(":")?;
         let names = parameters.iter().map(|&(name, ..)| name.to_string()).collect();
-        let open = self.body(parameters, Default::default(), false, Reader::block)?;
+        let open = self.body(parameters, Default::default(), false, TextReader::block)?;
         let body = self.finish(open, captures);
         if body.results.len() != results.len() {
             let place = results.first().map_or(0, |&(_, _, place)| place);
             let problem = format!("{} types for {} results", results.len(), body.results.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         for ((_, ty, place), found) in results.iter().zip(body.result_types()) {
             if found != ty {
-                return Err(Problem::new(format!("this result is {found}, not {ty}"), *place));
+                return Err(TextProblem::new(format!("this result is {found}, not {ty}"), *place));
             }
         }
         let mut result_names: Vec<String> = results.iter().map(|&(name, ..)| name.to_string()).collect();
@@ -99,7 +99,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// The name of a result, if it has one, its type, and where that stands.
-    fn result(&mut self) -> Read<(&'t str, Type, usize)> {
+    fn result(&mut self) -> ParseResult<(&'t str, Type, usize)> {
         let name = match self.is_name() {
             true => {
                 let (name, _) = self.name()?;

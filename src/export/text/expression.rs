@@ -1,8 +1,8 @@
 //! Expressions: operations on operands, written in each other.
 
-use super::literal::Literal;
-use super::reader::{Form, Read, Reader};
-use super::tokens::{Kind, Problem};
+use super::literal::NumberLiteral;
+use super::reader::{Form, ParseResult, TextReader};
+use super::tokens::{TextProblem, TokenKind};
 use super::view::{self, is_view};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
@@ -15,9 +15,9 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// An expression before it becomes an operand: its context may still affect it.
-pub(super) enum Term<'t> {
+pub(super) enum ParsedTerm<'t> {
     /// A bare literal, which takes the shape and perhaps the element type of the operand beside it.
-    Literal(Literal<'t>),
+    Literal(NumberLiteral<'t>),
     /// A node of the body.
     Node(NodeId),
     /// Views of a node, the one that reads first in front.
@@ -34,22 +34,22 @@ fn binary(word: &str) -> Option<Binary> {
     Binary::named(word).filter(|&op| !is_operator(op))
 }
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// An expression as an operand.
-    pub(super) fn operand(&mut self) -> Read<NodeId> {
+    pub(super) fn operand(&mut self) -> ParseResult<NodeId> {
         let term = self.expression()?;
         self.node(term)
     }
 
     /// The node of a term: a literal is of rank 0.
-    pub(super) fn node(&mut self, term: Term<'t>) -> Read<NodeId> {
+    pub(super) fn node(&mut self, term: ParsedTerm<'t>) -> ParseResult<NodeId> {
         match term {
-            Term::Node(node) => Ok(node),
-            Term::Literal(literal) => {
+            ParsedTerm::Node(node) => Ok(node),
+            ParsedTerm::Literal(literal) => {
                 let value = literal.value(None)?;
                 self.constant(Array::full(&[], value), literal.place)
             }
-            Term::Views(mut node, maps) => {
+            ParsedTerm::Views(mut node, maps) => {
                 let place = self.place();
                 for map in view::joined(maps) {
                     node = self.add(Op::View(map), &[node], place)?;
@@ -60,18 +60,24 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `(a, b)`, of expressions as operands.
-    pub(super) fn operands(&mut self) -> Read<Vec<NodeId>> {
+    pub(super) fn operands(&mut self) -> ParseResult<Vec<NodeId>> {
         self.symbol("(")?;
-        self.list(")", Reader::operand)
+        self.list(")", TextReader::operand)
     }
 
     /// An elementwise operation; the operands in `alike` have one element type.
-    fn elementwise(&mut self, op: Op<X>, terms: Vec<Term<'t>>, alike: Range<usize>, place: usize) -> Read<Term<'t>> {
+    fn elementwise(
+        &mut self,
+        op: Op<X>,
+        terms: Vec<ParsedTerm<'t>>,
+        alike: Range<usize>,
+        place: usize,
+    ) -> ParseResult<ParsedTerm<'t>> {
         let mut nodes: SmallVec<[Option<NodeId>; 3]> = SmallVec::new();
-        let mut literals: SmallVec<[Option<Literal<'t>>; 3]> = SmallVec::new();
+        let mut literals: SmallVec<[Option<NumberLiteral<'t>>; 3]> = SmallVec::new();
         for term in terms {
             match term {
-                Term::Literal(literal) => {
+                ParsedTerm::Literal(literal) => {
                     nodes.push(None);
                     literals.push(Some(literal));
                 }
@@ -95,18 +101,18 @@ impl<'t, X: Form> Reader<'t, X> {
                 (None, None) => unreachable!("a term is a literal or a node"),
             });
         }
-        Ok(Term::Node(self.add(op, &args, place)?))
+        Ok(ParsedTerm::Node(self.add(op, &args, place)?))
     }
 
     /// An expression of any kind.
-    pub(super) fn expression(&mut self) -> Read<Term<'t>> {
+    pub(super) fn expression(&mut self) -> ParseResult<ParsedTerm<'t>> {
         match self.is_word("build") {
             true => self.build_on_one_line(),
             false => self.comparison(),
         }
     }
 
-    fn comparison(&mut self) -> Read<Term<'t>> {
+    fn comparison(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let left = self.sum()?;
         let op = match self.peek() {
             "<" => Comparison::Less,
@@ -122,7 +128,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.elementwise(Op::Compare(op), vec![left, right], 0..2, place)
     }
 
-    fn sum(&mut self) -> Read<Term<'t>> {
+    fn sum(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let mut left = self.product()?;
         loop {
             let op = match self.peek() {
@@ -136,7 +142,7 @@ impl<'t, X: Form> Reader<'t, X> {
         }
     }
 
-    fn product(&mut self) -> Read<Term<'t>> {
+    fn product(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let mut left = self.negation()?;
         loop {
             let op = match self.peek() {
@@ -150,7 +156,7 @@ impl<'t, X: Form> Reader<'t, X> {
         }
     }
 
-    fn negation(&mut self) -> Read<Term<'t>> {
+    fn negation(&mut self) -> ParseResult<ParsedTerm<'t>> {
         if !self.is_symbol("-") {
             return self.application();
         }
@@ -158,21 +164,21 @@ impl<'t, X: Form> Reader<'t, X> {
         let place = self.next().place();
         if self.is_number() {
             self.go_to(mark);
-            return Ok(Term::Literal(self.number()?));
+            return Ok(ParsedTerm::Literal(self.number()?));
         }
         let term = self.application()?;
         self.apply(Op::Unary(Unary::Neg), term, place)
     }
 
-    fn apply(&mut self, op: Op<X>, term: Term<'t>, place: usize) -> Read<Term<'t>> {
+    fn apply(&mut self, op: Op<X>, term: ParsedTerm<'t>, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let node = self.node(term)?;
-        Ok(Term::Node(self.add(op, &[node], place)?))
+        Ok(ParsedTerm::Node(self.add(op, &[node], place)?))
     }
 
     /// A word that is applied, and the atoms after it, or an atom.
-    fn application(&mut self) -> Read<Term<'t>> {
+    fn application(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let token = self.token();
-        if token.kind != Kind::Word || self.is_name() || self.is_number() || self.is_call() {
+        if token.kind != TokenKind::Word || self.is_name() || self.is_number() || self.is_call() {
             return self.atom();
         }
         let (word, place) = (self.text_of(token), token.place());
@@ -186,7 +192,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let op = match word {
             "iota" => {
                 let op = Op::Iota(self.natural()?);
-                return Ok(Term::Node(self.add(op, &[], place)?));
+                return Ok(ParsedTerm::Node(self.add(op, &[], place)?));
             }
             "full" => return self.full(),
             "constant" => return self.large_constant(),
@@ -198,52 +204,52 @@ impl<'t, X: Form> Reader<'t, X> {
             _ => match (structural::read(word, self), unary(word)) {
                 (Some(op), _) => op?,
                 (None, Some(op)) => Op::Unary(op),
-                (None, None) => return Err(Problem::new(format!("expected an expression, found `{word}`"), place)),
+                (None, None) => return Err(TextProblem::new(format!("expected an expression, found `{word}`"), place)),
             },
         };
         let term = self.atom()?;
         self.apply(op, term, place)
     }
 
-    fn unary_of_a_number(&mut self, word: &str) -> Read<Op<X>> {
+    fn unary_of_a_number(&mut self, word: &str) -> ParseResult<Op<X>> {
         self.bracket()?;
         let place = self.place();
         let number = self.integer()?;
         self.symbol("]")?;
         match Unary::named(word, Some(number)) {
             Some(op) => Ok(Op::Unary(op)),
-            None => Err(Problem::new(format!("there is no {word} of {number}"), place)),
+            None => Err(TextProblem::new(format!("there is no {word} of {number}"), place)),
         }
     }
 
-    fn full(&mut self) -> Read<Term<'t>> {
+    fn full(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let place = self.place();
-        let Term::Literal(literal) = self.atom()? else {
-            return Err(Problem::new("expected a number, which is what all elements are", place));
+        let ParsedTerm::Literal(literal) = self.atom()? else {
+            return Err(TextProblem::new("expected a number, which is what all elements are", place));
         };
         let shape = self.shape()?;
         let array = Array::full(&shape, literal.value(None)?);
-        Ok(Term::Node(self.constant(array, place)?))
+        Ok(ParsedTerm::Node(self.constant(array, place)?))
     }
 
     /// `constant f64[1000]#1`, whose elements stand below the program.
-    fn large_constant(&mut self) -> Read<Term<'t>> {
+    fn large_constant(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let place = self.place();
         let ty = self.ty()?;
         self.symbol("#")?;
         let number = self.natural()?;
         let Some(array) = self.constants.get(&number).cloned() else {
             let problem = format!("the elements of constant #{number} are missing below the program");
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         };
         if array.ty() != ty {
-            return Err(Problem::new(format!("constant #{number} is {}, not {ty}", array.ty()), place));
+            return Err(TextProblem::new(format!("constant #{number} is {}, not {ty}", array.ty()), place));
         }
-        Ok(Term::Node(self.constant(array, place)?))
+        Ok(ParsedTerm::Node(self.constant(array, place)?))
     }
 
     /// `gather a [i, j]`, `scatter [28] a [i]` and `scatter_set a b [i]`.
-    fn positions(&mut self, word: &str, place: usize) -> Read<Term<'t>> {
+    fn positions(&mut self, word: &str, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let op = match word {
             "gather" => Op::Gather,
             "scatter" => Op::Scatter(self.shape()?),
@@ -255,48 +261,48 @@ impl<'t, X: Form> Reader<'t, X> {
             args.push(self.node(term)?);
         }
         self.symbol("[")?;
-        args.extend(self.list("]", Reader::operand)?);
-        Ok(Term::Node(self.add(op, &args, place)?))
+        args.extend(self.list("]", TextReader::operand)?);
+        Ok(ParsedTerm::Node(self.add(op, &args, place)?))
     }
 
-    fn accumulate(&mut self, place: usize) -> Read<Term<'t>> {
+    fn accumulate(&mut self, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let source = self.shape()?;
         let term = self.atom()?;
         let node = self.node(term)?;
         let result = self.type_of(node).shape.clone();
         let (rows, offsets) = self.map_rows(result.len())?;
         let map = self.limits.map(&source, &result, &rows, &offsets);
-        let map = map.map_err(|problem| Problem::new(problem, place))?;
-        Ok(Term::Node(self.add(Op::Accumulate(map), &[node], place)?))
+        let map = map.map_err(|problem| TextProblem::new(problem, place))?;
+        Ok(ParsedTerm::Node(self.add(Op::Accumulate(map), &[node], place)?))
     }
 
     /// A view, by its name or its map.
-    fn view(&mut self, word: &str, place: usize) -> Read<Term<'t>> {
+    fn view(&mut self, word: &str, place: usize) -> ParseResult<ParsedTerm<'t>> {
         if word == "view" {
             let result = self.shape()?;
             let (node, mut maps) = self.atom_for_view()?;
             let (rows, offsets) = self.map_rows(result.len())?;
             let source = self.viewed(node, &maps);
             let map = self.limits.map(&source, &result, &rows, &offsets);
-            maps.push(map.map_err(|problem| Problem::new(problem, place))?);
-            return Ok(Term::Views(node, maps));
+            maps.push(map.map_err(|problem| TextProblem::new(problem, place))?);
+            return Ok(ParsedTerm::Views(node, maps));
         }
         let head = self.view_head(word)?;
         let (node, mut maps) = self.atom_for_view()?;
         let source = self.viewed(node, &maps);
         maps.push(self.map_of(&head, &source, place)?);
-        Ok(Term::Views(node, maps))
+        Ok(ParsedTerm::Views(node, maps))
     }
 
-    fn atom_for_view(&mut self) -> Read<(NodeId, Vec<AffineMap>)> {
+    fn atom_for_view(&mut self) -> ParseResult<(NodeId, Vec<AffineMap>)> {
         let term = self.atom()?;
         self.views_of(term)
     }
 
     /// A term as views of a node, possibly without any views.
-    fn views_of(&mut self, term: Term<'t>) -> Read<(NodeId, Vec<AffineMap>)> {
+    fn views_of(&mut self, term: ParsedTerm<'t>) -> ParseResult<(NodeId, Vec<AffineMap>)> {
         match term {
-            Term::Views(node, maps) => Ok((node, maps)),
+            ParsedTerm::Views(node, maps) => Ok((node, maps)),
             term => Ok((self.node(term)?, Vec::new())),
         }
     }
@@ -309,32 +315,32 @@ impl<'t, X: Form> Reader<'t, X> {
         }
     }
 
-    fn contract(&mut self, place: usize) -> Read<Term<'t>> {
-        let token = self.kind(Kind::Labels, "labels such as \"ij,jk->ik\"")?;
+    fn contract(&mut self, place: usize) -> ParseResult<ParsedTerm<'t>> {
+        let token = self.kind(TokenKind::Labels, "labels such as \"ij,jk->ik\"")?;
         let spec = match contraction(self.text_of(token).trim_matches('"')) {
             Some(spec) if spec.is_valid() => spec,
             Some(_) => {
                 let problem = "a label stands in at least two of the three lists, and in each of them once";
-                return Err(Problem::new(problem, token.place()));
+                return Err(TextProblem::new(problem, token.place()));
             }
-            None => return Err(Problem::new("labels are written as in \"ij,jk->ik\"", token.place())),
+            None => return Err(TextProblem::new("labels are written as in \"ij,jk->ik\"", token.place())),
         };
         let mut args = [0; 2];
         for arg in &mut args {
             let term = self.atom()?;
             *arg = self.node(term)?;
         }
-        Ok(Term::Node(self.add(Op::Contract(spec), &args, place)?))
+        Ok(ParsedTerm::Node(self.add(Op::Contract(spec), &args, place)?))
     }
 
-    fn concatenate(&mut self, place: usize) -> Read<Term<'t>> {
+    fn concatenate(&mut self, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let op = Op::Concatenate(self.axis()?);
         let mut args = Vec::new();
         while args.is_empty() || self.is_name() || self.is_number() || self.is_call() || self.opens() {
             let term = self.atom()?;
             args.push(self.node(term)?);
         }
-        Ok(Term::Node(self.add(op, &args, place)?))
+        Ok(ParsedTerm::Node(self.add(op, &args, place)?))
     }
 
     fn opens(&self) -> bool {
@@ -344,45 +350,45 @@ impl<'t, X: Form> Reader<'t, X> {
     /// Whether `name(` is next, of an operation of several operands.
     fn is_call(&self) -> bool {
         let word = self.peek();
-        let is_operation = self.token().kind == Kind::Word && (word == "select" || binary(word).is_some());
+        let is_operation = self.token().kind == TokenKind::Word && (word == "select" || binary(word).is_some());
         is_operation && self.tokens().get(self.mark() + 1).is_some_and(|&next| self.text_of(next) == "(")
     }
 
     /// A name, a number, a list, a call or parentheses, and positions in brackets after it.
-    pub(super) fn atom(&mut self) -> Read<Term<'t>> {
+    pub(super) fn atom(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let mut term = self.atom_without_positions()?;
-        while self.token().kind == Kind::At {
+        while self.token().kind == TokenKind::At {
             term = self.indexed(term)?;
         }
         Ok(term)
     }
 
-    fn atom_without_positions(&mut self) -> Read<Term<'t>> {
+    fn atom_without_positions(&mut self) -> ParseResult<ParsedTerm<'t>> {
         let place = self.place();
         if self.is_number() {
-            return Ok(Term::Literal(self.number()?));
+            return Ok(ParsedTerm::Literal(self.number()?));
         }
         if self.is_name() {
             let (name, place) = self.name()?;
-            return Ok(Term::Node(self.look_up(name, place)?));
+            return Ok(ParsedTerm::Node(self.look_up(name, place)?));
         }
         if self.is_call() {
             let token = self.next();
             self.symbol("(")?;
-            let terms = self.list(")", Reader::expression)?;
+            let terms = self.list(")", TextReader::expression)?;
             let word = self.text_of(token);
             let (op, count, alike) = match binary(word) {
                 Some(op) => (Op::Binary(op), 2, 0..2),
                 None => (Op::Select, 3, 1..3),
             };
             if terms.len() != count {
-                return Err(Problem::new(format!("{word} takes {count} operands, not {}", terms.len()), place));
+                return Err(TextProblem::new(format!("{word} takes {count} operands, not {}", terms.len()), place));
             }
             return self.elementwise(op, terms, alike, place);
         }
         if self.is_symbol("[") {
             let array = self.listed()?;
-            return Ok(Term::Node(self.constant(array, place)?));
+            return Ok(ParsedTerm::Node(self.constant(array, place)?));
         }
         if self.accept("(") {
             let term = self.expression()?;
@@ -393,7 +399,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `a[:, 3]`, a view, or `a[i, j]`, a read at positions of which one at least is computed.
-    fn indexed(&mut self, term: Term<'t>) -> Read<Term<'t>> {
+    fn indexed(&mut self, term: ParsedTerm<'t>) -> ParseResult<ParsedTerm<'t>> {
         let place = self.place();
         let (node, mut maps) = self.views_of(term)?;
         self.bracket()?;
@@ -401,35 +407,35 @@ impl<'t, X: Form> Reader<'t, X> {
             true => Ok(None),
             false => Ok(Some(reader.expression()?)),
         })?;
-        let is_literal = |part: &Option<Term<'t>>| match part {
+        let is_literal = |part: &Option<ParsedTerm<'t>>| match part {
             None => true,
-            Some(Term::Literal(literal)) => literal.is_integer(),
+            Some(ParsedTerm::Literal(literal)) => literal.is_integer(),
             Some(_) => false,
         };
         if index.iter().all(is_literal) && !index.is_empty() {
             let mut positions: Vec<Option<i64>> = Vec::new();
             for part in index {
                 positions.push(match part {
-                    Some(Term::Literal(literal)) => literal.value(Some(DType::I64))?.to_integer(),
+                    Some(ParsedTerm::Literal(literal)) => literal.value(Some(DType::I64))?.to_integer(),
                     _ => None,
                 });
             }
             let source = self.viewed(node, &maps);
             maps.push(self.picked(&source, &positions, place)?);
-            return Ok(Term::Views(node, maps));
+            return Ok(ParsedTerm::Views(node, maps));
         }
-        let mut args = vec![self.node(Term::Views(node, maps))?];
+        let mut args = vec![self.node(ParsedTerm::Views(node, maps))?];
         for part in index {
             match part {
                 Some(term) => args.push(self.node(term)?),
-                None => return Err(Problem::new("`:` stands beside literal positions only", place)),
+                None => return Err(TextProblem::new("`:` stands beside literal positions only", place)),
             }
         }
         if let Some(&array) = args[1..].iter().find(|&&index| self.type_of(index).rank() > 0) {
             let problem = format!("a position of type {}: arrays of positions are for `gather`", self.type_of(array));
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
-        Ok(Term::Node(self.add(Op::Gather, &args, place)?))
+        Ok(ParsedTerm::Node(self.add(Op::Gather, &args, place)?))
     }
 }
 

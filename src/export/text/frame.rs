@@ -30,7 +30,7 @@ impl Captures {
 }
 
 /// A body that is being read. Nodes are numbered in the order of the text, parameters first.
-pub(super) struct Frame<'t, X> {
+pub(super) struct BodyFrame<'t, X> {
     pub(super) names: HashMap<&'t str, NodeId>,
     pub(super) nodes: Vec<Node<X>>,
     pub(super) parameters: usize,
@@ -50,7 +50,7 @@ pub(super) struct Frame<'t, X> {
     pub(super) stays: Vec<bool>,
 }
 
-impl<X> Frame<'_, X> {
+impl<X> BodyFrame<'_, X> {
     pub(super) fn push(&mut self, node: Node<X>) -> NodeId {
         self.nodes.push(node);
         self.stays.push(false);
@@ -64,13 +64,13 @@ impl<X> Frame<'_, X> {
 }
 
 /// A body whose end was read, but of whose siblings perhaps not.
-pub(super) struct Open<'t, X> {
-    pub(super) frame: Frame<'t, X>,
+pub(super) struct OpenBody<'t, X> {
+    pub(super) frame: BodyFrame<'t, X>,
     pub(super) results: Vec<NodeId>,
 }
 
 /// A parameter: its name, its type, and where the name stands.
-pub(super) type Parameter<'t> = (&'t str, Type, usize);
+pub(super) type NamedParameter<'t> = (&'t str, Type, usize);
 
 /// The user of a node that has one.
 #[derive(Clone, Copy, PartialEq)]
@@ -81,7 +81,7 @@ enum User {
     Several,
 }
 
-impl<X: Form> Frame<'_, X> {
+impl<X: Form> BodyFrame<'_, X> {
     /// The arena, with captures of these types, in an order in which it prints as it was read.
     pub(super) fn finish(self, types: &[Type], results: Vec<NodeId>) -> Body<X> {
         let order = self.order(&results);

@@ -1,14 +1,14 @@
 //! Numbers, and lists of them.
 
-use super::reader::{Form, Read, Reader};
-use super::tokens::{Kind, Problem};
+use super::reader::{Form, ParseResult, TextReader};
+use super::tokens::{TextProblem, TokenKind};
 use crate::array::{Array, Data, Scalar};
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::print::DTYPES;
 
 /// A number as it is spelled; it may take its element type from the operand beside it.
 #[derive(Clone, Copy)]
-pub(super) struct Literal<'t> {
+pub(super) struct NumberLiteral<'t> {
     /// Digits, `inf`, `NaN`, `true` or `false`, without the sign and the ending.
     text: &'t str,
     /// The bits of a NaN.
@@ -19,7 +19,7 @@ pub(super) struct Literal<'t> {
     pub(super) place: usize,
 }
 
-impl Literal<'_> {
+impl NumberLiteral<'_> {
     /// The element type that its spelling says.
     fn dtype(&self) -> DType {
         match (self.ending, self.text) {
@@ -37,7 +37,7 @@ impl Literal<'_> {
 
     /// Its value as an element of a type: the type of its ending, or else the given one, or else the one that its spelling
     /// implies.
-    pub(super) fn value(&self, dtype: Option<DType>) -> Read<Value> {
+    pub(super) fn value(&self, dtype: Option<DType>) -> ParseResult<Value> {
         let dtype = self.ending.or(dtype).unwrap_or(self.dtype());
         let spelled = match self.negative {
             true => format!("-{}", self.text),
@@ -56,7 +56,7 @@ impl Literal<'_> {
         let is_nan = value.is_some_and(|value| self.bits.is_none() || value.to_f64().is_nan());
         match value.filter(|_| is_nan) {
             Some(value) => Ok(value),
-            None => Err(Problem::new(format!("`{spelled}` is no {dtype}"), self.place)),
+            None => Err(TextProblem::new(format!("`{spelled}` is no {dtype}"), self.place)),
         }
     }
 }
@@ -82,18 +82,20 @@ fn ending(text: &str) -> (&str, Option<DType>) {
     split.unwrap_or((text, None))
 }
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// Whether the next token is a number, without a sign.
     pub(super) fn is_number(&self) -> bool {
         match self.token().kind {
-            Kind::Number => true,
-            Kind::Word => matches!(self.peek(), "true" | "false") || matches!(ending(self.peek()).0, "inf" | "NaN"),
+            TokenKind::Number => true,
+            TokenKind::Word => {
+                matches!(self.peek(), "true" | "false") || matches!(ending(self.peek()).0, "inf" | "NaN")
+            }
             _ => false,
         }
     }
 
     /// A number, perhaps with a minus sign.
-    pub(super) fn number(&mut self) -> Read<Literal<'t>> {
+    pub(super) fn number(&mut self) -> ParseResult<NumberLiteral<'t>> {
         let place = self.place();
         let negative = self.accept("-");
         if !self.is_number() {
@@ -108,22 +110,22 @@ impl<'t, X: Form> Reader<'t, X> {
             (bits, dtype) = (Some(digits), ending);
         }
         let fits = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'-'));
-        if word.kind == Kind::Number && !fits {
-            return Err(Problem::new(format!("`{text}` is no number"), place));
+        if word.kind == TokenKind::Number && !fits {
+            return Err(TextProblem::new(format!("`{text}` is no number"), place));
         }
-        Ok(Literal { text, bits, negative, ending: dtype, place })
+        Ok(NumberLiteral { text, bits, negative, ending: dtype, place })
     }
 
     /// The elements of nested lists, row-major, and their shape; of the type that the first one is spelled as, unless the type
     /// is given. The list's `[` is next.
-    fn elements(&mut self, mut dtype: Option<DType>) -> Read<(Shape, Vec<Value>)> {
+    fn elements(&mut self, mut dtype: Option<DType>) -> ParseResult<(Shape, Vec<Value>)> {
         let (mut shape, mut elements) = (Shape::new(), Vec::new());
         // How many parts the lists that are open have so far.
         let mut open: Vec<usize> = Vec::new();
         // Whether the depth of elements is known: the first element determines it.
         let mut is_known = false;
         loop {
-            if self.is_symbol("[") || self.token().kind == Kind::At {
+            if self.is_symbol("[") || self.token().kind == TokenKind::At {
                 if is_known && open.len() == shape.len() {
                     return self.expected("a number");
                 }
@@ -143,7 +145,7 @@ impl<'t, X: Form> Reader<'t, X> {
             let value = literal.value(Some(dtype))?;
             if value.dtype() != dtype {
                 let problem = format!("a number of type {} in a list of {dtype}", value.dtype());
-                return Err(Problem::new(problem, literal.place));
+                return Err(TextProblem::new(problem, literal.place));
             }
             elements.push(value);
             loop {
@@ -172,20 +174,23 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A list of numbers as an array of the type of its first number.
-    pub(super) fn listed(&mut self) -> Read<Array> {
+    pub(super) fn listed(&mut self) -> ParseResult<Array> {
         let (shape, elements) = self.elements(None)?;
         Ok(array(&shape, &elements))
     }
 
     /// A list of numbers as an array of a type.
-    pub(super) fn listed_as(&mut self, ty: &Type) -> Read<Array> {
+    pub(super) fn listed_as(&mut self, ty: &Type) -> ParseResult<Array> {
         let place = self.place();
         if !self.is_symbol("[") {
             return self.expected("`[`");
         }
         let (shape, elements) = self.elements(Some(ty.dtype))?;
         if shape != ty.shape {
-            return Err(Problem::new(format!("a list of shape {:?} for a constant of type {ty}", &shape[..]), place));
+            return Err(TextProblem::new(
+                format!("a list of shape {:?} for a constant of type {ty}", &shape[..]),
+                place,
+            ));
         }
         Ok(array(&shape, &elements))
     }

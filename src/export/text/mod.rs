@@ -98,7 +98,7 @@ pub fn parse_source(text: &str) -> Result<Program<Build>> {
 
 fn read<X: Form>(text: &str) -> Result<Program<X>> {
     let tokens = tokens::tokens(text).map_err(|problem| problem.error(text))?;
-    let program = reader::Reader::new(text, &tokens).document().map_err(|problem| problem.error(text))?;
+    let program = reader::TextReader::new(text, &tokens).document().map_err(|problem| problem.error(text))?;
     // Whatever a text says, the result here is well formed.
     match program.body.validate() {
         Ok(()) => Ok(program),

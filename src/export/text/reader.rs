@@ -1,10 +1,10 @@
 //! The state of reading: the position in the text, the open bodies, and the names known there.
 
-use super::frame::Frame;
-use super::tokens::{Kind, Problem, Token};
+use super::frame::BodyFrame;
+use super::tokens::{TextProblem, Token, TokenKind};
 use crate::array::Array;
 pub(super) use crate::export::form::Form;
-use crate::export::limits::Limits;
+use crate::export::limits::InputLimits;
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::structural::Attributes;
 use crate::term::print::{DTYPES, is_keyword};
@@ -12,24 +12,24 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// A result, or a problem of the text with its position.
-pub(super) type Read<T> = Result<T, Problem>;
+pub(super) type ParseResult<T> = Result<T, TextProblem>;
 
 /// A text that is being read, token by token.
-pub(super) struct Reader<'t, X> {
+pub(super) struct TextReader<'t, X> {
     text: &'t str,
     tokens: &'t [Token],
     at: usize,
     /// The bodies that are open, the innermost last.
-    pub(super) frames: Vec<Frame<'t, X>>,
+    pub(super) frames: Vec<BodyFrame<'t, X>>,
     /// The large constants, by number.
     pub(super) constants: HashMap<usize, Array>,
-    pub(super) limits: Limits,
+    pub(super) limits: InputLimits,
 }
 
-impl<'t, X: Form> Reader<'t, X> {
-    pub(super) fn new(text: &'t str, tokens: &'t [Token]) -> Reader<'t, X> {
-        let limits = Limits::of(text.len());
-        Reader { text, tokens, at: 0, frames: Vec::new(), constants: HashMap::new(), limits }
+impl<'t, X: Form> TextReader<'t, X> {
+    pub(super) fn new(text: &'t str, tokens: &'t [Token]) -> TextReader<'t, X> {
+        let limits = InputLimits::of(text.len());
+        TextReader { text, tokens, at: 0, frames: Vec::new(), constants: HashMap::new(), limits }
     }
 
     /// The next token; there always is one, since nothing goes beyond the last.
@@ -37,7 +37,7 @@ impl<'t, X: Form> Reader<'t, X> {
         self.tokens[self.at]
     }
 
-    /// The position of the next token in the list of tokens, to be given to [`Reader::go_to`].
+    /// The position of the next token in the list of tokens, to be given to [`TextReader::go_to`].
     pub(super) fn mark(&self) -> usize {
         self.at
     }
@@ -66,16 +66,16 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// Whether the next token is of this kind and text.
-    pub(super) fn is(&self, kind: Kind, text: &str) -> bool {
+    pub(super) fn is(&self, kind: TokenKind, text: &str) -> bool {
         self.token().kind == kind && self.peek() == text
     }
 
     pub(super) fn is_symbol(&self, text: &str) -> bool {
-        self.is(Kind::Symbol, text)
+        self.is(TokenKind::Symbol, text)
     }
 
     pub(super) fn is_word(&self, text: &str) -> bool {
-        self.is(Kind::Word, text)
+        self.is(TokenKind::Word, text)
     }
 
     /// Goes beyond the next token, and returns it.
@@ -102,7 +102,7 @@ impl<'t, X: Form> Reader<'t, X> {
         found
     }
 
-    pub(super) fn accept_kind(&mut self, kind: Kind) -> bool {
+    pub(super) fn accept_kind(&mut self, kind: TokenKind) -> bool {
         let found = self.token().kind == kind;
         if found {
             self.next();
@@ -111,37 +111,37 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// The error that something else was expected than the next token.
-    pub(super) fn expected<T>(&self, what: &str) -> Read<T> {
+    pub(super) fn expected<T>(&self, what: &str) -> ParseResult<T> {
         let token = self.token();
         let found = match token.kind {
-            Kind::Newline => "the end of the line".to_string(),
-            Kind::Indent => "a line further to the right".to_string(),
-            Kind::Dedent => "a line further to the left".to_string(),
-            Kind::End => "the end of the text".to_string(),
-            Kind::At => "[ without a space before it".to_string(),
+            TokenKind::Newline => "the end of the line".to_string(),
+            TokenKind::Indent => "a line further to the right".to_string(),
+            TokenKind::Dedent => "a line further to the left".to_string(),
+            TokenKind::End => "the end of the text".to_string(),
+            TokenKind::At => "[ without a space before it".to_string(),
             _ => {
                 let text: String = self.text_of(token).chars().take(40).collect();
                 format!("`{text}`")
             }
         };
-        Err(Problem::new(format!("expected {what}, found {found}"), token.place()))
+        Err(TextProblem::new(format!("expected {what}, found {found}"), token.place()))
     }
 
-    pub(super) fn symbol(&mut self, symbol: &str) -> Read<()> {
+    pub(super) fn symbol(&mut self, symbol: &str) -> ParseResult<()> {
         if self.accept(symbol) { Ok(()) } else { self.expected(&format!("`{symbol}`")) }
     }
 
-    pub(super) fn word(&mut self, word: &str) -> Read<()> {
+    pub(super) fn word(&mut self, word: &str) -> ParseResult<()> {
         if self.accept_word(word) { Ok(()) } else { self.expected(&format!("`{word}`")) }
     }
 
-    pub(super) fn kind(&mut self, kind: Kind, what: &str) -> Read<Token> {
+    pub(super) fn kind(&mut self, kind: TokenKind, what: &str) -> ParseResult<Token> {
         if self.token().kind == kind { Ok(self.next()) } else { self.expected(what) }
     }
 
     /// A `[` directly after the last token.
-    pub(super) fn bracket(&mut self) -> Read<()> {
-        match self.accept_kind(Kind::At) {
+    pub(super) fn bracket(&mut self) -> ParseResult<()> {
+        match self.accept_kind(TokenKind::At) {
             true => Ok(()),
             false => self.expected("`[` without a space before it"),
         }
@@ -149,30 +149,30 @@ impl<'t, X: Form> Reader<'t, X> {
 
     /// Whether the next token is a name.
     pub(super) fn is_name(&self) -> bool {
-        self.token().kind == Kind::Word && !is_keyword(self.peek())
+        self.token().kind == TokenKind::Word && !is_keyword(self.peek())
     }
 
     /// A name, and where it stands.
-    pub(super) fn name(&mut self) -> Read<(&'t str, usize)> {
+    pub(super) fn name(&mut self) -> ParseResult<(&'t str, usize)> {
         match self.is_name() {
             true => {
                 let token = self.next();
                 Ok((self.text_of(token), token.place()))
             }
-            false if self.token().kind == Kind::Word => self.expected("a name, which is no word of the language"),
+            false if self.token().kind == TokenKind::Word => self.expected("a name, which is no word of the language"),
             false => self.expected("a name"),
         }
     }
 
     /// A number without a sign, fraction and ending.
-    pub(super) fn natural(&mut self) -> Read<usize> {
+    pub(super) fn natural(&mut self) -> ParseResult<usize> {
         let text = self.peek();
         match text.parse() {
-            Ok(number) if self.token().kind == Kind::Number => {
+            Ok(number) if self.token().kind == TokenKind::Number => {
                 self.next();
                 Ok(number)
             }
-            _ if self.token().kind == Kind::Number && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            _ if self.token().kind == TokenKind::Number && text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.fail(format!("{text} is too large"))
             }
             _ => self.expected("a number such as 0 or 3"),
@@ -180,19 +180,23 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A number with or without a minus sign.
-    pub(super) fn integer(&mut self) -> Read<i128> {
+    pub(super) fn integer(&mut self) -> ParseResult<i128> {
         let negative = self.accept("-");
         let number = self.natural()? as i128;
         Ok(if negative { -number } else { number })
     }
 
     /// An error at the next token.
-    pub(super) fn fail<T>(&self, problem: impl Into<String>) -> Read<T> {
-        Err(Problem::new(problem, self.place()))
+    pub(super) fn fail<T>(&self, problem: impl Into<String>) -> ParseResult<T> {
+        Err(TextProblem::new(problem, self.place()))
     }
 
     /// Things with commas between them, up to a closing bracket.
-    pub(super) fn list<T>(&mut self, closing: &str, mut one: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+    pub(super) fn list<T>(
+        &mut self,
+        closing: &str,
+        mut one: impl FnMut(&mut Self) -> ParseResult<T>,
+    ) -> ParseResult<Vec<T>> {
         let mut list = Vec::new();
         if self.accept(closing) {
             return Ok(list);
@@ -209,26 +213,26 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `[3, 4]`.
-    pub(super) fn shape(&mut self) -> Read<Shape> {
+    pub(super) fn shape(&mut self) -> ParseResult<Shape> {
         self.symbol("[")?;
         Ok(self.list("]", |reader| reader.natural())?.into())
     }
 
     /// `[0, 1]`, directly after a word.
-    pub(super) fn axes(&mut self) -> Read<SmallVec<[usize; 4]>> {
+    pub(super) fn axes(&mut self) -> ParseResult<SmallVec<[usize; 4]>> {
         self.bracket()?;
         Ok(self.list("]", |reader| reader.natural())?.into())
     }
 
     /// `[0]`, directly after a word.
-    pub(super) fn axis(&mut self) -> Read<usize> {
+    pub(super) fn axis(&mut self) -> ParseResult<usize> {
         self.bracket()?;
         let axis = self.natural()?;
         self.symbol("]")?;
         Ok(axis)
     }
 
-    pub(super) fn dtype(&mut self) -> Read<DType> {
+    pub(super) fn dtype(&mut self) -> ParseResult<DType> {
         let word = self.peek();
         match DTYPES.iter().find(|dtype| dtype.name() == word) {
             Some(&dtype) => {
@@ -240,35 +244,35 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `f64[3, 4]`.
-    pub(super) fn ty(&mut self) -> Read<Type> {
+    pub(super) fn ty(&mut self) -> ParseResult<Type> {
         let place = self.place();
         let dtype = self.dtype()?;
-        let shape: Shape = if self.token().kind == Kind::At { self.axes()? } else { Shape::new() };
+        let shape: Shape = if self.token().kind == TokenKind::At { self.axes()? } else { Shape::new() };
         let ty = Type { dtype, shape };
-        self.limits.ty(&ty).map_err(|problem| Problem::new(problem, place))?;
+        self.limits.ty(&ty).map_err(|problem| TextProblem::new(problem, place))?;
         Ok(ty)
     }
 
     /// `x: f64[3]`, and where the name stands.
-    pub(super) fn typed_name(&mut self) -> Read<(&'t str, Type, usize)> {
+    pub(super) fn typed_name(&mut self) -> ParseResult<(&'t str, Type, usize)> {
         let (name, place) = self.name()?;
         self.symbol(":")?;
         Ok((name, self.ty()?, place))
     }
 }
 
-impl<X: Form> Attributes for Reader<'_, X> {
-    type Problem = Problem;
-    fn axis(&mut self) -> Read<usize> {
-        Reader::axis(self)
+impl<X: Form> Attributes for TextReader<'_, X> {
+    type Problem = TextProblem;
+    fn axis(&mut self) -> ParseResult<usize> {
+        TextReader::axis(self)
     }
-    fn axes(&mut self) -> Read<Axes> {
-        Reader::axes(self)
+    fn axes(&mut self) -> ParseResult<Axes> {
+        TextReader::axes(self)
     }
-    fn shape(&mut self) -> Read<Shape> {
-        Reader::shape(self)
+    fn shape(&mut self) -> ParseResult<Shape> {
+        TextReader::shape(self)
     }
-    fn dtype(&mut self) -> Read<DType> {
-        Reader::dtype(self)
+    fn dtype(&mut self) -> ParseResult<DType> {
+        TextReader::dtype(self)
     }
 }

@@ -6,14 +6,14 @@ use std::ops::Range;
 
 /// A problem of a text, at a byte of it.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct TextProblem {
     pub(super) text: String,
     pub(super) at: usize,
 }
 
-impl Problem {
-    pub(super) fn new(text: impl Into<String>, at: usize) -> Problem {
-        Problem { text: text.into(), at }
+impl TextProblem {
+    pub(super) fn new(text: impl Into<String>, at: usize) -> TextProblem {
+        TextProblem { text: text.into(), at }
     }
 
     /// The error, with line and column.
@@ -27,7 +27,7 @@ impl Problem {
 
 /// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A name or a word of the language.
     Word,
     /// Digits, with the characters that belong to them.
@@ -51,7 +51,7 @@ pub(super) enum Kind {
 /// A token and where it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     start: u32,
     end: u32,
     /// For an opening bracket, whether it holds several items: a comma stands directly in it, or it is empty.
@@ -59,7 +59,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    fn new(kind: Kind, start: usize, end: usize) -> Token {
+    fn new(kind: TokenKind, start: usize, end: usize) -> Token {
         // Texts are not longer than that.
         Token { kind, start: start as u32, end: end as u32, several: false }
     }
@@ -122,7 +122,7 @@ fn number(rest: &str) -> usize {
 }
 
 /// The tokens of a text, the last of which is its end.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, TextProblem> {
     let mut tokens: Vec<Token> = Vec::new();
     // Positions of the brackets that are open, among the tokens.
     let mut open: Vec<usize> = Vec::new();
@@ -130,7 +130,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
     let mut at = 0;
     let mut begins_line = true;
     if u32::try_from(text.len()).is_err() {
-        return Err(Problem::new("the text is longer than 4 GiB", 0));
+        return Err(TextProblem::new("the text is longer than 4 GiB", 0));
     }
     loop {
         let blank = text[at..].find(|character| character != ' ').unwrap_or(text.len() - at);
@@ -138,7 +138,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
         let Some(first) = text[at..].chars().next() else { break };
         if first == '\n' || text[at..].starts_with("\r\n") {
             if open.is_empty() && !begins_line {
-                tokens.push(Token::new(Kind::Newline, at, at));
+                tokens.push(Token::new(TokenKind::Newline, at, at));
                 begins_line = true;
             }
             at += if first == '\n' { 1 } else { 2 };
@@ -151,33 +151,33 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
         let rest = &text[at..];
         let (kind, length) = if first == '"' {
             let Some(length) = rest[1..].find(['"', '\n']).filter(|&end| rest.as_bytes()[end + 1] == b'"') else {
-                return Err(Problem::new("the labels have no end: expected \"", at));
+                return Err(TextProblem::new("the labels have no end: expected \"", at));
             };
-            (Kind::Labels, length + 2)
+            (TokenKind::Labels, length + 2)
         } else if first.is_ascii_digit() {
-            (Kind::Number, number(rest))
+            (TokenKind::Number, number(rest))
         } else if begins_word(first) {
-            (Kind::Word, word(rest))
+            (TokenKind::Word, word(rest))
         } else {
             let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) else {
                 let problem = match first {
                     '\t' => "a tab: lines begin with spaces".to_string(),
                     other => format!("the language has no {other:?}"),
                 };
-                return Err(Problem::new(problem, at));
+                return Err(TextProblem::new(problem, at));
             };
             let behind = tokens.last().filter(|last| last.end as usize == at).is_some_and(|last| match last.kind {
-                Kind::Word => true,
+                TokenKind::Word => true,
                 _ => matches!(&text[last.range()], "λ" | ")" | "]"),
             });
-            (if *symbol == "[" && behind { Kind::At } else { Kind::Symbol }, symbol.len())
+            (if *symbol == "[" && behind { TokenKind::At } else { TokenKind::Symbol }, symbol.len())
         };
         let position = tokens.len();
         tokens.push(Token::new(kind, at, at + length));
         match &rest[..length] {
             "(" | "[" => {
                 if open.len() == NESTING {
-                    return Err(Problem::new(format!("brackets are nested more than {NESTING} deep"), at));
+                    return Err(TextProblem::new(format!("brackets are nested more than {NESTING} deep"), at));
                 }
                 open.push(position);
             }
@@ -188,9 +188,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
                         tokens[bracket].several |= bracket + 1 == position;
                     }
                     (Some((_, opening)), _) => {
-                        return Err(Problem::new(format!("{closing} does not close {opening}"), at));
+                        return Err(TextProblem::new(format!("{closing} does not close {opening}"), at));
                     }
-                    (None, _) => return Err(Problem::new(format!("{closing} closes nothing"), at)),
+                    (None, _) => return Err(TextProblem::new(format!("{closing} closes nothing"), at)),
                 }
             }
             "," => {
@@ -203,36 +203,36 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
         at += length;
     }
     if let Some(&bracket) = open.last() {
-        return Err(Problem::new("the bracket is not closed", tokens[bracket].place()));
+        return Err(TextProblem::new("the bracket is not closed", tokens[bracket].place()));
     }
     if !begins_line {
-        tokens.push(Token::new(Kind::Newline, at, at));
+        tokens.push(Token::new(TokenKind::Newline, at, at));
     }
-    tokens.extend(indents[1..].iter().map(|_| Token::new(Kind::Dedent, at, at)));
-    tokens.push(Token::new(Kind::End, at, at));
+    tokens.extend(indents[1..].iter().map(|_| Token::new(TokenKind::Dedent, at, at)));
+    tokens.push(Token::new(TokenKind::End, at, at));
     Ok(tokens)
 }
 
 /// The tokens that follow from the column of the first character in a line.
-fn layout(tokens: &mut Vec<Token>, indents: &mut Vec<usize>, text: &str, at: usize) -> Result<(), Problem> {
+fn layout(tokens: &mut Vec<Token>, indents: &mut Vec<usize>, text: &str, at: usize) -> Result<(), TextProblem> {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let indent = at - start;
     let token = |kind| Token::new(kind, at, at);
     if indent > indents[indents.len() - 1] {
         // The bodies of a loop with several sweeps are indented by two.
         if indents.len() > 2 * NESTING {
-            return Err(Problem::new(format!("bodies are nested more than {NESTING} deep"), at));
+            return Err(TextProblem::new(format!("bodies are nested more than {NESTING} deep"), at));
         }
         indents.push(indent);
-        tokens.push(token(Kind::Indent));
+        tokens.push(token(TokenKind::Indent));
         return Ok(());
     }
     while indent < indents[indents.len() - 1] {
         indents.pop();
-        tokens.push(token(Kind::Dedent));
+        tokens.push(token(TokenKind::Dedent));
     }
     match indent == indents[indents.len() - 1] {
         true => Ok(()),
-        false => Err(Problem::new("the line begins where no other line does", at)),
+        false => Err(TextProblem::new("the line begins where no other line does", at)),
     }
 }

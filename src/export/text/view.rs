@@ -1,7 +1,7 @@
 //! Views by their names, and by their maps.
 
-use super::reader::{Form, Read, Reader};
-use super::tokens::{Kind, Problem};
+use super::reader::{Form, ParseResult, TextReader};
+use super::tokens::{TextProblem, TokenKind};
 use crate::affine::AffineMap;
 use crate::shape::Shape;
 use crate::term::print;
@@ -14,15 +14,16 @@ const COMPOSED: usize = 32;
 const PARTS: usize = 4;
 
 /// How a source axis is read: the result axis that moves it, how far, and the position for 0.
-type Row = (Option<usize>, i64, i64);
+type ViewRow = (Option<usize>, i64, i64);
 
 /// The coefficients and offset of a source axis.
-type Affine = (SmallVec<[i64; 4]>, i64);
+type ViewCoefficients = (SmallVec<[i64; 4]>, i64);
 
 /// The rows of a map. It has forgotten which source axes its result axes of extent 1 stand for; where there is one for
 /// each that no other moves, `paired` gives it back to them, since a window of such an axis can be a part of a view.
-fn rows(map: &AffineMap, paired: bool) -> Vec<Affine> {
-    let mut rows: Vec<Affine> = (0..map.source().len()).map(|row| (map.row(row).into(), map.offset(row))).collect();
+fn rows(map: &AffineMap, paired: bool) -> Vec<ViewCoefficients> {
+    let mut rows: Vec<ViewCoefficients> =
+        (0..map.source().len()).map(|row| (map.row(row).into(), map.offset(row))).collect();
     let columns: Vec<usize> = (0..map.result().len()).filter(|&column| map.result()[column] == 1).collect();
     let still: Vec<usize> = (0..rows.len()).filter(|&row| rows[row].0.iter().all(|&by| by == 0)).collect();
     if paired && columns.len() == still.len() {
@@ -41,7 +42,7 @@ fn composed(maps: &[AffineMap], paired: bool) -> Option<AffineMap> {
     let mut inner = rows(first, paired);
     for map in rest {
         let outer = rows(map, paired);
-        let through = |(coefficients, offset): &Affine| {
+        let through = |(coefficients, offset): &ViewCoefficients| {
             let sum = |start: i64, factor: &dyn Fn(usize) -> i64| {
                 let products = coefficients.iter().enumerate();
                 let sum = products.map(|(middle, &by)| by as i128 * factor(middle) as i128);
@@ -79,7 +80,7 @@ pub(super) fn is_view(word: &str) -> bool {
 }
 
 /// The attributes of a view before its source is known.
-pub(super) enum Head {
+pub(super) enum ViewHead {
     Transpose(SmallVec<[usize; 4]>),
     Reverse(SmallVec<[usize; 4]>),
     /// Axis, first position, step and number of positions.
@@ -94,10 +95,16 @@ pub(super) enum Head {
     Diagonal,
 }
 
-impl<'t, X: Form> Reader<'t, X> {
+impl<'t, X: Form> TextReader<'t, X> {
     /// The map whose rows read single axes.
-    fn by_rows(&mut self, source: &[usize], result: &[usize], rows: &[Row], place: usize) -> Read<AffineMap> {
-        let failed = |problem: String| Problem::new(problem, place);
+    fn by_rows(
+        &mut self,
+        source: &[usize],
+        result: &[usize],
+        rows: &[ViewRow],
+        place: usize,
+    ) -> ParseResult<AffineMap> {
+        let failed = |problem: String| TextProblem::new(problem, place);
         self.limits.coefficients(source.len(), result.len()).map_err(failed)?;
         let mut matrix: Vec<SmallVec<[i64; 4]>> = Vec::with_capacity(rows.len());
         for &(column, step, _) in rows {
@@ -112,10 +119,10 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `x[:, 3]`: some axes at one position.
-    pub(super) fn picked(&mut self, source: &[usize], index: &[Option<i64>], place: usize) -> Read<AffineMap> {
+    pub(super) fn picked(&mut self, source: &[usize], index: &[Option<i64>], place: usize) -> ParseResult<AffineMap> {
         if index.len() > source.len() {
             let problem = format!("{} indices into shape {source:?}", index.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         let (mut result, mut rows) = (Shape::new(), Vec::new());
         for (axis, &extent) in source.iter().enumerate() {
@@ -125,7 +132,7 @@ impl<'t, X: Form> Reader<'t, X> {
                 }
                 Some(position) => {
                     let problem = format!("position {position} is outside of shape {source:?}, axis {axis}");
-                    return Err(Problem::new(problem, place));
+                    return Err(TextProblem::new(problem, place));
                 }
                 None => {
                     rows.push((Some(result.len()), 1, 0));
@@ -137,7 +144,7 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `0: 5, 2: 3`.
-    fn extents(&mut self) -> Read<Vec<(usize, usize)>> {
+    fn extents(&mut self) -> ParseResult<Vec<(usize, usize)>> {
         self.list("]", |reader| {
             let axis = reader.natural()?;
             reader.symbol(":")?;
@@ -146,14 +153,14 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// A view's word and the attributes in brackets after it.
-    pub(super) fn view_head(&mut self, word: &str) -> Read<Head> {
+    pub(super) fn view_head(&mut self, word: &str) -> ParseResult<ViewHead> {
         Ok(match word {
-            "transpose" => Head::Transpose(self.axes()?),
-            "reverse" => Head::Reverse(self.axes()?),
-            "diagonal" => Head::Diagonal,
+            "transpose" => ViewHead::Transpose(self.axes()?),
+            "reverse" => ViewHead::Reverse(self.axes()?),
+            "diagonal" => ViewHead::Diagonal,
             "slice" => {
                 self.bracket()?;
-                Head::Slice(self.list("]", Reader::slice)?)
+                ViewHead::Slice(self.list("]", TextReader::slice)?)
             }
             "pad" => {
                 self.bracket()?;
@@ -165,34 +172,34 @@ impl<'t, X: Form> Reader<'t, X> {
                     self.symbol(",")?;
                     pads.push((axis, before, self.natural()?));
                     if self.accept("]") {
-                        break Head::Pad(pads);
+                        break ViewHead::Pad(pads);
                     }
                     self.symbol(";")?;
                 }
             }
             "stretch" => {
                 self.bracket()?;
-                Head::Stretch(self.extents()?)
+                ViewHead::Stretch(self.extents()?)
             }
             _ => {
                 debug_assert_eq!(word, "replicate");
                 self.bracket()?;
                 let mark = self.mark();
-                let is_new = self.token().kind == Kind::Number && {
+                let is_new = self.token().kind == TokenKind::Number && {
                     self.next();
                     self.is_symbol(":")
                 };
                 self.go_to(mark);
                 match is_new {
-                    true => Head::New(self.extents()?),
-                    false => Head::Outer(self.list("]", Reader::natural)?.into()),
+                    true => ViewHead::New(self.extents()?),
+                    false => ViewHead::Outer(self.list("]", TextReader::natural)?.into()),
                 }
             }
         })
     }
 
     /// `0: 1..9 by 2`.
-    fn slice(&mut self) -> Read<(usize, i64, i64, usize)> {
+    fn slice(&mut self) -> ParseResult<(usize, i64, i64, usize)> {
         let axis = self.natural()?;
         self.symbol(":")?;
         let place = self.place();
@@ -201,26 +208,26 @@ impl<'t, X: Form> Reader<'t, X> {
         let end = self.natural()?;
         let step = if self.accept_word("by") { self.natural()? } else { 1 };
         let (Some(length), true) = (end.checked_sub(start), step > 0) else {
-            return Err(Problem::new("a slice goes upwards", place));
+            return Err(TextProblem::new("a slice goes upwards", place));
         };
         let (Ok(start), Ok(step_)) = (i64::try_from(start), i64::try_from(step)) else {
-            return Err(Problem::new("positions are numbers of 64 bits", place));
+            return Err(TextProblem::new("positions are numbers of 64 bits", place));
         };
         Ok((axis, start, step_, length.div_ceil(step)))
     }
 
     /// The map of a view of a source.
-    pub(super) fn map_of(&mut self, head: &Head, source: &[usize], place: usize) -> Read<AffineMap> {
-        let failed = |problem: String| Err(Problem::new(problem, place));
+    pub(super) fn map_of(&mut self, head: &ViewHead, source: &[usize], place: usize) -> ParseResult<AffineMap> {
+        let failed = |problem: String| Err(TextProblem::new(problem, place));
         let axis_of = |axis: usize| match axis < source.len() {
             true => Ok(axis),
-            false => Err(Problem::new(format!("there is no axis {axis} in shape {source:?}"), place)),
+            false => Err(TextProblem::new(format!("there is no axis {axis} in shape {source:?}"), place)),
         };
         // Every axis unchanged, to begin with.
         let mut result = Shape::from_slice(source);
-        let mut rows: Vec<Row> = (0..source.len()).map(|axis| (Some(axis), 1, 0)).collect();
+        let mut rows: Vec<ViewRow> = (0..source.len()).map(|axis| (Some(axis), 1, 0)).collect();
         match head {
-            Head::Transpose(axes) => {
+            ViewHead::Transpose(axes) => {
                 let mut seen = vec![false; source.len()];
                 for &axis in axes {
                     seen[axis_of(axis)?] = true;
@@ -233,7 +240,7 @@ impl<'t, X: Form> Reader<'t, X> {
                     rows[axis].0 = Some(column);
                 }
             }
-            Head::Reverse(axes) => {
+            ViewHead::Reverse(axes) => {
                 for &axis in axes {
                     let Ok(last) = i64::try_from(source[axis_of(axis)?]).map(|extent| extent - 1) else {
                         return failed(format!("axis {axis} of shape {source:?} is too long"));
@@ -241,7 +248,7 @@ impl<'t, X: Form> Reader<'t, X> {
                     rows[axis] = (Some(axis), -1, last);
                 }
             }
-            Head::Slice(slices) => {
+            ViewHead::Slice(slices) => {
                 for &(axis, start, step, count) in slices {
                     let end = match count {
                         0 => start as i128,
@@ -254,7 +261,7 @@ impl<'t, X: Form> Reader<'t, X> {
                     rows[axis] = (Some(axis), step, start);
                 }
             }
-            Head::Pad(pads) => {
+            ViewHead::Pad(pads) => {
                 for &(axis, before, after) in pads {
                     let extent = source[axis_of(axis)?].checked_add(before).and_then(|sum| sum.checked_add(after));
                     let (Some(extent), Ok(before)) = (extent, i64::try_from(before)) else {
@@ -264,12 +271,12 @@ impl<'t, X: Form> Reader<'t, X> {
                     rows[axis] = (Some(axis), 1, -before);
                 }
             }
-            Head::Outer(extents) => {
+            ViewHead::Outer(extents) => {
                 result = extents.clone();
                 result.extend_from_slice(source);
                 rows.iter_mut().enumerate().for_each(|(axis, row)| row.0 = Some(extents.len() + axis));
             }
-            Head::New(extents) => {
+            ViewHead::New(extents) => {
                 let rank = source.len() + extents.len();
                 let mut new: Vec<Option<usize>> = vec![None; rank];
                 for &(axis, extent) in extents {
@@ -285,7 +292,7 @@ impl<'t, X: Form> Reader<'t, X> {
                 }
                 result = new.into_iter().flatten().collect();
             }
-            Head::Stretch(extents) => {
+            ViewHead::Stretch(extents) => {
                 for &(axis, extent) in extents {
                     if source[axis_of(axis)?] != 1 {
                         return failed(format!("axis {axis} of shape {source:?} is not of extent 1"));
@@ -294,7 +301,7 @@ impl<'t, X: Form> Reader<'t, X> {
                     rows[axis] = (None, 0, 0);
                 }
             }
-            Head::Diagonal => {
+            ViewHead::Diagonal => {
                 if source.len() < 2 || source[0] != source[1] {
                     return failed(format!("shape {source:?} has no diagonal of its first two axes"));
                 }
@@ -306,19 +313,19 @@ impl<'t, X: Form> Reader<'t, X> {
     }
 
     /// `([i, j] -> [j, 3 - i])`: the rows and offsets, for a number of columns, which the names must be.
-    pub(super) fn map_rows(&mut self, columns: usize) -> Read<(Vec<SmallVec<[i64; 4]>>, SmallVec<[i64; 4]>)> {
+    pub(super) fn map_rows(&mut self, columns: usize) -> ParseResult<(Vec<SmallVec<[i64; 4]>>, SmallVec<[i64; 4]>)> {
         self.symbol("(")?;
         let place = self.place();
         self.symbol("[")?;
         let names = self.list("]", |reader| Ok(reader.name()?.0))?;
         if names.len() != columns {
             let problem = format!("the map has {} positions, but the shape has {columns} axes", names.len());
-            return Err(Problem::new(problem, place));
+            return Err(TextProblem::new(problem, place));
         }
         let column_of: std::collections::HashMap<&str, usize> =
             names.iter().enumerate().map(|(column, &name)| (name, column)).collect();
         if column_of.len() < names.len() {
-            return Err(Problem::new("two positions have one name", place));
+            return Err(TextProblem::new("two positions have one name", place));
         }
         self.symbol("->")?;
         self.symbol("[")?;
@@ -327,11 +334,12 @@ impl<'t, X: Form> Reader<'t, X> {
         self.list("]", |reader| {
             let place = reader.place();
             let limit = reader.limits.coefficients(1, columns);
-            limit.map_err(|problem| Problem::new(problem, place))?;
+            limit.map_err(|problem| TextProblem::new(problem, place))?;
             let mut row: SmallVec<[i128; 4]> = SmallVec::from_elem(0, columns);
             let (mut offset, mut negative) = (0i128, reader.accept("-"));
             loop {
-                let factor = if reader.token().kind == Kind::Number { Some(reader.natural()? as i128) } else { None };
+                let factor =
+                    if reader.token().kind == TokenKind::Number { Some(reader.natural()? as i128) } else { None };
                 let sign = if negative { -1 } else { 1 };
                 let target = match factor {
                     Some(_) if !reader.accept("*") => &mut offset,
@@ -339,7 +347,7 @@ impl<'t, X: Form> Reader<'t, X> {
                         let (name, place) = reader.name()?;
                         match column_of.get(name) {
                             Some(&column) => &mut row[column],
-                            None => return Err(Problem::new(format!("{name} is no position of the map"), place)),
+                            None => return Err(TextProblem::new(format!("{name} is no position of the map"), place)),
                         }
                     }
                 };
@@ -350,10 +358,10 @@ impl<'t, X: Form> Reader<'t, X> {
                 }
             }
             let number = |x: i128| {
-                let problem = || Problem::new(format!("{x} is no number of 64 bits"), place);
+                let problem = || TextProblem::new(format!("{x} is no number of 64 bits"), place);
                 i64::try_from(x).map_err(|_| problem())
             };
-            rows.push(row.into_iter().map(number).collect::<Read<SmallVec<[i64; 4]>>>()?);
+            rows.push(row.into_iter().map(number).collect::<ParseResult<SmallVec<[i64; 4]>>>()?);
             offsets.push(number(offset)?);
             Ok(())
         })?;

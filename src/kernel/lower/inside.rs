@@ -1,10 +1,10 @@
 //! Steps with procedures of their own: loops, conditionals and calls.
 
-use super::{Lowering, Manner, lowered};
-use crate::kernel::buffer::{BufferId, Source};
+use super::{Lowering, LoweringManner, lowered};
+use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::call::Call;
-use crate::kernel::procedure::{Branch, First, Loop, Procedure, Step, Sweeps};
-use crate::kernel::writes::{Becomes, Known, carried};
+use crate::kernel::procedure::{Conditional, First, Loop, Procedure, Step, SweepLoop};
+use crate::kernel::writes::{Becomes, WriteFacts, carried};
 use crate::shape::Type;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ impl Lowering<'_> {
     pub(super) fn several(&mut self, id: NodeId) -> Vec<BufferId> {
         let node = self.body.node(id);
         let source = |this: &Self, position: usize| match this.writes.operand_of(id, position) {
-            Some(operand) => Source::Alias(this.procedure.origin(this.buffers[node.args[operand]])),
-            None => Source::Local,
+            Some(operand) => BufferSource::Alias(this.procedure.origin(this.buffers[node.args[operand]])),
+            None => BufferSource::Local,
         };
         let results = node.types.iter().enumerate().map(|(position, ty)| {
             let source = source(self, position);
-            let changes = matches!(source, Source::Alias(_));
+            let changes = matches!(source, BufferSource::Alias(_));
             let buffer = self.buffer(ty, source);
             if changes {
                 self.change(buffer);
@@ -50,7 +50,7 @@ impl Lowering<'_> {
         self.nested(id, |mut arguments, results| {
             let condition = arguments.remove(0);
             let (then, otherwise) = (Procedure::default(), Procedure::default());
-            Step::Branch(Box::new(Branch { condition, then, otherwise, arguments, results, changed: Vec::new() }))
+            Step::Branch(Box::new(Conditional { condition, then, otherwise, arguments, results, changed: Vec::new() }))
         });
     }
 
@@ -69,7 +69,7 @@ impl Lowering<'_> {
             // Sweeps that run again have these for themselves.
             for &result in &results[sweeps.sweeps[0].carries..] {
                 let ty = self.procedure.buffers[result as usize].ty.clone();
-                outputs.push(self.buffer(&ty, Source::Local));
+                outputs.push(self.buffer(&ty, BufferSource::Local));
             }
             first = Some(results);
         }
@@ -78,7 +78,7 @@ impl Lowering<'_> {
                 results.splice(own, outputs);
             }
             let (condition, bodies) = (None, Vec::new());
-            Step::Sweeps(Box::new(Sweeps { sweeps, condition, bodies, arguments, results, first }))
+            Step::Sweeps(Box::new(SweepLoop { sweeps, condition, bodies, arguments, results, first }))
         });
     }
 
@@ -102,7 +102,7 @@ impl Lowering<'_> {
 }
 
 /// Lowers the bodies inside of a node, for the step that runs them.
-pub(super) fn lower_inside(node: &Node, step: &mut Step, manner: Manner, known: &mut Known) {
+pub(super) fn lower_inside(node: &Node, step: &mut Step, manner: LoweringManner, known: &mut WriteFacts) {
     let mut inner = |body: &Body, becomes: Becomes| lowered(body, manner, becomes, known);
     match (&node.op, step) {
         (Op::Scan(scan), Step::Loop(repeated)) => repeated.step = inner(&scan.body, carried(scan.carries)),

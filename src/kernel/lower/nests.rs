@@ -1,11 +1,11 @@
 //! Nests that stores are added to, and the nodes that are stored where one becomes too large.
 
-use super::{Alone, Lowering, Place};
+use super::{Alone, Lowering, PendingStep};
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::buffer::BufferId;
-use crate::kernel::draft::Draft;
+use crate::kernel::draft::NestDraft;
 use crate::kernel::emit::{Emitter, Obstacle, VALUES};
-use crate::kernel::nest::{Mode, Store, Value, ValueId};
+use crate::kernel::nest::{NestValue, Store, StoreMode, ValueId};
 use crate::kernel::writes::turned_scatter;
 use crate::operation::Unary;
 use crate::shape::{Shape, size};
@@ -14,9 +14,9 @@ use crate::term::NodeId;
 impl Lowering<'_> {
     /// A store of a nest without positions. Nothing runs: a reduction over nothing keeps its neutral element, and a value has
     /// no elements.
-    pub(super) fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: Mode) -> Result<(), Obstacle> {
+    pub(super) fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: StoreMode) -> Result<(), Obstacle> {
         let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
-        let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
+        let write = |emitter: &mut Emitter| Ok(emitter.add(NestValue::Constant(zero), zero.dtype()));
         let (place, value) = self.attempt(extents, 1, write)?;
         let at = Affine::constant(0, extents.len());
         self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
@@ -29,7 +29,7 @@ impl Lowering<'_> {
         &mut self,
         extents: &Shape,
         buffer: BufferId,
-        mode: Mode,
+        mode: StoreMode,
         store: impl Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
     ) -> Result<(), Obstacle> {
         if size(extents) == 0 {
@@ -43,7 +43,7 @@ impl Lowering<'_> {
                 self.separate(extents, buffer, (node, &body.node(node).args), |emitter| {
                     let (value, at, guards, index) = store(emitter)?;
                     let dtype = body.node(node).ty().dtype;
-                    let negative = |emitter: &mut Emitter| emitter.add(Value::Unary(Unary::Neg, value), dtype);
+                    let negative = |emitter: &mut Emitter| emitter.add(NestValue::Unary(Unary::Neg, value), dtype);
                     Ok((if negated { negative(emitter) } else { value }, at, guards, index))
                 })?
             }
@@ -80,12 +80,12 @@ impl Lowering<'_> {
         extents: &[usize],
         write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<Option<(usize, T)>, Obstacle> {
-        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, Draft::new(extents), None);
+        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, NestDraft::new(extents), None);
         let written = write(&mut emitter);
         self.unreadable.append(&mut emitter.unreadable);
         match written {
             Ok(written) => {
-                self.places.push(Place::Nest(Box::new(emitter.draft)));
+                self.places.push(PendingStep::Nest(Box::new(emitter.draft)));
                 Ok(Some((self.places.len() - 1, written)))
             }
             Err(Obstacle::Size(node)) => {
@@ -105,8 +105,8 @@ impl Lowering<'_> {
         stores: usize,
         write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<Option<T>, Obstacle> {
-        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
-        let draft = std::mem::replace(&mut **draft, Draft::new(&[]));
+        let PendingStep::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
+        let draft = std::mem::replace(&mut **draft, NestDraft::new(&[]));
         let before = draft.len();
         let has_room = draft.nest.nest.stores.len() + stores <= 2 * VALUES;
         let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, draft, Some((place, &self.filled_at)));
@@ -121,7 +121,7 @@ impl Lowering<'_> {
             left = draft.left(self.body, &self.buffers, &mut self.uses);
             left.truncate((2 * VALUES).saturating_sub(draft.nest.nest.stores.len()));
         }
-        self.places[place] = Place::Nest(Box::new(draft));
+        self.places[place] = PendingStep::Nest(Box::new(draft));
         self.store_whole(place, &left)?;
         match written {
             Ok(written) => Ok(Some(written)),
@@ -136,7 +136,7 @@ impl Lowering<'_> {
             let shape = &self.body.node(id).ty().shape;
             let at = Access::identity(shape.len()).linear(shape, shape).ok_or(Obstacle::Read(id))?;
             let buffer = self.local(id);
-            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode: Mode::Write });
+            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode: StoreMode::Write });
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl Lowering<'_> {
         // A concatenation is known when its last part is.
         let filled = self.filled_at.entry(store.buffer).or_insert(place);
         *filled = place.max(*filled);
-        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
+        let PendingStep::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
         draft.nest.store(store);
     }
 }

@@ -1,11 +1,11 @@
 //! The steps of writes: into the memory of the array that they change, or into a copy.
 
-use super::{Alone, Lowering, Place};
+use super::{Alone, Lowering, PendingStep};
 use crate::kernel::access::{Access, Affine, Guards};
-use crate::kernel::buffer::{BufferId, Source};
+use crate::kernel::buffer::{BufferId, BufferSource};
 use crate::kernel::emit::{Emitter, Obstacle};
-use crate::kernel::nest::{Mode, Store, Value, ValueId};
-use crate::kernel::roots::{Class, domain};
+use crate::kernel::nest::{NestValue, Store, StoreMode, ValueId};
+use crate::kernel::roots::{LoweringClass, domain};
 use crate::kernel::writes::{surroundings, turned_scatter};
 use crate::operation::{Binary, Comparison, Reduction};
 use crate::shape::{DType, Shape, Type, are_few, size};
@@ -33,7 +33,7 @@ impl Lowering<'_> {
         let (body, node) = (self.body, self.body.node(id));
         let indexed = places.len();
         let pairs: Shape = places.iter().chain(places).copied().collect();
-        let buffer = self.buffer(&Type::new(DType::I64, places), Source::Local);
+        let buffer = self.buffer(&Type::new(DType::I64, places), BufferSource::Local);
         let number = |first: usize, axes: usize| {
             let rows = (0..indexed).map(|axis| Affine::axis(first + axis, axes)).collect();
             Access { rows, guards: Guards::new() }
@@ -44,19 +44,19 @@ impl Lowering<'_> {
             let mut same = None;
             for &arg in &node.args[2..] {
                 let [a, b] = [0, indexed].map(|first| emitter.emit(arg, number(first, 2 * indexed), NodeId::MAX));
-                let equal = emitter.add(Value::Compare(Comparison::Equal, a?, b?), DType::Bool);
+                let equal = emitter.add(NestValue::Compare(Comparison::Equal, a?, b?), DType::Bool);
                 same = Some(match same {
                     None => equal,
-                    Some(same) => emitter.add(Value::Binary(Binary::And, same, equal), DType::Bool),
+                    Some(same) => emitter.add(NestValue::Binary(Binary::And, same, equal), DType::Bool),
                 });
             }
             let same = same.expect("positions along at least one axis");
-            let later = emitter.add(Value::Position(other.clone()), DType::I64);
-            let itself = emitter.add(Value::Position(own.clone()), DType::I64);
-            let value = emitter.add(Value::Select(same, later, itself), DType::I64);
+            let later = emitter.add(NestValue::Position(other.clone()), DType::I64);
+            let itself = emitter.add(NestValue::Position(own.clone()), DType::I64);
+            let value = emitter.add(NestValue::Select(same, later, itself), DType::I64);
             Ok((value, own.clone(), Guards::new(), None))
         };
-        self.nest(&pairs, buffer, Mode::Reduce(Reduction::Max), store)?;
+        self.nest(&pairs, buffer, StoreMode::Reduce(Reduction::Max), store)?;
         let number = linear(number(0, axes), &body.node(node.args[1]).ty().shape)?;
         Ok(Latest { buffer, number, by: LatestBy::Update })
     }
@@ -86,7 +86,7 @@ impl Lowering<'_> {
                 let at = access.linear(shape, shape).ok_or(Obstacle::Read(id))?;
                 Ok((emitter.emit(target, access, NodeId::MAX)?, at, Guards::new(), None))
             };
-            self.nest(shape, buffer, Mode::Write, store)?;
+            self.nest(shape, buffer, StoreMode::Write, store)?;
             buffer
         };
         let domain = body.node(updates).ty().shape.clone();
@@ -114,7 +114,7 @@ impl Lowering<'_> {
                 if are_few(size(places), size(extents)) {
                     break 'latest Some(self.latest_of_few(id, places, axes)?);
                 }
-                let latest = self.buffer(&Type::new(DType::I64, extents), Source::Local);
+                let latest = self.buffer(&Type::new(DType::I64, extents), BufferSource::Local);
                 let number = |axes: usize| {
                     let rows = (0..indexed).map(|axis| Affine::axis(axis, axes)).collect();
                     Access { rows, guards: Guards::new() }.linear(places, &domain[..axes]).ok_or(Obstacle::Read(id))
@@ -124,10 +124,10 @@ impl Lowering<'_> {
                 let store = |emitter: &mut Emitter| {
                     let indices = positions(emitter, &outer)?;
                     let (index, extent) = emitter.joined(&indices, &Guards::new());
-                    let value = emitter.add(Value::Position(own.clone()), DType::I64);
+                    let value = emitter.add(NestValue::Position(own.clone()), DType::I64);
                     Ok((value, Affine::constant(0, indexed), Guards::new(), Some((index, 1, extent))))
                 };
-                self.nest(&Shape::from_slice(places), latest, Mode::Reduce(Reduction::Max), store)?;
+                self.nest(&Shape::from_slice(places), latest, StoreMode::Reduce(Reduction::Max), store)?;
                 Some(Latest { buffer: latest, number: number(axes)?, by: LatestBy::Place })
             }
         };
@@ -143,18 +143,18 @@ impl Lowering<'_> {
             let (index, extent) = emitter.joined(&indices, &Guards::new());
             let first = Affine::constant(0, axes);
             let last = match by {
-                LatestBy::Place => Value::Gather { buffer: *buffer, at: first, stride: 1, index, extent },
-                LatestBy::Update => Value::Load { buffer: *buffer, at: number.clone(), guards: Guards::new() },
+                LatestBy::Place => NestValue::Gather { buffer: *buffer, at: first, stride: 1, index, extent },
+                LatestBy::Update => NestValue::Load { buffer: *buffer, at: number.clone(), guards: Guards::new() },
             };
             let last = emitter.add(last, DType::I64);
-            let number = emitter.add(Value::Position(number.clone()), DType::I64);
-            let stays = emitter.add(Value::Compare(Comparison::Equal, last, number), DType::Bool);
+            let number = emitter.add(NestValue::Position(number.clone()), DType::I64);
+            let stays = emitter.add(NestValue::Compare(Comparison::Equal, last, number), DType::Bool);
             let outside = emitter.integer(-1);
-            let index = emitter.add(Value::Select(stays, index, outside), DType::I64);
+            let index = emitter.add(NestValue::Select(stays, index, outside), DType::I64);
             Ok((value, at.clone(), Some((index, stride, extent))))
         };
         let (place, (value, at, index)) = self.separate(&domain, buffer, (id, &node.args[1..]), write)?;
-        self.store(place, Store { value, buffer, at, guards: Guards::new(), index, mode: Mode::Write });
+        self.store(place, Store { value, buffer, at, guards: Guards::new(), index, mode: StoreMode::Write });
         Ok(())
     }
 
@@ -171,10 +171,10 @@ impl Lowering<'_> {
         if matches!(node.op, Op::Scatter(_)) {
             return self.scattering(id, buffer, &own);
         }
-        if size(shape) == 0 || self.class(id) == Class::Reducing && size(&domain(body, node)) == 0 {
+        if size(shape) == 0 || self.class(id) == LoweringClass::Reducing && size(&domain(body, node)) == 0 {
             return Ok(());
         }
-        if self.class(id) == Class::Reducing {
+        if self.class(id) == LoweringClass::Reducing {
             return self.reducing(id, buffer);
         }
         let surroundings = if let Op::View(map) = &node.op { surroundings(map) } else { None };
@@ -184,7 +184,7 @@ impl Lowering<'_> {
             let at = access.linear(shape, &domain).ok_or(Obstacle::Read(id))?;
             Ok((emitter.emit(id, access, NodeId::MAX)?, at, Guards::new(), None))
         };
-        self.nest(&domain, buffer, Mode::Reduce(Reduction::Sum), store)
+        self.nest(&domain, buffer, StoreMode::Reduce(Reduction::Sum), store)
     }
 
     /// The additions of a scatter to a buffer whose elements are so far apart along the scatter's axes.
@@ -211,7 +211,7 @@ impl Lowering<'_> {
             let value = emitter.emit(node.args[0], Access::identity(axes), NodeId::MAX)?;
             Ok((value, at.plus(1, &place).ok_or(Obstacle::Read(id))?, Guards::new(), index))
         };
-        self.nest(&domain, buffer, Mode::Reduce(Reduction::Sum), store)
+        self.nest(&domain, buffer, StoreMode::Reduce(Reduction::Sum), store)
     }
 
     /// Writes the values of a store into memory that has elements in a nest of its own. The nest must read nothing there that
@@ -231,7 +231,7 @@ impl Lowering<'_> {
             self.places.pop();
             let alone = self.alone.take();
             // A node that is a whole value is stored entirely, others by their operands.
-            let whole = if self.class(node) == Class::Pointwise { &[node][..] } else { operands };
+            let whole = if self.class(node) == LoweringClass::Pointwise { &[node][..] } else { operands };
             assert!(
                 whole.iter().any(|&id| !self.buffers.contains(id)),
                 "a write in place reads its target through others"
@@ -247,7 +247,7 @@ impl Lowering<'_> {
 
     /// Whether the nest at a place reads the memory of a buffer.
     fn reads(&self, place: usize, buffer: BufferId) -> bool {
-        let Place::Nest(draft) = &self.places[place] else { unreachable!("a place of a nest") };
+        let PendingStep::Nest(draft) = &self.places[place] else { unreachable!("a place of a nest") };
         draft.nest.nest.read().any(|read| self.procedure.origin(read) == self.procedure.origin(buffer))
     }
 }

@@ -1,6 +1,6 @@
 //! Values that sweeps of one loop leave for later ones, and those that the later ones recompute.
 
-use super::{Again, Left, left_bytes};
+use super::{Again, LeftValues, left_bytes};
 use crate::term::{Body, Checkpoints, NodeId, Op, Steps, Sweep, Sweeps};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use std::sync::Arc;
 const STEPS: usize = 1024;
 
 /// A loop whose later sweeps compute values again, and which of the operands before are its operands.
-pub(super) struct Changed {
+pub(super) struct ChangedSweeps {
     pub(super) sweeps: Sweeps,
     pub(super) operands: Vec<usize>,
 }
 
 /// The loops of a program whose sweeps recompute values that are cheaper to compute than to move.
-pub(super) fn recomputed(body: &Body, left: usize) -> HashMap<NodeId, Changed> {
+pub(super) fn recomputed(body: &Body, left: usize) -> HashMap<NodeId, ChangedSweeps> {
     let mut found = HashMap::new();
     for (id, node) in (0..).zip(&body.nodes) {
         if let Op::Sweeps(sweeps) = &node.op
@@ -27,8 +27,8 @@ pub(super) fn recomputed(body: &Body, left: usize) -> HashMap<NodeId, Changed> {
     found
 }
 
-fn of(sweeps: &Sweeps, operands: usize, left: usize) -> Option<Changed> {
-    let mut changed = Changed { sweeps: sweeps.clone(), operands: (0..operands).collect() };
+fn of(sweeps: &Sweeps, operands: usize, left: usize) -> Option<ChangedSweeps> {
+    let mut changed = ChangedSweeps { sweeps: sweeps.clone(), operands: (0..operands).collect() };
     let mut any = false;
     for reader in 1..sweeps.sweeps.len() {
         let mut earlier: Vec<usize> = sweeps.sweeps[reader].reads.iter().map(|&(first, _)| first).collect();
@@ -41,7 +41,7 @@ fn of(sweeps: &Sweeps, operands: usize, left: usize) -> Option<Changed> {
     any.then_some(changed)
 }
 
-impl Changed {
+impl ChangedSweeps {
     /// Lets a sweep recompute some of the values that it reads from an earlier one, if more than `left` bytes are kept for them
     /// at a time.
     fn compute(&mut self, first: usize, reader: usize, left: usize) -> bool {
@@ -62,7 +62,7 @@ impl Changed {
         }
         let kept: Vec<NodeId> = reads.keys().copied().collect();
         let is_there = |at: usize| at < before.carries + before.inputs || at >= step.parameters;
-        let left = Left { step: &step, carries: before.carries, kept: &kept, reads };
+        let left = LeftValues { step: &step, carries: before.carries, kept: &kept, reads };
         let Some(choice) = left.choice(is_there) else { return false };
         let carries: Vec<NodeId> = choice.carries.iter().map(|&carry| carry as NodeId).collect();
         let captures = (step.parameters..step.arity()).zip(later.body.parameters..);

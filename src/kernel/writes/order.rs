@@ -4,7 +4,7 @@
 //! its passes left: a read that needs nothing of the write may stand after it, and would cost a copy of the whole array. Such a
 //! write is delayed until after these reads.
 
-use super::{Known, first_version, is_other_version, scattered_onto, users};
+use super::{WriteFacts, first_version, is_other_version, scattered_onto, users};
 use crate::operation::Binary;
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
@@ -20,7 +20,7 @@ const LOOKS: usize = 8;
 type Waits = HashMap<NodeId, SmallVec<[NodeId; 4]>>;
 
 /// The program, with writes after the reads of their targets that do not need them, in bodies inside too.
-pub(crate) fn reads_first<'a>(body: &'a Body, known: &mut Known) -> Cow<'a, Body> {
+pub(crate) fn reads_first<'a>(body: &'a Body, known: &mut WriteFacts) -> Cow<'a, Body> {
     let mut changed: HashMap<NodeId, Op> = HashMap::new();
     for (id, node) in (0..).zip(&body.nodes) {
         let mut is_same = true;
@@ -47,7 +47,7 @@ pub(crate) fn reads_first<'a>(body: &'a Body, known: &mut Known) -> Cow<'a, Body
     }
 }
 
-impl Known {
+impl WriteFacts {
     /// As [`reads_first`], for a body inside.
     fn reads_first(&mut self, body: &Arc<Body>) -> Arc<Body> {
         if let Some((_, found)) = self.ordered.get(&Arc::as_ptr(body)) {
@@ -80,7 +80,7 @@ fn rebuilt(
 }
 
 /// The operands that a node changes in place where it may.
-fn targets(body: &Body, uses: &[u32], id: NodeId, known: &mut Known) -> SmallVec<[NodeId; 4]> {
+fn targets(body: &Body, uses: &[u32], id: NodeId, known: &mut WriteFacts) -> SmallVec<[NodeId; 4]> {
     let node = body.node(id);
     match &node.op {
         Op::ScatterSet => SmallVec::from_slice(&node.args[..1]),
@@ -90,7 +90,7 @@ fn targets(body: &Body, uses: &[u32], id: NodeId, known: &mut Known) -> SmallVec
 }
 
 /// The later reads of their targets that writes wait for. None of them needs the write.
-fn waits(body: &Body, known: &mut Known) -> Waits {
+fn waits(body: &Body, known: &mut WriteFacts) -> Waits {
     let mut waits = Waits::new();
     let may_write = |op: &Op| {
         matches!(op, Op::ScatterSet | Op::Scatter(_) | Op::Accumulate(_) | Op::Scan(_) | Op::Sweeps(_) | Op::Branch(_))

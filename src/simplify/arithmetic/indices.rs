@@ -5,7 +5,7 @@ use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Value};
 use crate::simplify::Simplifier;
-use crate::simplify::bounds::{Affine, Fact};
+use crate::simplify::bounds::{AffineIndex, Fact};
 use crate::simplify::views_of::view;
 use crate::term::{NodeId, Op};
 
@@ -33,7 +33,7 @@ pub(in crate::simplify) fn view_of_index(arena: &mut Simplifier, op: &Op, args: 
 /// two operations, on one axis.
 pub(super) fn affine_form(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (ty, fact) = fact(arena, op, args)?;
-    let Affine { coefficients, constant } = fact.affine?;
+    let AffineIndex { coefficients, constant } = fact.affine?;
     let mut moving = (0..ty.rank()).filter(|&axis| coefficients[axis] != 0);
     let (axis, more) = (moving.next()?, moving.next());
     if ty.dtype != DType::I64 || more.is_some() {

@@ -3,12 +3,12 @@ use crate::array::Array;
 use crate::operation::{BINARY_ROWS, Binary, Comparison, UNARY_ROWS, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::simplify::simplify;
-use crate::simplify::testing::{Program, simplified};
+use crate::simplify::testing::{RuleProgram, simplified};
 use crate::term::{Graph, NodeId, Op};
 
 const N: usize = 12;
 
-fn form(dtype: DType, write: impl Fn(&mut Program, &[NodeId]) -> NodeId) -> String {
+fn form(dtype: DType, write: impl Fn(&mut RuleProgram, &[NodeId]) -> NodeId) -> String {
     simplified(&[Type::new(dtype, &[N]), Type::new(dtype, &[N])], write)
 }
 
@@ -53,9 +53,10 @@ fn neutral_elements() {
 
 #[test]
 fn signs() {
-    let float =
-        |write: &dyn Fn(&mut Program, NodeId, NodeId) -> NodeId| form(DType::F64, |p, ids| write(p, ids[0], ids[1]));
-    let neg = |p: &mut Program, a| p.unary(Unary::Neg, a);
+    let float = |write: &dyn Fn(&mut RuleProgram, NodeId, NodeId) -> NodeId| {
+        form(DType::F64, |p, ids| write(p, ids[0], ids[1]))
+    };
+    let neg = |p: &mut RuleProgram, a| p.unary(Unary::Neg, a);
     let two = |op: Binary, left: bool, right: bool| {
         float(&|p, a, b| {
             let a = if left { neg(p, a) } else { a };
@@ -121,13 +122,13 @@ fn constants_are_folded() {
 
 #[test]
 fn indices_have_one_form() {
-    let index = |write: &dyn Fn(&mut Program, NodeId) -> NodeId| {
+    let index = |write: &dyn Fn(&mut RuleProgram, NodeId) -> NodeId| {
         simplified(&[], |p, _| {
             let i = p.graph.add(Op::Iota(N), &[]);
             write(p, i)
         })
     };
-    let number = |p: &mut Program, x: f64| p.constant(&[N], Value::from_f64(DType::I64, x));
+    let number = |p: &mut RuleProgram, x: f64| p.constant(&[N], Value::from_f64(DType::I64, x));
     let reversed = index(&|p, i| {
         let (n, one) = (number(p, N as f64), number(p, 1.0));
         let last = p.binary(Binary::Sub, n, one);

@@ -1,4 +1,4 @@
-use super::{Limits, fold_constants, fold_within};
+use super::{TableLimits, fold_constants, fold_within};
 use crate::array::Array;
 use crate::concrete::Concrete;
 use crate::operation::{Binary, Comparison, Reduction};
@@ -104,15 +104,15 @@ fn tables_are_bounded() {
         let (first, second) = (squares(g, 20), squares(g, 30));
         vec![g.add(Op::Gather, &[0, first]), g.add(Op::Gather, &[0, second])]
     });
-    let remainders = |limits: Limits| {
+    let remainders = |limits: TableLimits| {
         let folded = fold_within(&body, limits);
         operations(&folded).iter().filter(|&&name| name == "rem").count()
     };
-    assert_eq!(remainders(Limits { each: 100, all: 100 }), 0);
-    assert_eq!(remainders(Limits { each: 25, all: 100 }), 1);
-    assert_eq!(remainders(Limits { each: 100, all: 40 }), 1);
-    assert_eq!(remainders(Limits { each: 19, all: 100 }), 2);
-    assert_eq!(fold_within(&body, Limits { each: 19, all: 100 }), body);
+    assert_eq!(remainders(TableLimits { each: 100, all: 100 }), 0);
+    assert_eq!(remainders(TableLimits { each: 25, all: 100 }), 1);
+    assert_eq!(remainders(TableLimits { each: 100, all: 40 }), 1);
+    assert_eq!(remainders(TableLimits { each: 19, all: 100 }), 2);
+    assert_eq!(fold_within(&body, TableLimits { each: 19, all: 100 }), body);
 }
 
 #[test]

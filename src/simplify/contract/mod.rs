@@ -10,11 +10,11 @@ mod reads;
 mod tests;
 
 use super::{Rules, Simplifier};
-use crate::operation::{Label, Reduction};
+use crate::operation::{Label, Labels, Reduction};
 use crate::shape::{DType, Shape, Value};
 use crate::term::{NodeId, Op};
-pub(super) use product::{Labels, is_outer_product};
-use product::{Product, Taken, set};
+pub(super) use product::is_outer_product;
+use product::{LabelledProduct, Taken, set};
 use smallvec::SmallVec;
 
 /// The rules of this file.
@@ -55,7 +55,7 @@ fn sum_of_product(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
     let labels: Labels = (0..ty.rank() as Label).collect();
     let result: Labels = labels.iter().copied().filter(|&label| !axes.contains(&(label as usize))).collect();
     let kept = set(&result);
-    let product = Product::of(arena, &[(args[0], &labels)], ty.shape, kept, Taken::All)?;
+    let product = LabelledProduct::of(arena, &[(args[0], &labels)], ty.shape, kept, Taken::All)?;
     // A sum of one factor that has all axes is left; every other plan has fewer axes or fewer factors in its sums.
     if product.is_plain() {
         return None;
@@ -109,7 +109,7 @@ fn plan_contraction(
     }
     let (left, right, result) = (renamed(left), renamed(right), renamed(&result));
     let roots = [(operands[0], &left), (operands[1], &right)];
-    let product = Product::of(arena, &roots, extents, set(&result), Taken::Constants)?;
+    let product = LabelledProduct::of(arena, &roots, extents, set(&result), Taken::Constants)?;
     plan::rewrite(arena, product, &result)
 }
 

@@ -1,8 +1,8 @@
 //! How a sum of a product is computed: which factors make up the operands of a contraction, and which wait outside.
 
-use super::product::{Factor, Labels, Product, set};
+use super::product::{Factor, LabelledProduct, set};
 use crate::affine::AffineMap;
-use crate::operation::{Binary, Contraction, Label, Reduction, Unary};
+use crate::operation::{Binary, Contraction, Label, Labels, Reduction, Unary};
 use crate::shape::{Axes, Shape, Value};
 use crate::simplify::Simplifier;
 use crate::simplify::views_of::view;
@@ -13,7 +13,7 @@ const CLASSES: usize = 6;
 
 /// Where a factor or mask is multiplied in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum FactorPlace {
     /// After the sum.
     Outside,
     /// Into the left operand.
@@ -23,16 +23,16 @@ enum Place {
 }
 
 /// The factors with one set of labels.
-struct Class {
+struct FactorClass {
     set: u32,
     factors: Vec<Factor>,
 }
 
 /// A choice of places.
 #[derive(Clone)]
-struct Plan {
-    classes: Vec<Place>,
-    masks: Vec<Place>,
+struct ContractionPlan {
+    classes: Vec<FactorPlace>,
+    masks: Vec<FactorPlace>,
     /// Additions and multiplications.
     cost: u128,
     /// Elements of products that are stored for an operand.
@@ -42,13 +42,13 @@ struct Plan {
 /// The sum of a product over all labels that the result lacks, computed in the cheapest way; `None` where no way is known.
 ///
 /// Every node that is added has fewer labels or fewer factors than the sum, or is a contraction of bare operands.
-pub fn rewrite(arena: &mut Simplifier, product: Product, result: &[Label]) -> Option<NodeId> {
-    let mut classes: Vec<Class> = Vec::new();
+pub fn rewrite(arena: &mut Simplifier, product: LabelledProduct, result: &[Label]) -> Option<NodeId> {
+    let mut classes: Vec<FactorClass> = Vec::new();
     for factor in &product.factors {
         let set = factor.set();
         match classes.iter_mut().find(|class| class.set == set) {
             Some(class) => class.factors.push(factor.clone()),
-            None => classes.push(Class { set, factors: vec![factor.clone()] }),
+            None => classes.push(FactorClass { set, factors: vec![factor.clone()] }),
         }
     }
     let kept = set(result);
@@ -63,26 +63,26 @@ pub fn rewrite(arena: &mut Simplifier, product: Product, result: &[Label]) -> Op
         right.extend(left.pop());
     }
     let summing = Summing { product: &product, result, kept };
-    let masks = |place: Place| -> Vec<Factor> {
+    let masks = |place: FactorPlace| -> Vec<Factor> {
         let placed = product.masks.iter().zip(&plan.masks).filter(|&(_, &other)| other == place);
         placed.map(|(mask, _)| mask.clone()).collect()
     };
     let core = match (left.is_empty(), right.is_empty()) {
         (true, _) => None,
         (false, true) => {
-            let operand = summing.operand(arena, left, &masks(Place::Left));
+            let operand = summing.operand(arena, left, &masks(FactorPlace::Left));
             let sum = summing.sum_labels(arena, operand, !kept);
             Some(summing.signed(arena, sum))
         }
         (false, false) => {
-            let left = summing.operand(arena, left, &masks(Place::Left));
-            let right = summing.operand(arena, right, &masks(Place::Right));
+            let left = summing.operand(arena, left, &masks(FactorPlace::Left));
+            let right = summing.operand(arena, right, &masks(FactorPlace::Right));
             Some(summing.contract(arena, left, right))
         }
     };
     let core_is_signed = core.is_some();
     outside.extend(core);
-    let mut whole = summing.operand(arena, outside, &masks(Place::Outside));
+    let mut whole = summing.operand(arena, outside, &masks(FactorPlace::Outside));
     if !core_is_signed {
         whole = summing.signed(arena, whole);
     }
@@ -104,24 +104,24 @@ pub fn rewrite(arena: &mut Simplifier, product: Product, result: &[Label]) -> Op
 }
 
 /// The cheapest choice of places; at equal cost the one that stores least, and one with a contraction.
-fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<Plan> {
+fn choose(product: &LabelledProduct, classes: &[FactorClass], kept: u32) -> Option<ContractionPlan> {
     if classes.len() > CLASSES || classes.is_empty() {
         return None;
     }
-    let order = |plan: &Plan| (plan.cost, plan.stored, !plan.classes.contains(&Place::Right));
-    let mut best: Option<Plan> = None;
+    let order = |plan: &ContractionPlan| (plan.cost, plan.stored, !plan.classes.contains(&FactorPlace::Right));
+    let mut best: Option<ContractionPlan> = None;
     for code in 0..3usize.pow(classes.len() as u32) {
         let mut rest = code;
-        let places: Vec<Place> = classes
+        let places: Vec<FactorPlace> = classes
             .iter()
             .map(|_| {
-                let place = [Place::Outside, Place::Left, Place::Right][rest % 3];
+                let place = [FactorPlace::Outside, FactorPlace::Left, FactorPlace::Right][rest % 3];
                 rest /= 3;
                 place
             })
             .collect();
         // The sides are interchangeable: the first class inside is on the left.
-        if places.iter().find(|&&place| place != Place::Outside) == Some(&Place::Right) {
+        if places.iter().find(|&&place| place != FactorPlace::Outside) == Some(&FactorPlace::Right) {
             continue;
         }
         let Some(plan) = price(product, classes, kept, places) else { continue };
@@ -133,18 +133,23 @@ fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<Plan> {
 }
 
 /// The cost of a choice, in additions and multiplications; `None` where it is not possible.
-fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<Place>) -> Option<Plan> {
+fn price(
+    product: &LabelledProduct,
+    classes: &[FactorClass],
+    kept: u32,
+    places: Vec<FactorPlace>,
+) -> Option<ContractionPlan> {
     let (mut cost, mut stored) = (0u128, 0u128);
     let mut add = |amount: u128| cost = cost.saturating_add(amount);
     let mut sets = [0u32; 3];
     let mut used = [false; 3];
-    for place in [Place::Outside, Place::Left, Place::Right] {
+    for place in [FactorPlace::Outside, FactorPlace::Left, FactorPlace::Right] {
         // Small factors are multiplied first.
-        let mut own: Vec<&Class> =
+        let mut own: Vec<&FactorClass> =
             classes.iter().zip(&places).filter(|&(_, &other)| other == place).map(|(class, _)| class).collect();
         own.sort_by_key(|class| product.size(class.set));
         for class in own {
-            if place == Place::Outside && class.set & !kept != 0 {
+            if place == FactorPlace::Outside && class.set & !kept != 0 {
                 return None;
             }
             let side = place as usize;
@@ -152,7 +157,7 @@ fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<Place>) ->
             if std::mem::replace(&mut used[side], true) {
                 let size = product.size(sets[side]);
                 add(size);
-                if place != Place::Outside {
+                if place != FactorPlace::Outside {
                     stored = stored.saturating_add(size);
                 }
             }
@@ -166,15 +171,15 @@ fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<Place>) ->
         let set = mask.set();
         let outside = inner | sets[0] | set;
         let candidates = [
-            (used[1] && set & !left == 0).then(|| (product.size(left), Place::Left)),
-            (used[2] && set & !right == 0).then(|| (product.size(right), Place::Right)),
-            (set & !kept == 0).then(|| (product.size(outside), Place::Outside)),
+            (used[1] && set & !left == 0).then(|| (product.size(left), FactorPlace::Left)),
+            (used[2] && set & !right == 0).then(|| (product.size(right), FactorPlace::Right)),
+            (set & !kept == 0).then(|| (product.size(outside), FactorPlace::Outside)),
         ];
         let (size, place) = candidates.into_iter().flatten().min_by_key(|&(size, _)| size)?;
         add(size);
         masks.push(place);
     }
-    if !used[2] && places.iter().filter(|&&place| place == Place::Left).count() > 1 {
+    if !used[2] && places.iter().filter(|&&place| place == FactorPlace::Left).count() > 1 {
         return None;
     }
     if used[2] {
@@ -196,12 +201,12 @@ fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<Place>) ->
     if used[0] && used[1] {
         add(product.size(sets[0] | inner));
     }
-    Some(Plan { classes: places, masks, cost, stored })
+    Some(ContractionPlan { classes: places, masks, cost, stored })
 }
 
 /// A sum of a product over the labels that the result lacks.
 struct Summing<'a> {
-    product: &'a Product,
+    product: &'a LabelledProduct,
     result: &'a [Label],
     kept: u32,
 }

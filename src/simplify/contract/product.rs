@@ -2,16 +2,13 @@
 
 use super::LABELS;
 use crate::affine::AffineMap;
-use crate::operation::{Binary, Label, Unary};
+use crate::operation::{Binary, Label, Labels, Unary};
 use crate::shape::Shape;
 use crate::simplify::Simplifier;
 use crate::simplify::arithmetic::{exponent, movable_exponent};
 use crate::simplify::views_of::{columns, view};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
-
-/// Labels of axes, in the order of the axes.
-pub type Labels = SmallVec<[Label; 4]>;
 
 /// A product is taken apart into at most so many factors and masks, so that planning takes bounded time.
 const FACTORS: usize = 8;
@@ -147,7 +144,7 @@ fn is_outer(arena: &Simplifier, node: NodeId, labels: &[Label], nodes: &mut usiz
 
 /// A product of arrays with labelled axes, to be summed over some of the labels.
 #[derive(Clone, Debug)]
-pub struct Product {
+pub struct LabelledProduct {
     /// The extent of each label.
     pub extents: Shape,
     /// Whether the product is negated.
@@ -157,7 +154,7 @@ pub struct Product {
     pub masks: Vec<Factor>,
 }
 
-impl Product {
+impl LabelledProduct {
     /// The product that nodes with labelled axes compute together; `None` if an axis has extent 0, or a factor is infinite, NaN
     /// or far from 1 everywhere.
     pub fn of(
@@ -166,19 +163,19 @@ impl Product {
         extents: Shape,
         kept: u32,
         taken: Taken,
-    ) -> Option<Product> {
+    ) -> Option<LabelledProduct> {
         if extents.contains(&0) {
             return None;
         }
         // Infinite values are multiplied before anything is added: ∞ − ∞ is NaN, but ∞ times a difference is a number. The same
         // holds for factors that may keep terms in range.
         let movable = movable_exponent(arena.ty(roots[0].0).dtype);
-        let moves = |arena: &Simplifier, product: &Product| {
+        let moves = |arena: &Simplifier, product: &LabelledProduct| {
             let constants = product.factors.iter().filter_map(|factor| arena.uniform(factor.node));
             constants.map(exponent).sum::<f64>() <= movable
         };
         [true, false].into_iter().find_map(|constants| {
-            let product = Product::taken_apart(arena, roots, &extents, kept, (taken, constants));
+            let product = LabelledProduct::taken_apart(arena, roots, &extents, kept, (taken, constants));
             moves(arena, &product).then_some(product)
         })
     }
@@ -190,8 +187,9 @@ impl Product {
         extents: &Shape,
         kept: u32,
         (taken, constants): (Taken, bool),
-    ) -> Product {
-        let mut product = Product { extents: extents.clone(), negative: false, factors: Vec::new(), masks: Vec::new() };
+    ) -> LabelledProduct {
+        let mut product =
+            LabelledProduct { extents: extents.clone(), negative: false, factors: Vec::new(), masks: Vec::new() };
         // The last says whether a factor is all that is multiplied.
         let mut open: Vec<(Factor, bool)> = roots
             .iter()

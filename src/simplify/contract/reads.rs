@@ -1,9 +1,8 @@
 //! Sums of views of contractions: the views are read by the contraction's operands.
 
-use super::product::Labels;
 use super::{LABELS, plan_contraction};
 use crate::affine::AffineMap;
-use crate::operation::{Contraction, Label, Reduction};
+use crate::operation::{Contraction, Label, Labels, Reduction};
 use crate::shape::size;
 use crate::simplify::Simplifier;
 use crate::simplify::views_of::view;

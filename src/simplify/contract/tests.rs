@@ -1,7 +1,7 @@
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Contraction, Unary};
 use crate::shape::{DType, Type, Value};
-use crate::simplify::testing::{Program, simplified, simplified_finite};
+use crate::simplify::testing::{RuleProgram, simplified, simplified_finite};
 use crate::term::{NodeId, Op};
 
 const I: usize = 3;
@@ -13,7 +13,7 @@ fn matrices(dtype: DType) -> [Type; 2] {
 }
 
 /// The naive triple build: both operands repeated to [i, j, k].
-fn operands(p: &mut Program, ids: &[NodeId]) -> (NodeId, NodeId) {
+fn operands(p: &mut RuleProgram, ids: &[NodeId]) -> (NodeId, NodeId) {
     let a = p.spread(ids[0], &[I, J, K], &[0, 2]);
     let b = p.spread(ids[1], &[I, J, K], &[2, 1]);
     (a, b)
@@ -198,7 +198,7 @@ fn dots_and_batches() {
     assert_eq!(units, "view{[i, j] -> [i]}(contract{ij,j->i}(view{[i, j] -> [i, 0, j]}(a), b))");
 }
 
-fn contract(p: &mut Program, left: &[u8], right: &[u8], result: &[u8], ids: &[NodeId]) -> NodeId {
+fn contract(p: &mut RuleProgram, left: &[u8], right: &[u8], result: &[u8], ids: &[NodeId]) -> NodeId {
     p.graph.add(Op::Contract(Contraction::new(left, right, result)), ids)
 }
 
@@ -292,7 +292,7 @@ fn a_sum_of_a_view_of_a_contraction_reads_the_operands() {
 #[test]
 fn a_sum_of_a_view_that_leaves_a_contraction_reads_the_operands_inside_only() {
     let squares = [Type::new(DType::F64, &[4, K]), Type::new(DType::F64, &[K, 4])];
-    let diagonal = |p: &mut Program, ids: &[NodeId], rows: usize| {
+    let diagonal = |p: &mut RuleProgram, ids: &[NodeId], rows: usize| {
         let product = contract(p, &[0, 1], &[1, 2], &[0, 2], ids);
         let coefficients = [[1, 0].into_iter().collect(), [1, 0].into_iter().collect()];
         p.graph.add(Op::View(AffineMap::new(&[4, 4], &[4, rows], &coefficients, &[0, 1])), &[product])

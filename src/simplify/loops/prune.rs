@@ -12,8 +12,8 @@ use crate::array::Array;
 use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
-use continued::{Carry, Continued, ordered};
-use slices::Source;
+use continued::{Continued, ContinuedCarry, ordered};
+use slices::SliceSource;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
     }
     let body = &*ordered(body);
     let (live, used) = needed(body);
-    let mut pass = Pass { graph: Graph::like(body), changed: false };
+    let mut pass = PrunePass { graph: Graph::like(body), changed: false };
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
     let mut outputs: HashMap<NodeId, Outputs> = HashMap::new();
     let continued = Continued::of(body, &live);
@@ -45,7 +45,7 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
             continue;
         }
         let mut args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        for &Carry { operand, start } in continued.carries(at as NodeId) {
+        for &ContinuedCarry { operand, start } in continued.carries(at as NodeId) {
             args[operand] = match continued.sum(start) {
                 // It comes after this loop, but is known before.
                 Some(sum) if start > at as NodeId => pass.output(sum, &ids, &outputs),
@@ -139,7 +139,7 @@ fn operands_of_branch(branch: &Branch, used: &[bool]) -> Vec<bool> {
 
 /// The replacement of a parameter of a nested body.
 #[derive(Clone)]
-enum Binding {
+enum ParameterBinding {
     /// Nothing needs it.
     Dropped,
     /// A parameter of the new body, within its kind: carry, input or capture.
@@ -147,7 +147,7 @@ enum Binding {
     Input(usize),
     Capture(usize),
     /// The result of this body, whose parameters are these.
-    Inside(Arc<Body>, Vec<Binding>),
+    Inside(Arc<Body>, Vec<ParameterBinding>),
 }
 
 /// Positions that take at most so many operations are computed in every step, where reads and writes can be told by them.
@@ -155,12 +155,12 @@ const POSITIONS: usize = 16;
 
 /// Operands without repetition.
 #[derive(Default)]
-struct Operands {
+struct DistinctOperands {
     nodes: Vec<NodeId>,
     places: HashMap<NodeId, usize>,
 }
 
-impl Operands {
+impl DistinctOperands {
     fn place(&mut self, node: NodeId) -> usize {
         *self.places.entry(node).or_insert_with(|| {
             self.nodes.push(node);
@@ -169,7 +169,7 @@ impl Operands {
     }
 }
 
-struct Pass {
+struct PrunePass {
     graph: Graph,
     changed: bool,
 }
@@ -177,7 +177,7 @@ struct Pass {
 /// The outputs in the new program, for those that are used.
 type Outputs = Vec<Option<NodeId>>;
 
-impl Pass {
+impl PrunePass {
     /// An output in the new program, of a node that may have been replaced.
     fn output(
         &mut self,
@@ -207,14 +207,14 @@ impl Pass {
         self.graph.add(Op::View(AffineMap::broadcast(&shape, &result, &axes)), &[node])
     }
 
-    fn types(&self, operands: &Operands) -> Vec<Type> {
+    fn types(&self, operands: &DistinctOperands) -> Vec<Type> {
         operands.nodes.iter().map(|&node| self.graph.ty(node).clone()).collect()
     }
 
-    fn capture(&self, captures: &mut Operands, node: NodeId) -> Binding {
+    fn capture(&self, captures: &mut DistinctOperands, node: NodeId) -> ParameterBinding {
         match self.closed(node) {
-            Some(body) => Binding::Inside(Arc::new(body), Vec::new()),
-            None => Binding::Capture(captures.place(node)),
+            Some(body) => ParameterBinding::Inside(Arc::new(body), Vec::new()),
+            None => ParameterBinding::Capture(captures.place(node)),
         }
     }
 
@@ -291,25 +291,25 @@ impl Pass {
         let live = live_in_steps(body, scan.carries, results);
         let carried: Vec<bool> = (0..scan.carries).map(|at| asked[at] || live[at] && !invariant(at)).collect();
         let mut carries: Vec<NodeId> = Vec::new();
-        let (mut inputs, mut captures) = (Operands::default(), Operands::default());
-        let mut bindings: Vec<Binding> = Vec::with_capacity(body.arity());
+        let (mut inputs, mut captures) = (DistinctOperands::default(), DistinctOperands::default());
+        let mut bindings: Vec<ParameterBinding> = Vec::with_capacity(body.arity());
         let mut computes = false;
         for (at, &arg) in args.iter().enumerate() {
             bindings.push(if at < scan.carries && carried[at] {
                 carries.push(arg);
-                Binding::Carry(carries.len() - 1)
+                ParameterBinding::Carry(carries.len() - 1)
             } else if !live[at] {
-                Binding::Dropped
+                ParameterBinding::Dropped
             } else if (scan.carries..first_capture).contains(&at) {
                 match self.computed_slice(arg) {
                     None => self.input(arg, &mut inputs, &mut captures),
                     Some((body, sources)) => {
                         computes = true;
                         let sources = sources.into_iter().map(|source| match source {
-                            Source::Slice(id) => self.input(id, &mut inputs, &mut captures),
-                            Source::Whole(id) => self.capture(&mut captures, id),
+                            SliceSource::Slice(id) => self.input(id, &mut inputs, &mut captures),
+                            SliceSource::Whole(id) => self.capture(&mut captures, id),
                         });
-                        Binding::Inside(Arc::new(body), sources.collect())
+                        ParameterBinding::Inside(Arc::new(body), sources.collect())
                     }
                 }
             } else {
@@ -362,10 +362,15 @@ impl Pass {
     }
 
     /// An input, or the value that all its slices have.
-    fn input(&mut self, input: NodeId, inputs: &mut Operands, captures: &mut Operands) -> Binding {
+    fn input(
+        &mut self,
+        input: NodeId,
+        inputs: &mut DistinctOperands,
+        captures: &mut DistinctOperands,
+    ) -> ParameterBinding {
         match self.slice(input) {
             Some(slice) => self.capture(captures, slice),
-            None => Binding::Input(inputs.place(input)),
+            None => ParameterBinding::Input(inputs.place(input)),
         }
     }
 
@@ -399,12 +404,12 @@ impl Pass {
         }
         let sides = [&*branch.then, &*branch.otherwise];
         let wanted: Vec<usize> = (0..used.len()).filter(|&at| used[at]).collect();
-        let mut captures = Operands::default();
-        let bindings: Vec<Binding> = args
+        let mut captures = DistinctOperands::default();
+        let bindings: Vec<ParameterBinding> = args
             .iter()
             .zip(operands_of_branch(branch, used))
             .skip(1)
-            .map(|(&arg, live)| if live { self.capture(&mut captures, arg) } else { Binding::Dropped })
+            .map(|(&arg, live)| if live { self.capture(&mut captures, arg) } else { ParameterBinding::Dropped })
             .collect();
         if captures.nodes.len() == args.len() - 1 && wanted.len() == used.len() {
             return None;
@@ -442,15 +447,21 @@ impl Pass {
 
 /// The body with other parameters and some of its results. `starts` are the positions of the first input and of the first
 /// capture among the new parameters; `captures` are the types of all captures, perhaps more than the body has a use for.
-fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: &[Type], results: &[NodeId]) -> Body {
-    let position = |binding: &Binding| match binding {
-        Binding::Carry(at) => Some(*at),
-        Binding::Input(at) => Some(starts.0 + at),
-        Binding::Capture(at) => Some(starts.1 + at),
-        Binding::Dropped | Binding::Inside(..) => None,
+fn rebuild(
+    body: &Body,
+    bindings: &[ParameterBinding],
+    starts: (usize, usize),
+    captures: &[Type],
+    results: &[NodeId],
+) -> Body {
+    let position = |binding: &ParameterBinding| match binding {
+        ParameterBinding::Carry(at) => Some(*at),
+        ParameterBinding::Input(at) => Some(starts.0 + at),
+        ParameterBinding::Capture(at) => Some(starts.1 + at),
+        ParameterBinding::Dropped | ParameterBinding::Inside(..) => None,
     };
     let mut types: Vec<Option<Type>> = Vec::new();
-    let mut bind = |binding: &Binding, ty: &Type| {
+    let mut bind = |binding: &ParameterBinding, ty: &Type| {
         if let Some(position) = position(binding) {
             types.resize(types.len().max(position + 1), None);
             types[position] = Some(ty.clone());
@@ -458,7 +469,7 @@ fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: 
     };
     for (at, binding) in bindings.iter().enumerate() {
         bind(binding, body.parameter_type(at));
-        if let Binding::Inside(inner, sources) = binding {
+        if let ParameterBinding::Inside(inner, sources) = binding {
             sources.iter().enumerate().for_each(|(at, source)| bind(source, inner.parameter_type(at)));
         }
     }
@@ -477,9 +488,9 @@ fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: 
     let mut ids: Vec<NodeId> = Vec::with_capacity(body.nodes.len());
     for (at, node) in body.nodes.iter().enumerate() {
         ids.push(match bindings.get(at) {
-            Some(Binding::Inside(inner, sources)) => {
+            Some(ParameterBinding::Inside(inner, sources)) => {
                 let given = sources.iter().map(|source| match source {
-                    Binding::Inside(inner, _) => graph.append(inner, [])[inner.results[0] as usize],
+                    ParameterBinding::Inside(inner, _) => graph.append(inner, [])[inner.results[0] as usize],
                     source => position(source).expect("it is bound") as NodeId,
                 });
                 let given: Vec<NodeId> = given.collect();

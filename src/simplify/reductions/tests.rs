@@ -1,14 +1,14 @@
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Extreme, Reduction};
 use crate::shape::{DType, Shape, Type, Value};
-use crate::simplify::testing::{Program, simplified};
+use crate::simplify::testing::{RuleProgram, simplified};
 use crate::term::{NodeId, Op};
 
-fn reduce(p: &mut Program, op: Reduction, a: NodeId, axes: &[usize]) -> NodeId {
+fn reduce(p: &mut RuleProgram, op: Reduction, a: NodeId, axes: &[usize]) -> NodeId {
     p.graph.add(Op::Reduce(op, axes.into()), &[a])
 }
 
-fn view(p: &mut Program, map: AffineMap, a: NodeId) -> NodeId {
+fn view(p: &mut RuleProgram, map: AffineMap, a: NodeId) -> NodeId {
     p.graph.add(Op::View(map), &[a])
 }
 

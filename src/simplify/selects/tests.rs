@@ -1,7 +1,7 @@
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value};
-use crate::simplify::testing::{Program, simplified};
+use crate::simplify::testing::{RuleProgram, simplified};
 use crate::term::{NodeId, Op};
 
 /// Masks a and b, arrays c and d.
@@ -9,11 +9,11 @@ fn types() -> [Type; 4] {
     [DType::Bool, DType::Bool, DType::F64, DType::F64].map(|dtype| Type::new(dtype, &[8]))
 }
 
-fn form(write: impl Fn(&mut Program, &[NodeId]) -> NodeId) -> String {
+fn form(write: impl Fn(&mut RuleProgram, &[NodeId]) -> NodeId) -> String {
     simplified(&types(), write)
 }
 
-fn truth(p: &mut Program, value: bool) -> NodeId {
+fn truth(p: &mut RuleProgram, value: bool) -> NodeId {
     p.constant(&[8], Value::Bool(value))
 }
 
@@ -39,7 +39,7 @@ fn decided_selections_keep_a_mark() {
 
 #[test]
 fn masks_are_combined() {
-    let zero = |p: &mut Program, ids: &[NodeId]| p.number(ids[2], 0.0);
+    let zero = |p: &mut RuleProgram, ids: &[NodeId]| p.number(ids[2], 0.0);
     let negated = form(|p, ids| {
         let mask = p.unary(Unary::Not, ids[0]);
         p.select(mask, ids[2], ids[3])
@@ -119,7 +119,7 @@ fn complementary_selections_meet() {
     assert_eq!(same, "add(select(a, add(c, d), 0), select(b, d, 0))");
 }
 
-fn zero_like(p: &mut Program, ids: &[NodeId]) -> NodeId {
+fn zero_like(p: &mut RuleProgram, ids: &[NodeId]) -> NodeId {
     p.number(ids[2], 0.0)
 }
 

@@ -72,7 +72,7 @@ pub(super) fn concatenate_nested(arena: &mut Simplifier, op: &Op, args: &[NodeId
 }
 
 /// A part of a concatenation while neighbours are joined.
-enum Piece {
+enum JoinedPart {
     /// Any array.
     Node(NodeId),
     /// Equal elements.
@@ -81,37 +81,37 @@ enum Piece {
     View(NodeId, AffineMap),
 }
 
-impl Piece {
-    fn of(arena: &Simplifier, part: NodeId) -> Piece {
+impl JoinedPart {
+    fn of(arena: &Simplifier, part: NodeId) -> JoinedPart {
         match arena.parts(part) {
-            (Op::View(map), sources) => Piece::View(sources[0], map.clone()),
+            (Op::View(map), sources) => JoinedPart::View(sources[0], map.clone()),
             _ => match arena.uniform(part) {
-                Some(value) => Piece::Uniform(value, arena.ty(part).shape.clone()),
-                None => Piece::Node(part),
+                Some(value) => JoinedPart::Uniform(value, arena.ty(part).shape.clone()),
+                None => JoinedPart::Node(part),
             },
         }
     }
 
     /// The two pieces as one, if they are neighbours in one array too.
-    fn join(&self, next: &Piece, axis: usize, arena: &Simplifier) -> Option<Piece> {
-        let as_view = |piece: &Piece| match piece {
-            Piece::View(source, map) => Some((*source, map.clone())),
-            Piece::Node(node) => Some((*node, AffineMap::identity(&arena.ty(*node).shape))),
-            Piece::Uniform(..) => None,
+    fn join(&self, next: &JoinedPart, axis: usize, arena: &Simplifier) -> Option<JoinedPart> {
+        let as_view = |piece: &JoinedPart| match piece {
+            JoinedPart::View(source, map) => Some((*source, map.clone())),
+            JoinedPart::Node(node) => Some((*node, AffineMap::identity(&arena.ty(*node).shape))),
+            JoinedPart::Uniform(..) => None,
         };
-        if let (Piece::Uniform(value, shape), Piece::Uniform(other, added)) = (self, next) {
+        if let (JoinedPart::Uniform(value, shape), JoinedPart::Uniform(other, added)) = (self, next) {
             if value != other {
                 return None;
             }
             let mut shape = shape.clone();
             shape[axis] += added[axis];
-            return Some(Piece::Uniform(*value, shape));
+            return Some(JoinedPart::Uniform(*value, shape));
         }
         let ((source, first), (other, second)) = (as_view(self)?, as_view(next)?);
         if source != other {
             return None;
         }
-        join_maps(&first, &second, axis).map(|map| Piece::View(source, map))
+        join_maps(&first, &second, axis).map(|map| JoinedPart::View(source, map))
     }
 }
 
@@ -147,13 +147,13 @@ pub(super) fn concatenate_pieces(arena: &mut Simplifier, op: &Op, args: &[NodeId
     if let [part] = args {
         return Some(*part);
     }
-    let mut pieces: Vec<(Piece, NodeId)> = Vec::new();
+    let mut pieces: Vec<(JoinedPart, NodeId)> = Vec::new();
     let mut joined: Vec<bool> = Vec::new();
     for &part in args {
         if size(&arena.ty(part).shape) == 0 && arena.ty(part).shape[axis] == 0 {
             continue;
         }
-        let piece = Piece::of(arena, part);
+        let piece = JoinedPart::of(arena, part);
         let both = pieces.last().and_then(|(last, _)| last.join(&piece, axis, arena));
         match both {
             Some(both) => {
@@ -174,9 +174,9 @@ pub(super) fn concatenate_pieces(arena: &mut Simplifier, op: &Op, args: &[NodeId
         .zip(joined)
         .map(|((piece, part), joined)| match piece {
             _ if !joined => part,
-            Piece::Uniform(value, shape) => arena.full(&shape, value),
-            Piece::View(source, map) => arena.add(Op::View(map), &[source]),
-            Piece::Node(node) => node,
+            JoinedPart::Uniform(value, shape) => arena.full(&shape, value),
+            JoinedPart::View(source, map) => arena.add(Op::View(map), &[source]),
+            JoinedPart::Node(node) => node,
         })
         .collect();
     match parts[..] {

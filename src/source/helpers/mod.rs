@@ -9,7 +9,7 @@ pub(crate) mod routines;
 mod tests;
 
 use super::language::Helper;
-use crate::operation::{HelperFunction, Spelling, UNARY_ROWS};
+use crate::operation::{HelperFunction, OperationSpelling, UNARY_ROWS};
 use crate::shape::DType;
 use std::collections::BTreeSet;
 
@@ -131,7 +131,7 @@ pub(crate) fn rust_texts(helpers: &BTreeSet<Helper>, with_std: bool) -> Vec<Stri
         let mut words =
             vec![("CBRT".to_string(), library("cbrt", "cbrt")), ("COPYSIGN".into(), library("copysign", "copysign"))];
         words.extend(UNARY_ROWS.iter().filter_map(|&row| match row.spelling(DType::F64) {
-            Spelling::Library { c, rust } => Some((row.name().to_uppercase(), library(rust, c))),
+            OperationSpelling::Library { c, rust } => Some((row.name().to_uppercase(), library(rust, c))),
             _ => None,
         }));
         words.extend([("T".into(), ty.into()), ("BITS".into(), bits.into())]);

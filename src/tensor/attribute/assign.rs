@@ -4,7 +4,7 @@
 //! value.
 
 use crate::algebra::Algebra;
-use crate::tensor::write::{Mode, Opened, ReadRank};
+use crate::tensor::write::{Opened, ReadRank, UpdateMode};
 use crate::tensor::{Element, Number, Operand, Rank, Subscript, Tensor};
 use std::ops::{self, IndexMut};
 
@@ -93,7 +93,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         value: V,
         _: impl FnOnce(V) -> W,
     ) {
-        self.put("assignment", Mode::Set, subscript, value);
+        self.put("assignment", UpdateMode::Set, subscript, value);
     }
 }
 
@@ -108,7 +108,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         value: V,
         _: impl FnOnce(V) -> W,
     ) {
-        self.put("assignment", Mode::Add, subscript, value);
+        self.put("assignment", UpdateMode::Add, subscript, value);
     }
 
     /// `x[..] -= v` under `#[differentiable]`: [`Tensor::with_added`] of the negated value.
@@ -121,7 +121,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         value: V,
         _: impl FnOnce(V) -> W,
     ) {
-        self.put("assignment", Mode::Subtract, subscript, value);
+        self.put("assignment", UpdateMode::Subtract, subscript, value);
     }
 }
 

@@ -33,7 +33,7 @@ pub use lift::{
 };
 pub use literal::{Extreme, ExtremeOfNumber, Literal};
 pub use names::entered;
-pub(crate) use names::{Names, listening};
+pub(crate) use names::{ItemNames, listening};
 pub use number::TakenByNumber;
 pub use operand::{Used, UsedArray, UsedCopy, UsedReference};
 pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 
 /// The path of an item in a function's body, and its parameters in order; the name of one that is a pattern is empty.
-pub(crate) type Names = (&'static str, &'static [&'static str]);
+pub(crate) type ItemNames = (&'static str, &'static [&'static str]);
 
 thread_local! {
     /// The listener, and the first names that it received.
-    static HEARD: Cell<Option<Option<Names>>> = const { Cell::new(None) };
+    static HEARD: Cell<Option<Option<ItemNames>>> = const { Cell::new(None) };
 }
 
 /// Called by a function as it is entered; `inside` is an item in its body, whose path is the function's and one name.
@@ -18,9 +18,9 @@ pub fn entered<F>(_inside: F, parameters: &'static [&'static str]) {
 }
 
 /// Runs a function, and gives the names that the first function entered reported, if one did.
-pub(crate) fn listening<R>(run: impl FnOnce() -> R) -> (R, Option<Names>) {
+pub(crate) fn listening<R>(run: impl FnOnce() -> R) -> (R, Option<ItemNames>) {
     /// Restores the state of the enclosing listener, even if the function panics.
-    struct Around(Option<Option<Names>>);
+    struct Around(Option<Option<ItemNames>>);
     impl Drop for Around {
         fn drop(&mut self) {
             HEARD.set(self.0);

@@ -188,23 +188,23 @@ moving_ranges! {
 }
 
 /// An end of a range, as an array.
-trait Position<A: Algebra> {
+trait RangeEnd<A: Algebra> {
     fn position(&self) -> Tensor<A, i64, R0>;
 }
 
-impl<A: Algebra> Position<A> for usize {
+impl<A: Algebra> RangeEnd<A> for usize {
     fn position(&self) -> Tensor<A, i64, R0> {
         scalar(*self as i64)
     }
 }
 
-impl<A: Algebra> Position<A> for Tensor<A, i64, R0> {
+impl<A: Algebra> RangeEnd<A> for Tensor<A, i64, R0> {
     fn position(&self) -> Tensor<A, i64, R0> {
         self.clone()
     }
 }
 
-impl<A: Algebra> Position<A> for &Tensor<A, i64, R0> {
+impl<A: Algebra> RangeEnd<A> for &Tensor<A, i64, R0> {
     fn position(&self) -> Tensor<A, i64, R0> {
         (*self).clone()
     }

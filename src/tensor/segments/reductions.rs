@@ -1,6 +1,6 @@
 //! The library's own reductions by segment, as methods of arrays.
 
-use super::{Segments, Sorted, along_outer, neutral};
+use super::{Segments, SortedSlices, along_outer, neutral};
 use crate::algebra::Algebra;
 use crate::concrete::Array;
 use crate::operation::Binary;
@@ -21,7 +21,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         if shape[0] == 0 {
             return Tensor::wrap(others);
         }
-        Tensor::wrap(Sorted::new(segments).combine_by(op.into(), self.array().clone(), others))
+        Tensor::wrap(SortedSlices::new(segments).combine_by(op.into(), self.array().clone(), others))
     }
 
     /// The sum of each segment's slices: position k of the result for segment k, of the slices' shape; 0 where it is empty.

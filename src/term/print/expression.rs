@@ -1,7 +1,7 @@
 //! Expressions: the text of one operation on operands that are texts already.
 
-use super::literal::{self, Spelling};
-use super::text::{Expression, Level};
+use super::literal::{self, LiteralSpelling};
+use super::text::{Precedence, PrintedExpression};
 use super::view_names::{self, ViewName};
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Contraction, Label, Unary};
@@ -9,13 +9,13 @@ use crate::shape::{Type, Value};
 use crate::term::op::Op;
 
 /// An operand of an operation.
-pub(super) struct Operand<'a> {
+pub(super) struct PrintedOperand<'a> {
     /// Its text, where the context does not determine its type.
-    pub(super) expression: Expression,
+    pub(super) expression: PrintedExpression,
     /// The value of a constant whose elements are all equal.
     pub(super) uniform: Option<Value>,
     /// How that value is spelled.
-    pub(super) spelling: Spelling,
+    pub(super) spelling: LiteralSpelling,
     /// Its type.
     pub(super) ty: &'a Type,
 }
@@ -23,7 +23,7 @@ pub(super) struct Operand<'a> {
 /// The operands of an elementwise operation: constants print as bare literals where another operand tells the shape.
 ///
 /// `alike` says which operands have one element type.
-fn elementwise(operands: &[Operand<'_>], alike: std::ops::Range<usize>) -> Vec<Expression> {
+fn elementwise(operands: &[PrintedOperand<'_>], alike: std::ops::Range<usize>) -> Vec<PrintedExpression> {
     let all = operands.iter().all(|operand| operand.uniform.is_some());
     // If all operands are constants of nonzero rank, the first tells the shape.
     let bare = |at: usize| operands[at].uniform.filter(|_| !(all && at == 0 && operands[0].ty.rank() > 0));
@@ -35,54 +35,59 @@ fn elementwise(operands: &[Operand<'_>], alike: std::ops::Range<usize>) -> Vec<E
     (0..operands.len()).map(text).collect()
 }
 
-fn infix(symbol: &str, level: Level, left_level: Level, operands: &[Operand<'_>]) -> Expression {
+fn infix(
+    symbol: &str,
+    level: Precedence,
+    left_level: Precedence,
+    operands: &[PrintedOperand<'_>],
+) -> PrintedExpression {
     let sides = elementwise(operands, 0..2);
     // Both operators of a level associate to the left: the right operand must hold together more tightly.
     let right_level = match level {
-        Level::Comparison => Level::Sum,
-        Level::Sum => Level::Product,
-        _ => Level::Unary,
+        Precedence::Comparison => Precedence::Sum,
+        Precedence::Sum => Precedence::Product,
+        _ => Precedence::Unary,
     };
     let text = format!("{} {symbol} {}", sides[0].at(left_level), sides[1].at(right_level));
-    Expression::new(text, level, sides[0].depth_at(left_level).max(sides[1].depth_at(right_level)))
+    PrintedExpression::new(text, level, sides[0].depth_at(left_level).max(sides[1].depth_at(right_level)))
 }
 
 /// `name(a, b)`.
-fn call(name: &str, operands: Vec<Expression>) -> Expression {
+fn call(name: &str, operands: Vec<PrintedExpression>) -> PrintedExpression {
     let texts: Vec<&str> = operands.iter().map(|operand| operand.text.as_str()).collect();
     let depth = operands.iter().map(|operand| operand.depth).max().unwrap_or(0) + 1;
-    Expression::new(format!("{name}({})", texts.join(", ")), Level::Atom, depth)
+    PrintedExpression::new(format!("{name}({})", texts.join(", ")), Precedence::Atom, depth)
 }
 
 /// `head a b`.
-fn apply(head: &str, operands: &[Operand<'_>]) -> Expression {
+fn apply(head: &str, operands: &[PrintedOperand<'_>]) -> PrintedExpression {
     let mut text = head.to_string();
     let mut depth = 0;
     for operand in operands {
         text.push(' ');
-        text.push_str(&operand.expression.at(Level::Atom));
-        depth = depth.max(operand.expression.depth_at(Level::Atom));
+        text.push_str(&operand.expression.at(Precedence::Atom));
+        depth = depth.max(operand.expression.depth_at(Precedence::Atom));
     }
-    Expression::new(text, Level::Application, depth)
+    PrintedExpression::new(text, Precedence::Application, depth)
 }
 
 /// `a, b`, and how deep the operands nest.
-fn listed(operands: &[Operand<'_>]) -> (String, usize) {
+fn listed(operands: &[PrintedOperand<'_>]) -> (String, usize) {
     let texts: Vec<&str> = operands.iter().map(|operand| operand.expression.text.as_str()).collect();
     (texts.join(", "), operands.iter().map(|operand| operand.expression.depth).max().unwrap_or(0) + 1)
 }
 
-fn binary(op: Binary, operands: &[Operand<'_>]) -> Expression {
+fn binary(op: Binary, operands: &[PrintedOperand<'_>]) -> PrintedExpression {
     match op {
-        Binary::Add => infix("+", Level::Sum, Level::Sum, operands),
-        Binary::Sub => infix("-", Level::Sum, Level::Sum, operands),
-        Binary::Mul => infix("*", Level::Product, Level::Product, operands),
-        Binary::Div => infix("/", Level::Product, Level::Product, operands),
+        Binary::Add => infix("+", Precedence::Sum, Precedence::Sum, operands),
+        Binary::Sub => infix("-", Precedence::Sum, Precedence::Sum, operands),
+        Binary::Mul => infix("*", Precedence::Product, Precedence::Product, operands),
+        Binary::Div => infix("/", Precedence::Product, Precedence::Product, operands),
         _ => call(op.name(), elementwise(operands, 0..2)),
     }
 }
 
-fn compare(op: Comparison, operands: &[Operand<'_>]) -> Expression {
+fn compare(op: Comparison, operands: &[PrintedOperand<'_>]) -> PrintedExpression {
     let symbol = match op {
         Comparison::Less => "<",
         Comparison::LessEqual => "<=",
@@ -91,19 +96,19 @@ fn compare(op: Comparison, operands: &[Operand<'_>]) -> Expression {
         Comparison::Equal => "==",
         Comparison::NotEqual => "!=",
     };
-    infix(symbol, Level::Comparison, Level::Sum, operands)
+    infix(symbol, Precedence::Comparison, Precedence::Sum, operands)
 }
 
-fn unary(op: Unary, operands: &[Operand<'_>]) -> Expression {
+fn unary(op: Unary, operands: &[PrintedOperand<'_>]) -> PrintedExpression {
     match op {
         Unary::Neg => {
             let operand = &operands[0].expression;
             // A minus sign before a number belongs to the literal.
-            if operands[0].uniform.is_some() && operand.level == Level::Atom {
-                Expression::new(format!("-({})", operand.text), Level::Unary, operand.depth + 1)
+            if operands[0].uniform.is_some() && operand.level == Precedence::Atom {
+                PrintedExpression::new(format!("-({})", operand.text), Precedence::Unary, operand.depth + 1)
             } else {
-                let text = format!("-{}", operand.at(Level::Application));
-                Expression::new(text, Level::Unary, operand.depth_at(Level::Application))
+                let text = format!("-{}", operand.at(Precedence::Application));
+                PrintedExpression::new(text, Precedence::Unary, operand.depth_at(Precedence::Application))
             }
         }
         _ => match op.parameter() {
@@ -141,15 +146,17 @@ pub(crate) fn contraction_labels(spec: &Contraction) -> String {
     format!("{},{}->{}", letters(&spec.left), letters(&spec.right), letters(&spec.result))
 }
 
-fn view(map: &crate::affine::AffineMap, source: &Expression) -> Expression {
+fn view(map: &crate::affine::AffineMap, source: &PrintedExpression) -> PrintedExpression {
     match view_names::recognise(map) {
         ViewName::Applied(head) => {
-            let text = format!("{head} {}", source.at(Level::Atom));
-            Expression::new(text, Level::Application, source.depth_at(Level::Atom))
+            let text = format!("{head} {}", source.at(Precedence::Atom));
+            PrintedExpression::new(text, Precedence::Application, source.depth_at(Precedence::Atom))
         }
-        ViewName::Index(index) => {
-            Expression::new(format!("{}[{index}]", source.at(Level::Atom)), Level::Atom, source.depth_at(Level::Atom))
-        }
+        ViewName::Index(index) => PrintedExpression::new(
+            format!("{}[{index}]", source.at(Precedence::Atom)),
+            Precedence::Atom,
+            source.depth_at(Precedence::Atom),
+        ),
         ViewName::General => match view_names::in_two(map) {
             Some((first, second)) => view(&second, &view(&first, source)),
             None => mapped("view", map.result(), map, source),
@@ -158,9 +165,14 @@ fn view(map: &crate::affine::AffineMap, source: &Expression) -> Expression {
 }
 
 /// `view [3, 4] x ([i, j] -> [j, 3 - i])`: the shape of the result, the operand, the map.
-fn mapped(head: &str, shape: &[usize], map: &crate::affine::AffineMap, operand: &Expression) -> Expression {
-    let text = format!("{head} {shape:?} {} ({map})", operand.at(Level::Atom));
-    Expression::new(text, Level::Application, operand.depth_at(Level::Atom))
+fn mapped(
+    head: &str,
+    shape: &[usize],
+    map: &crate::affine::AffineMap,
+    operand: &PrintedExpression,
+) -> PrintedExpression {
+    let text = format!("{head} {shape:?} {} ({map})", operand.at(Precedence::Atom));
+    PrintedExpression::new(text, Precedence::Application, operand.depth_at(Precedence::Atom))
 }
 
 /// The word that an operation prints as; for a view or gather that prints as an index it is `at`.
@@ -194,7 +206,7 @@ pub(crate) fn head<X>(op: &Op<X>) -> String {
 }
 
 /// An operation that is neither a parameter nor a constant and has no body.
-pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
+pub(super) fn operation<X>(op: &Op<X>, operands: &[PrintedOperand<'_>]) -> PrintedExpression {
     match op {
         Op::Unary(op) => unary(*op, operands),
         Op::Binary(op) => binary(*op, operands),
@@ -205,28 +217,32 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
         Op::Gather => {
             let (array, indices) = (&operands[0].expression, &operands[1..]);
             let (text, depth) = listed(indices);
-            let depth = depth.max(array.depth_at(Level::Atom));
+            let depth = depth.max(array.depth_at(Precedence::Atom));
             // If all positions are constant, it is a view.
             let element =
                 indices.iter().all(|index| index.ty.rank() == 0) && indices.iter().any(|index| index.uniform.is_none());
             if element {
-                Expression::new(format!("{}[{text}]", array.at(Level::Atom)), Level::Atom, depth)
+                PrintedExpression::new(format!("{}[{text}]", array.at(Precedence::Atom)), Precedence::Atom, depth)
             } else {
-                Expression::new(format!("gather {} [{text}]", array.at(Level::Atom)), Level::Application, depth)
+                PrintedExpression::new(
+                    format!("gather {} [{text}]", array.at(Precedence::Atom)),
+                    Precedence::Application,
+                    depth,
+                )
             }
         }
         Op::Scatter(extents) => {
             let (updates, indices) = (&operands[0].expression, &operands[1..]);
             let (text, depth) = listed(indices);
-            let text = format!("scatter {:?} {} [{text}]", &extents[..], updates.at(Level::Atom));
-            Expression::new(text, Level::Application, depth.max(updates.depth_at(Level::Atom)))
+            let text = format!("scatter {:?} {} [{text}]", &extents[..], updates.at(Precedence::Atom));
+            PrintedExpression::new(text, Precedence::Application, depth.max(updates.depth_at(Precedence::Atom)))
         }
         Op::ScatterSet => {
             let (target, updates, indices) = (&operands[0].expression, &operands[1].expression, &operands[2..]);
             let (text, depth) = listed(indices);
-            let text = format!("scatter_set {} {} [{text}]", target.at(Level::Atom), updates.at(Level::Atom));
-            let depth = depth.max(target.depth_at(Level::Atom)).max(updates.depth_at(Level::Atom));
-            Expression::new(text, Level::Application, depth)
+            let text = format!("scatter_set {} {} [{text}]", target.at(Precedence::Atom), updates.at(Precedence::Atom));
+            let depth = depth.max(target.depth_at(Precedence::Atom)).max(updates.depth_at(Precedence::Atom));
+            PrintedExpression::new(text, Precedence::Application, depth)
         }
         Op::Parameter(_)
         | Op::Constant(_)

@@ -1,7 +1,7 @@
 //! Lines of text, of a width that the program allows.
 
 use super::names::DTYPES;
-use super::text::{Expression, columns};
+use super::text::{PrintedExpression, columns};
 use std::mem;
 
 /// Lines are kept to this many columns where the program allows it.
@@ -10,12 +10,12 @@ pub(super) const WIDTH: usize = 100;
 pub(super) const STEP: usize = 4;
 
 /// A body as text: indented lines of lets, and the result, without indentation.
-pub(super) struct Block {
+pub(super) struct TextBlock {
     pub(super) lines: Vec<String>,
-    pub(super) result: Expression,
+    pub(super) result: PrintedExpression,
 }
 
-impl Block {
+impl TextBlock {
     pub(super) fn into_lines(mut self, indent: usize) -> Vec<String> {
         self.lines.extend(wrap(self.result.text, indent));
         self.lines
@@ -70,6 +70,6 @@ pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
 }
 
 /// Whether a result fits on the line of what comes before it.
-pub(super) fn fits(head: &str, result: &Expression, indent: usize) -> bool {
+pub(super) fn fits(head: &str, result: &PrintedExpression, indent: usize) -> bool {
     indent + columns(head) + 1 + result.width <= WIDTH
 }

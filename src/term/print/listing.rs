@@ -2,17 +2,17 @@
 //! let.
 
 use super::Printer;
-use super::expression::{Operand, operation};
+use super::expression::{PrintedOperand, operation};
 use super::literal::{self, Constants};
 use super::names::{Name, Names, sanitised};
-use super::text::{Expression, Level};
+use super::text::{Precedence, PrintedExpression};
 use super::writer::{own_operands, sweeps::checkpoints};
 use crate::term::op::{Build, Op};
 use crate::term::{Body, NodeId, Steps, Sweeps};
 
 /// A part of a line's text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Piece {
+pub(crate) enum TextPiece {
     /// Text of the language.
     Text(String),
     /// A name, and the line that gives it.
@@ -20,7 +20,7 @@ pub(crate) enum Piece {
 }
 
 /// A line of a listing.
-pub(crate) struct Line<'a> {
+pub(crate) struct ListingLine<'a> {
     /// How many bodies are around it.
     pub(crate) depth: usize,
     /// The line of the operation whose body it is of, if it is of one.
@@ -30,7 +30,7 @@ pub(crate) struct Line<'a> {
     /// The node's name.
     pub(crate) name: String,
     /// The node's text, after its name and type; empty for a parameter.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<TextPiece>,
     /// The lines of operands that are constants: in the text they may be literals instead of names.
     pub(crate) constants: Vec<usize>,
 }
@@ -39,24 +39,24 @@ impl<'a> Printer<'a, Build> {
     /// The program with a line for each of its nodes, and one for its results. Of nested bodies the parameters stand behind
     /// the `λ` of their operation, so that they have no lines. Bodies are left out where `unfold` is false: their operation
     /// says how many nodes they have.
-    pub(crate) fn listing(&self, unfold: bool) -> Vec<Line<'a>> {
+    pub(crate) fn listing(&self, unfold: bool) -> Vec<ListingLine<'a>> {
         let mut names = Names::default();
         let parameters = self.reserve(&mut names);
         let mut lister = Lister { names, constants: Constants::new(self.spelling), lines: Vec::new(), unfold };
-        let bound = parameters.into_iter().enumerate().map(|(line, name)| Binding { name, line });
-        let bound: Vec<Binding> = bound.collect();
+        let bound = parameters.into_iter().enumerate().map(|(line, name)| NamedLine { name, line });
+        let bound: Vec<NamedLine> = bound.collect();
         for (at, own) in bound.iter().enumerate() {
             let node = Some((self.body, at as NodeId));
-            lister.push(Place::default(), node, own.name.to_string(), String::new());
+            lister.push(LinePosition::default(), node, own.name.to_string(), String::new());
         }
-        lister.body(self.body, bound, Place::default(), &self.results);
+        lister.body(self.body, bound, LinePosition::default(), &self.results);
         lister.finish()
     }
 }
 
 /// A name, and the line that gives it.
 #[derive(Clone)]
-struct Binding {
+struct NamedLine {
     name: Name,
     line: usize,
 }
@@ -66,19 +66,19 @@ const OPEN: char = '\u{E010}';
 const BETWEEN: char = '\u{E011}';
 const CLOSE: char = '\u{E012}';
 
-impl Binding {
+impl NamedLine {
     fn marked(&self) -> String {
         format!("{OPEN}{}{BETWEEN}{}{CLOSE}", self.line, self.name)
     }
 }
 
 /// The pieces of a text.
-fn pieces(text: &str) -> Vec<Piece> {
+fn pieces(text: &str) -> Vec<TextPiece> {
     let mut pieces = Vec::new();
     let mut parts = text.split(OPEN);
-    let plain = |text: &str, pieces: &mut Vec<Piece>| {
+    let plain = |text: &str, pieces: &mut Vec<TextPiece>| {
         if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_string()));
+            pieces.push(TextPiece::Text(text.to_string()));
         }
     };
     plain(parts.next().unwrap_or_default(), &mut pieces);
@@ -87,7 +87,7 @@ fn pieces(text: &str) -> Vec<Piece> {
         if let Some((line, name)) = name.split_once(BETWEEN)
             && let Ok(line) = line.parse()
         {
-            pieces.push(Piece::Name(name.to_string(), line));
+            pieces.push(TextPiece::Name(name.to_string(), line));
         }
         plain(rest, &mut pieces);
     }
@@ -96,14 +96,14 @@ fn pieces(text: &str) -> Vec<Piece> {
 
 /// Where a line stands.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct LinePosition {
     depth: usize,
     owner: Option<usize>,
 }
 
 /// A line without its text.
-struct Draft<'a> {
-    place: Place,
+struct LineDraft<'a> {
+    place: LinePosition,
     node: Option<(&'a Body<Build>, NodeId)>,
     name: String,
     constants: Vec<usize>,
@@ -112,20 +112,26 @@ struct Draft<'a> {
 struct Lister<'a> {
     names: Names,
     constants: Constants,
-    lines: Vec<(Draft<'a>, String)>,
+    lines: Vec<(LineDraft<'a>, String)>,
     unfold: bool,
 }
 
 impl<'a> Lister<'a> {
-    fn push(&mut self, place: Place, node: Option<(&'a Body<Build>, NodeId)>, name: String, text: String) -> usize {
-        self.lines.push((Draft { place, node, name, constants: Vec::new() }, text));
+    fn push(
+        &mut self,
+        place: LinePosition,
+        node: Option<(&'a Body<Build>, NodeId)>,
+        name: String,
+        text: String,
+    ) -> usize {
+        self.lines.push((LineDraft { place, node, name, constants: Vec::new() }, text));
         self.lines.len() - 1
     }
 
-    fn finish(self) -> Vec<Line<'a>> {
-        let (drafts, mut texts): (Vec<Draft>, Vec<String>) = self.lines.into_iter().unzip();
+    fn finish(self) -> Vec<ListingLine<'a>> {
+        let (drafts, mut texts): (Vec<LineDraft>, Vec<String>) = self.lines.into_iter().unzip();
         self.constants.number(&mut texts);
-        let line = |(draft, text): (Draft<'a>, String)| Line {
+        let line = |(draft, text): (LineDraft<'a>, String)| ListingLine {
             depth: draft.place.depth,
             owner: draft.place.owner,
             node: draft.node,
@@ -136,7 +142,7 @@ impl<'a> Lister<'a> {
         drafts.into_iter().zip(texts).map(line).collect()
     }
 
-    fn operand(&mut self, body: &'a Body<Build>, bound: &[Binding], arg: NodeId) -> Operand<'a> {
+    fn operand(&mut self, body: &'a Body<Build>, bound: &[NamedLine], arg: NodeId) -> PrintedOperand<'a> {
         let node = body.node(arg);
         let constant = match &node.op {
             Op::Constant(array) => literal::uniform(array).map(|value| (array, value)),
@@ -144,36 +150,36 @@ impl<'a> Lister<'a> {
         };
         let expression = match constant {
             Some((array, _)) => self.constants.expression(array),
-            None => Expression::new(bound[arg as usize].marked(), Level::Atom, 0),
+            None => PrintedExpression::new(bound[arg as usize].marked(), Precedence::Atom, 0),
         };
         let uniform = constant.map(|(_, value)| value);
-        Operand { expression, uniform, spelling: self.constants.spelling, ty: &node.types[0] }
+        PrintedOperand { expression, uniform, spelling: self.constants.spelling, ty: &node.types[0] }
     }
 
-    fn listed(&mut self, body: &'a Body<Build>, bound: &[Binding], args: &[NodeId]) -> String {
+    fn listed(&mut self, body: &'a Body<Build>, bound: &[NamedLine], args: &[NodeId]) -> String {
         let texts: Vec<String> = args.iter().map(|&arg| self.operand(body, bound, arg).expression.text).collect();
         texts.join(", ")
     }
 
     /// Names of so many carries and so many slices, on a line that is next, with their types behind a `λ`.
-    fn parameters(&mut self, body: &Body<Build>, carries: usize, line: usize) -> (Vec<Binding>, String) {
+    fn parameters(&mut self, body: &Body<Build>, carries: usize, line: usize) -> (Vec<NamedLine>, String) {
         let name =
-            |at: usize| Binding { name: if at < carries { self.names.carry() } else { self.names.slice() }, line };
-        let bound: Vec<Binding> = (0..body.parameters).map(name).collect();
+            |at: usize| NamedLine { name: if at < carries { self.names.carry() } else { self.names.slice() }, line };
+        let bound: Vec<NamedLine> = (0..body.parameters).map(name).collect();
         let typed = bound.iter().enumerate();
         let typed: Vec<String> = typed.map(|(at, own)| format!("{}: {}", own.name, body.parameter_type(at))).collect();
         (bound, format!("λ({}).", typed.join(", ")))
     }
 
     /// The nodes after the parameters, and the results. The recursion is as deep as bodies are nested.
-    fn body(&mut self, body: &'a Body<Build>, mut bound: Vec<Binding>, place: Place, results: &[String]) {
+    fn body(&mut self, body: &'a Body<Build>, mut bound: Vec<NamedLine>, place: LinePosition, results: &[String]) {
         debug_assert_eq!(bound.len(), body.arity());
         for at in body.arity()..body.nodes.len() {
             let name = self.names.binder();
             let line = self.lines.len();
-            bound.push(Binding { name: name.clone(), line });
+            bound.push(NamedLine { name: name.clone(), line });
             self.push(place, Some((body, at as NodeId)), name.to_string(), String::new());
-            let inner = Place { depth: place.depth + 1, owner: Some(line) };
+            let inner = LinePosition { depth: place.depth + 1, owner: Some(line) };
             let text = self.node(body, &bound, at as NodeId, inner);
             self.lines[line].1 = text;
             let constants = body.nodes[at].args.iter().filter(|&&arg| matches!(body.node(arg).op, Op::Constant(_)));
@@ -187,7 +193,7 @@ impl<'a> Lister<'a> {
         self.push(place, None, String::new(), text);
     }
 
-    fn results(&mut self, body: &'a Body<Build>, bound: &[Binding], names: &[String]) -> Vec<String> {
+    fn results(&mut self, body: &'a Body<Build>, bound: &[NamedLine], names: &[String]) -> Vec<String> {
         let mut texts = Vec::with_capacity(body.results.len());
         for (at, &result) in body.results.iter().enumerate() {
             let text = self.operand(body, bound, result).expression.text;
@@ -200,7 +206,7 @@ impl<'a> Lister<'a> {
     }
 
     /// A body below its operation, if it is to be shown.
-    fn nested(&mut self, body: &'a Body<Build>, bound: Vec<Binding>, place: Place) {
+    fn nested(&mut self, body: &'a Body<Build>, bound: Vec<NamedLine>, place: LinePosition) {
         if self.unfold {
             self.body(body, bound, place, &[]);
         } else {
@@ -209,7 +215,7 @@ impl<'a> Lister<'a> {
     }
 
     /// The text of a node after its name and type; its bodies follow.
-    fn node(&mut self, body: &'a Body<Build>, bound: &[Binding], at: NodeId, inner: Place) -> String {
+    fn node(&mut self, body: &'a Body<Build>, bound: &[NamedLine], at: NodeId, inner: LinePosition) -> String {
         let node = body.node(at);
         let line = self.lines.len() - 1;
         let (own, captured) = node.args.split_at(own_operands(&node.op).min(node.args.len()));
@@ -230,8 +236,8 @@ impl<'a> Lister<'a> {
                 format!("{text} {typed}")
             }
             Op::Branch(branch) => {
-                let condition = self.operand(body, bound, own[0]).expression.at(Level::Atom);
-                let head = Place { depth: inner.depth - 1, ..inner };
+                let condition = self.operand(body, bound, own[0]).expression.at(Precedence::Atom);
+                let head = LinePosition { depth: inner.depth - 1, ..inner };
                 self.nested(&branch.then, captures().collect(), inner);
                 self.push(head, None, String::new(), "else".into());
                 self.nested(&branch.otherwise, captures().collect(), inner);
@@ -239,7 +245,7 @@ impl<'a> Lister<'a> {
             }
             Op::Custom(custom) => {
                 let operands = self.listed(body, bound, own);
-                let head = Place { depth: inner.depth - 1, ..inner };
+                let head = LinePosition { depth: inner.depth - 1, ..inner };
                 let (parameters, typed) = self.parameters(&custom.value, own.len(), line);
                 self.nested(&custom.value, parameters, inner);
                 for (word, rule) in [("vjp", &custom.vjp), ("jvp", &custom.jvp)] {
@@ -255,13 +261,13 @@ impl<'a> Lister<'a> {
                 let open = self.names.open_indices();
                 let indices: Vec<Name> = build.extents.iter().map(|_| self.names.index()).collect();
                 let text = format!("build {:?} λ[{}].", &build.extents[..], indices.join(", "));
-                let indices = indices.into_iter().map(|name| Binding { name, line });
+                let indices = indices.into_iter().map(|name| NamedLine { name, line });
                 self.nested(&build.body, indices.chain(captures()).collect(), inner);
                 self.names.close_indices(open);
                 text
             }
             op => {
-                let operands: Vec<Operand> = own.iter().map(|&arg| self.operand(body, bound, arg)).collect();
+                let operands: Vec<PrintedOperand> = own.iter().map(|&arg| self.operand(body, bound, arg)).collect();
                 operation(op, &operands).text
             }
         }
@@ -271,20 +277,21 @@ impl<'a> Lister<'a> {
     fn sweeps(
         &mut self,
         body: &'a Body<Build>,
-        bound: &[Binding],
+        bound: &[NamedLine],
         at: NodeId,
         sweeps: &'a Sweeps<Build>,
-        inner: Place,
+        inner: LinePosition,
     ) -> String {
         let args = &body.node(at).args;
-        let captures: Vec<Binding> = args[sweeps.captures()..].iter().map(|&arg| bound[arg as usize].clone()).collect();
+        let captures: Vec<NamedLine> =
+            args[sweeps.captures()..].iter().map(|&arg| bound[arg as usize].clone()).collect();
         let steps = match &sweeps.steps {
             Steps::Count(count) => count.to_string(),
             Steps::While(condition) => {
                 let (mut parameters, typed) = self.parameters(condition, condition.parameters, self.lines.len());
                 self.push(inner, None, String::new(), format!("while {typed}"));
                 parameters.extend(captures.iter().cloned());
-                self.nested(condition, parameters, Place { depth: inner.depth + 1, ..inner });
+                self.nested(condition, parameters, LinePosition { depth: inner.depth + 1, ..inner });
                 "while".to_string()
             }
         };
@@ -305,7 +312,7 @@ impl<'a> Lister<'a> {
             let (mut parameters, typed) = self.parameters(&sweep.body, sweep.carries, self.lines.len());
             self.push(inner, None, String::new(), format!("{head} {typed}"));
             parameters.extend(captures.iter().cloned());
-            self.nested(&sweep.body, parameters, Place { depth: inner.depth + 1, ..inner });
+            self.nested(&sweep.body, parameters, LinePosition { depth: inner.depth + 1, ..inner });
         }
         let reverse = if sweeps.reverse { ", reverse" } else { "" };
         format!("sweeps[{steps}{reverse}{}]", checkpoints(sweeps.checkpoints))
@@ -314,21 +321,22 @@ impl<'a> Lister<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Piece;
+    use super::TextPiece;
     use crate::prelude::*;
     use crate::term::print::Printer;
 
-    fn text(pieces: &[Piece]) -> String {
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Name(name, line) => format!("{name}@{line}"),
+    fn text(pieces: &[TextPiece]) -> String {
+        let text = |piece: &TextPiece| match piece {
+            TextPiece::Text(text) => text.clone(),
+            TextPiece::Name(name, line) => format!("{name}@{line}"),
         };
         pieces.iter().map(text).collect()
     }
 
     fn lines<In: Family, Out: Family, First: Family>(function: &Function<In, Out, First>, unfold: bool) -> Vec<String> {
         let listing = Printer::new(function.source()).parameters(["x"]).results(["value"]).listing(unfold);
-        let line = |line: &super::Line| format!("{}{} = {}", "  ".repeat(line.depth), line.name, text(&line.pieces));
+        let line =
+            |line: &super::ListingLine| format!("{}{} = {}", "  ".repeat(line.depth), line.name, text(&line.pieces));
         listing.iter().map(line).collect()
     }
 

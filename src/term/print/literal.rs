@@ -1,6 +1,6 @@
 //! Literals, and constants of every size.
 
-use super::text::{Expression, Level, provisional, provisional_digit};
+use super::text::{Precedence, PrintedExpression, provisional, provisional_digit};
 use crate::array::Array;
 use crate::shape::{DType, Value};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ const LISTED: usize = 16;
 
 /// How literals are spelled.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spelling {
+pub(super) enum LiteralSpelling {
     /// For readers: NaN is NaN.
     Plain,
     /// For programs: whatever NaN it is can be read back, `NaN#fff8000000000000`.
@@ -19,8 +19,8 @@ pub(super) enum Spelling {
 
 /// A literal; `typed` says that nothing around it tells its element type, so that one other than `f64`, `i64` or `bool`
 /// needs an ending.
-pub(super) fn literal(value: Value, typed: bool, spelling: Spelling) -> Expression {
-    let exact = spelling == Spelling::Exact;
+pub(super) fn literal(value: Value, typed: bool, spelling: LiteralSpelling) -> PrintedExpression {
+    let exact = spelling == LiteralSpelling::Exact;
     let mut text = match value {
         Value::F32(x) if exact && x.is_nan() && x.to_bits() != f32::NAN.to_bits() => format!("NaN#{:08x}", x.to_bits()),
         Value::F64(x) if exact && x.is_nan() && x.to_bits() != f64::NAN.to_bits() => {
@@ -36,17 +36,17 @@ pub(super) fn literal(value: Value, typed: bool, spelling: Spelling) -> Expressi
         text.push('_');
         text.push_str(value.dtype().name());
     }
-    let level = if text.starts_with('-') { Level::Unary } else { Level::Atom };
-    Expression::new(text, level, 0)
+    let level = if text.starts_with('-') { Precedence::Unary } else { Precedence::Atom };
+    PrintedExpression::new(text, level, 0)
 }
 
 /// `full 0.0 [3, 4]`; of rank 0 a literal.
-fn full(shape: &[usize], value: Value, spelling: Spelling) -> Expression {
+fn full(shape: &[usize], value: Value, spelling: LiteralSpelling) -> PrintedExpression {
     let literal = literal(value, true, spelling);
     if shape.is_empty() {
         return literal;
     }
-    Expression::new(format!("full {} {shape:?}", literal.at(Level::Atom)), Level::Application, 0)
+    PrintedExpression::new(format!("full {} {shape:?}", literal.at(Precedence::Atom)), Precedence::Application, 0)
 }
 
 /// The one value of a constant that prints as `full` or a bare literal.
@@ -60,32 +60,32 @@ pub(super) fn uniform(array: &Array) -> Option<Value> {
 
 /// The constants too large to be listed, by provisional numbers.
 pub(super) struct Constants {
-    pub(super) spelling: Spelling,
+    pub(super) spelling: LiteralSpelling,
     numbers: HashMap<Array, usize>,
     arrays: Vec<Array>,
 }
 
 impl Constants {
-    pub(super) fn new(spelling: Spelling) -> Constants {
+    pub(super) fn new(spelling: LiteralSpelling) -> Constants {
         Constants { spelling, numbers: HashMap::new(), arrays: Vec::new() }
     }
 
     /// A constant where nothing around it tells its type.
-    pub(super) fn expression(&mut self, array: &Array) -> Expression {
+    pub(super) fn expression(&mut self, array: &Array) -> PrintedExpression {
         if let Some(value) = uniform(array) {
             return full(array.shape(), value, self.spelling);
         }
         if array.size() <= LISTED {
             let mut text = String::new();
             self.list(array, array.shape(), 0, true, &mut text);
-            return Expression::new(text, Level::Atom, 0);
+            return PrintedExpression::new(text, Precedence::Atom, 0);
         }
         let next = self.arrays.len();
         let number = *self.numbers.entry(array.clone()).or_insert(next);
         if number == next {
             self.arrays.push(array.clone());
         }
-        Expression::new(format!("constant {}#{}", array.ty(), provisional(number)), Level::Application, 0)
+        PrintedExpression::new(format!("constant {}#{}", array.ty(), provisional(number)), Precedence::Application, 0)
     }
 
     /// Writes the elements of a sub-array that begins at a row-major position. The recursion is as deep as the rank.

@@ -15,7 +15,7 @@ mod view_names;
 mod writer;
 
 pub(crate) use expression::{contraction_labels, head, name, view_name};
-pub(crate) use listing::{Line, Piece};
+pub(crate) use listing::{ListingLine, TextPiece};
 pub(crate) use names::{DTYPES, is_keyword};
 pub(crate) use view_names::parts;
 
@@ -26,10 +26,10 @@ use crate::shape::Type;
 use crate::term::op::Body;
 use crate::term::op::Extension;
 use lines::wrap;
-use literal::Spelling;
+use literal::LiteralSpelling;
 use names::{Name, Names};
 use std::fmt;
-use writer::Writer;
+use writer::ProgramWriter;
 
 /// Prints a program under names of the caller's choice.
 ///
@@ -55,13 +55,19 @@ pub struct Printer<'a, X: Extension> {
     program: String,
     parameters: Vec<String>,
     results: Vec<String>,
-    spelling: Spelling,
+    spelling: LiteralSpelling,
 }
 
 impl<'a, X: Extension> Printer<'a, X> {
     /// Prints under the default names: the program `f` of the parameters `p0`, `p1`, .. and the captures `c0`, `c1`, ..
     pub fn new(body: &'a Body<X>) -> Self {
-        Printer { body, program: "f".into(), parameters: Vec::new(), results: Vec::new(), spelling: Spelling::Plain }
+        Printer {
+            body,
+            program: "f".into(),
+            parameters: Vec::new(),
+            results: Vec::new(),
+            spelling: LiteralSpelling::Plain,
+        }
     }
 
     /// The program's name.
@@ -86,7 +92,7 @@ impl<'a, X: Extension> Printer<'a, X> {
 
     /// Prints the program completely: the elements of large constants follow it, and the payload of a NaN literal can be told.
     pub(crate) fn exact(mut self) -> Self {
-        self.spelling = Spelling::Exact;
+        self.spelling = LiteralSpelling::Exact;
         self
     }
 
@@ -149,7 +155,7 @@ impl<X: Extension> fmt::Display for Printer<'_, X> {
         for line in wrap(self.header(&program, &parameters), 0) {
             writeln!(f, "{line}")?;
         }
-        for line in Writer::new(names, self.spelling).program(self.body, parameters) {
+        for line in ProgramWriter::new(names, self.spelling).program(self.body, parameters) {
             writeln!(f, "{line}")?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 /// How tightly an expression holds together; an operand of a lower level than its place asks for gets parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Level {
+pub(super) enum Precedence {
     /// `build`, which reaches as far to the right as it can.
     Any,
     /// `a < b`; does not associate.
@@ -21,30 +21,30 @@ pub(super) enum Level {
 
 /// The text of an expression.
 #[derive(Clone, Debug)]
-pub(super) struct Expression {
+pub(super) struct PrintedExpression {
     /// The text, without parentheses around it.
     pub(super) text: String,
     /// Its width in columns.
     pub(super) width: usize,
     /// How tightly it holds together.
-    pub(super) level: Level,
+    pub(super) level: Precedence,
     /// How deep brackets nest in it.
     pub(super) depth: usize,
 }
 
-impl Expression {
+impl PrintedExpression {
     /// An expression from its parts.
-    pub(super) fn new(text: String, level: Level, depth: usize) -> Expression {
-        Expression { width: columns(&text), text, level, depth }
+    pub(super) fn new(text: String, level: Precedence, depth: usize) -> PrintedExpression {
+        PrintedExpression { width: columns(&text), text, level, depth }
     }
 
     /// The text for a place that asks for a level.
-    pub(super) fn at(&self, level: Level) -> String {
+    pub(super) fn at(&self, level: Precedence) -> String {
         if self.level < level { format!("({})", self.text) } else { self.text.clone() }
     }
 
     /// How deep brackets nest at a place that asks for a level.
-    pub(super) fn depth_at(&self, level: Level) -> usize {
+    pub(super) fn depth_at(&self, level: Precedence) -> usize {
         self.depth + usize::from(self.level < level)
     }
 }

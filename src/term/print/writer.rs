@@ -2,11 +2,11 @@
 
 pub(super) mod sweeps;
 
-use super::expression::{Operand, operation};
-use super::lines::{Block, STEP, WIDTH, fits, wrap};
-use super::literal::{self, Constants, Spelling};
+use super::expression::{PrintedOperand, operation};
+use super::lines::{STEP, TextBlock, WIDTH, fits, wrap};
+use super::literal::{self, Constants, LiteralSpelling};
 use super::names::{Name, Names};
-use super::text::{Expression, Level};
+use super::text::{Precedence, PrintedExpression};
 use crate::array::Array;
 use crate::shape::Type;
 use crate::term::Custom;
@@ -21,7 +21,7 @@ const NARROWEST: usize = 40;
 /// Brackets nest no deeper than this in one expression.
 const DEPTH: usize = 3;
 /// Facts about a whole program while it is written.
-pub(super) struct Writer {
+pub(super) struct ProgramWriter {
     names: Names,
     constants: Constants,
     /// For each body, by its address, which parameters and captures its text mentions.
@@ -29,11 +29,11 @@ pub(super) struct Writer {
 }
 
 /// Where the value of a node is found.
-enum Slot {
+enum NodeText {
     /// Under a name.
     Named(Name),
     /// Here, to be written where it is used.
-    Inline(Expression),
+    Inline(PrintedExpression),
     /// Under a name for each output.
     Outputs(Vec<Name>),
     /// It is a uniform constant, written anew wherever it is used.
@@ -42,17 +42,17 @@ enum Slot {
     Taken,
 }
 
-impl Writer {
+impl ProgramWriter {
     /// A writer of a program whose parameters have names already.
-    pub(super) fn new(names: Names, spelling: Spelling) -> Writer {
-        Writer { names, constants: Constants::new(spelling), mentions: HashMap::new() }
+    pub(super) fn new(names: Names, spelling: LiteralSpelling) -> ProgramWriter {
+        ProgramWriter { names, constants: Constants::new(spelling), mentions: HashMap::new() }
     }
 
     /// The lines below a program's first; spelled exactly they are followed by the elements of the constants.
     pub(super) fn program<X: Extension>(mut self, body: &Body<X>, parameters: Vec<Name>) -> Vec<String> {
         let mut lines = self.body(body, parameters, STEP).into_lines(STEP);
         let constants = self.constants.number(&mut lines);
-        if self.constants.spelling == Spelling::Exact && !constants.is_empty() {
+        if self.constants.spelling == LiteralSpelling::Exact && !constants.is_empty() {
             lines.push("constants:".to_string());
             for definition in self.constants.definitions(&constants) {
                 lines.extend(wrap(definition, STEP));
@@ -100,8 +100,8 @@ impl Writer {
     }
 
     /// A body whose lines begin at a column. The recursion is as deep as bodies are nested.
-    fn body<X: Extension>(&mut self, body: &Body<X>, parameters: Vec<Name>, indent: usize) -> Block {
-        let mut walk = Walk::new(self, body, parameters, indent);
+    fn body<X: Extension>(&mut self, body: &Body<X>, parameters: Vec<Name>, indent: usize) -> TextBlock {
+        let mut walk = BodyWriter::new(self, body, parameters, indent);
         for at in body.arity()..body.nodes.len() {
             walk.node(at);
         }
@@ -110,20 +110,20 @@ impl Writer {
 }
 
 /// One body on its way to lines.
-struct Walk<'w, 'b, X: Extension> {
-    writer: &'w mut Writer,
+struct BodyWriter<'w, 'b, X: Extension> {
+    writer: &'w mut ProgramWriter,
     body: &'b Body<X>,
     indent: usize,
     /// How often nodes are written as operands and results.
     uses: Vec<u32>,
     /// Nodes that the texts of inner bodies mention: they are referred to by name.
     captured: Vec<bool>,
-    slots: Vec<Slot>,
+    slots: Vec<NodeText>,
     lines: Vec<String>,
 }
 
-impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
-    fn new(writer: &'w mut Writer, body: &'b Body<X>, parameters: Vec<Name>, indent: usize) -> Self {
+impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
+    fn new(writer: &'w mut ProgramWriter, body: &'b Body<X>, parameters: Vec<Name>, indent: usize) -> Self {
         debug_assert_eq!(parameters.len(), body.arity());
         let (mut captured, mut uses) = (vec![false; body.nodes.len()], vec![0; body.nodes.len()]);
         for node in &body.nodes {
@@ -132,8 +132,8 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             writer.captures(node).into_iter().for_each(|arg| captured[arg as usize] = true);
         }
         body.results.iter().for_each(|&result| uses[result as usize] += 1);
-        let slots = parameters.into_iter().map(Slot::Named).collect();
-        Walk { writer, body, indent, uses, captured, slots, lines: Vec::new() }
+        let slots = parameters.into_iter().map(NodeText::Named).collect();
+        BodyWriter { writer, body, indent, uses, captured, slots, lines: Vec::new() }
     }
 
     fn node(&mut self, at: usize) {
@@ -141,10 +141,10 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         let node = &body.nodes[at];
         let slot = match &node.op {
             Op::Output(position) => match &self.slots[node.args[0] as usize] {
-                Slot::Outputs(names) => Slot::Named(names[*position].clone()),
+                NodeText::Outputs(names) => NodeText::Named(names[*position].clone()),
                 _ => unreachable!("an output of an operation with one output"),
             },
-            Op::Constant(array) if literal::uniform(array).is_some() && !self.captured[at] => Slot::Constant,
+            Op::Constant(array) if literal::uniform(array).is_some() && !self.captured[at] => NodeText::Constant,
             Op::Constant(array) => {
                 let expression = self.writer.constants.expression(array);
                 self.place(at, expression)
@@ -168,7 +168,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         WIDTH.saturating_sub(self.indent + types + 6).max(NARROWEST)
     }
 
-    fn operation(&mut self, node: &Node<X>) -> Expression {
+    fn operation(&mut self, node: &Node<X>) -> PrintedExpression {
         let budget = self.budget(node);
         self.fit(&node.args, budget);
         loop {
@@ -186,12 +186,12 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         let mut width = 0;
         for &arg in args {
             match &self.slots[arg as usize] {
-                Slot::Inline(expression) if expression.depth >= DEPTH => self.bind(arg as usize),
-                Slot::Inline(expression) => {
+                NodeText::Inline(expression) if expression.depth >= DEPTH => self.bind(arg as usize),
+                NodeText::Inline(expression) => {
                     width += expression.width + 2;
                     inline.push((expression.width, arg));
                 }
-                Slot::Named(name) => width += name.len() + 2,
+                NodeText::Named(name) => width += name.len() + 2,
                 _ => width += 4,
             }
         }
@@ -215,14 +215,14 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
 
     /// Names the widest operand that is not named yet, if there is one.
     fn bind_widest(&mut self, args: &[NodeId]) -> bool {
-        let width = |slot: &Slot| match slot {
-            Slot::Inline(expression) => expression.width,
+        let width = |slot: &NodeText| match slot {
+            NodeText::Inline(expression) => expression.width,
             _ => 0,
         };
         // Of equally wide ones the first.
         let widest = args.iter().copied().rev().max_by_key(|&arg| width(&self.slots[arg as usize]));
         match widest {
-            Some(arg) if matches!(self.slots[arg as usize], Slot::Inline(_)) => {
+            Some(arg) if matches!(self.slots[arg as usize], NodeText::Inline(_)) => {
                 self.bind(arg as usize);
                 true
             }
@@ -232,16 +232,16 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
 
     /// Writes a let for a node that waits to be written where it is used.
     fn bind(&mut self, at: usize) {
-        if let Slot::Inline(expression) = mem::replace(&mut self.slots[at], Slot::Taken) {
+        if let NodeText::Inline(expression) = mem::replace(&mut self.slots[at], NodeText::Taken) {
             self.slots[at] = self.bound(at, expression);
         }
     }
 
     /// Writes a let.
-    fn bound(&mut self, at: usize, expression: Expression) -> Slot {
+    fn bound(&mut self, at: usize, expression: PrintedExpression) -> NodeText {
         let name = self.writer.names.binder();
         self.write_let(&name, self.body.nodes[at].ty(), &expression.text);
-        Slot::Named(name)
+        NodeText::Named(name)
     }
 
     fn write_let(&mut self, name: &Name, ty: &Type, text: &str) {
@@ -253,15 +253,15 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
     }
 
     /// Leaves an expression for its one user, or names it.
-    fn place(&mut self, at: usize, expression: Expression) -> Slot {
-        if self.uses[at] == 1 && !self.captured[at] { Slot::Inline(expression) } else { self.bound(at, expression) }
+    fn place(&mut self, at: usize, expression: PrintedExpression) -> NodeText {
+        if self.uses[at] == 1 && !self.captured[at] { NodeText::Inline(expression) } else { self.bound(at, expression) }
     }
 
-    fn operands(&mut self, args: &[NodeId]) -> Vec<Operand<'b>> {
+    fn operands(&mut self, args: &[NodeId]) -> Vec<PrintedOperand<'b>> {
         args.iter().map(|&arg| self.operand(arg as usize)).collect()
     }
 
-    fn operand(&mut self, at: usize) -> Operand<'b> {
+    fn operand(&mut self, at: usize) -> PrintedOperand<'b> {
         let node = &self.body.nodes[at];
         let constant: Option<&Array> = match &node.op {
             Op::Constant(array) if literal::uniform(array).is_some() => Some(array),
@@ -269,19 +269,19 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         };
         let expression = match (constant, &self.slots[at]) {
             (Some(array), _) => self.writer.constants.expression(array),
-            (None, Slot::Named(name)) => Expression::new(name.to_string(), Level::Atom, 0),
-            (None, Slot::Inline(expression)) => expression.clone(),
+            (None, NodeText::Named(name)) => PrintedExpression::new(name.to_string(), Precedence::Atom, 0),
+            (None, NodeText::Inline(expression)) => expression.clone(),
             _ => unreachable!("operands have one output, and are written once or have a name"),
         };
         let (uniform, spelling) = (constant.and_then(literal::uniform), self.writer.constants.spelling);
-        Operand { expression, uniform, spelling, ty: node.ty() }
+        PrintedOperand { expression, uniform, spelling, ty: node.ty() }
     }
 
     /// Frees the texts of operands that were written.
     fn take(&mut self, args: &[NodeId]) {
         for &arg in args {
-            if matches!(self.slots[arg as usize], Slot::Inline(_)) {
-                self.slots[arg as usize] = Slot::Taken;
+            if matches!(self.slots[arg as usize], NodeText::Inline(_)) {
+                self.slots[arg as usize] = NodeText::Taken;
             }
         }
     }
@@ -296,7 +296,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
     /// The names under which an inner body knows its captures.
     fn capture_names(&self, args: &[NodeId]) -> Vec<Name> {
         let name = |&arg: &NodeId| match &self.slots[arg as usize] {
-            Slot::Named(name) => name.clone(),
+            NodeText::Named(name) => name.clone(),
             // No body mentions it.
             _ => Name::from(""),
         };
@@ -321,7 +321,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
     }
 
     /// Writes the head of a definition and its body: on one line, if that has no lets and fits.
-    fn write_block(&mut self, head: String, block: Block) {
+    fn write_block(&mut self, head: String, block: TextBlock) {
         if block.lines.is_empty() && fits(&head, &block.result, self.indent) {
             self.line(format!("{head} {}", block.result.text));
         } else {
@@ -330,7 +330,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         }
     }
 
-    fn scan(&mut self, at: usize, scan: &Scan<X>) -> Slot {
+    fn scan(&mut self, at: usize, scan: &Scan<X>) -> NodeText {
         let args = &self.body.nodes[at].args;
         let (carries, rest) = args.split_at(scan.carries);
         let (inputs, captures) = rest.split_at(scan.inputs);
@@ -354,13 +354,13 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             format!("{binders} scan[{}{direction}] from ({carry_texts}){over} λ({}).", scan.length, typed.join(", "));
         let block = self.writer.body(&scan.body, parameters, self.indent + STEP);
         self.write_block(head, block);
-        Slot::Outputs(outputs)
+        NodeText::Outputs(outputs)
     }
 
-    fn branch(&mut self, at: usize, branch: &Branch<X>) -> Slot {
+    fn branch(&mut self, at: usize, branch: &Branch<X>) -> NodeText {
         let args = &self.body.nodes[at].args;
         self.fit(&args[..1], WIDTH / 2);
-        let condition = self.operand(args[0] as usize).expression.at(Level::Atom);
+        let condition = self.operand(args[0] as usize).expression.at(Precedence::Atom);
         self.take(&args[..1]);
         let captures = self.capture_names(&args[1..]);
         let (binders, outputs) = self.outputs(at);
@@ -376,10 +376,10 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             self.line("else".to_string());
             self.lines.extend(otherwise.into_lines(self.indent + STEP));
         }
-        Slot::Outputs(outputs)
+        NodeText::Outputs(outputs)
     }
 
-    fn custom(&mut self, at: usize, custom: &Custom<X>) -> Slot {
+    fn custom(&mut self, at: usize, custom: &Custom<X>) -> NodeText {
         let args = &self.body.nodes[at].args;
         self.fit(args, WIDTH / 2);
         let operands = self.listed(args);
@@ -397,10 +397,10 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             let block = self.writer.body(body, parameters, self.indent + STEP);
             self.write_block(format!("{head} λ({}).", typed.join(", ")), block);
         }
-        Slot::Outputs(outputs)
+        NodeText::Outputs(outputs)
     }
 
-    fn build(&mut self, at: usize, build: &Build) -> Slot {
+    fn build(&mut self, at: usize, build: &Build) -> NodeText {
         let node = &self.body.nodes[at];
         let names = &mut self.writer.names;
         let (lets, open) = (names.let_count(), names.open_indices());
@@ -417,24 +417,24 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
         if one_line {
             self.writer.names.forget_lets(lets);
             let text = format!("{head} {}", block.result.text);
-            return self.place(at, Expression::new(text, Level::Any, block.result.depth + 1));
+            return self.place(at, PrintedExpression::new(text, Precedence::Any, block.result.depth + 1));
         }
         let head = format!("let {name}: {} = {head}", node.ty());
         self.line(head);
         self.lines.extend(block.into_lines(self.indent + STEP));
-        Slot::Named(name)
+        NodeText::Named(name)
     }
 
-    fn finish(mut self) -> Block {
+    fn finish(mut self) -> TextBlock {
         let results = &self.body.results;
         let budget = WIDTH.saturating_sub(self.indent).max(NARROWEST);
         if let [one] = results[..] {
             let result = self.operand(one as usize).expression;
-            return Block { lines: self.lines, result };
+            return TextBlock { lines: self.lines, result };
         }
         self.fit(results, budget.saturating_sub(2));
         let text = format!("({})", self.listed(results));
-        Block { lines: self.lines, result: Expression::new(text, Level::Atom, 1) }
+        TextBlock { lines: self.lines, result: PrintedExpression::new(text, Precedence::Atom, 1) }
     }
 }
 

@@ -31,14 +31,18 @@ fn a_step_is_straight_line_code() {
     let found = recurrence(&[2, 3], step).expect("every operation is elementwise");
     assert_eq!(found.shape[..], [2, 3]);
     let instruction =
-        |op, operands: [Operand; 2], dtype| Instruction { op, operands: operands.into_iter().collect(), dtype };
+        |op, operands: [StepOperand; 2], dtype| StepInstruction { op, operands: operands.into_iter().collect(), dtype };
     let expected = [
-        instruction(Elementwise::Binary(Binary::Mul), [Operand::Input(0), Operand::Capture(0)], DType::F64),
-        instruction(Elementwise::Binary(Binary::Add), [Operand::Step(0), Operand::Carry(0)], DType::F64),
-        instruction(Elementwise::Compare(Comparison::Greater), [Operand::Step(1), Operand::Input(0)], DType::Bool),
+        instruction(Elementwise::Binary(Binary::Mul), [StepOperand::Input(0), StepOperand::Capture(0)], DType::F64),
+        instruction(Elementwise::Binary(Binary::Add), [StepOperand::Step(0), StepOperand::Carry(0)], DType::F64),
+        instruction(
+            Elementwise::Compare(Comparison::Greater),
+            [StepOperand::Step(1), StepOperand::Input(0)],
+            DType::Bool,
+        ),
     ];
     assert_eq!(found.steps, expected);
-    assert_eq!(found.results, [Operand::Step(1), Operand::Step(2), Operand::Carry(0)]);
+    assert_eq!(found.results, [StepOperand::Step(1), StepOperand::Step(2), StepOperand::Carry(0)]);
     assert_eq!(found.depends_on_carries(), [false, true, true]);
     assert_eq!(found.leads_to_carries(1), [true, true, false]);
 }
@@ -51,7 +55,7 @@ fn operands_stay_in_order() {
             let next = graph.add(Op::Binary(op), &operands);
             let body = Arc::new(graph.finish(&[next]));
             let found = Recurrence::of(&Scan { body, carries: 1, inputs: 1, length: 9, reverse: true }).unwrap();
-            let parameters = [Operand::Carry(0), Operand::Input(0)];
+            let parameters = [StepOperand::Carry(0), StepOperand::Input(0)];
             assert_eq!(found.steps[0].op, Elementwise::Binary(op));
             assert_eq!(found.steps[0].operands[..], operands.map(|at| parameters[at as usize]));
         }
@@ -68,9 +72,9 @@ fn one_number_may_be_at_every_place() {
     };
     let found = recurrence(&[3], step).unwrap();
     let operands = |at: usize| found.steps[at].operands.clone();
-    let expected: [SmallVec<[Operand; 3]>; 2] = [
-        smallvec![Operand::Carry(0), Operand::Capture(1)],
-        smallvec![Operand::Step(0), Operand::Constant(Value::F64(0.5))],
+    let expected: [SmallVec<[StepOperand; 3]>; 2] = [
+        smallvec![StepOperand::Carry(0), StepOperand::Capture(1)],
+        smallvec![StepOperand::Step(0), StepOperand::Constant(Value::F64(0.5))],
     ];
     assert_eq!([operands(0), operands(1)], expected);
 }

@@ -1,6 +1,6 @@
 //! Builds over loops and conditionals: their bodies are lifted in arenas of their own, or go where they stand.
 
-use super::{Closed, Entry, Key, Lifted, Lifter, union};
+use super::{Entry, Lifted, LiftedBody, LiftedBodyKey, Lifter, union};
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Reduction};
 use crate::shape::{Axes, Type};
@@ -174,7 +174,7 @@ impl Lifter<'_> {
     }
 
     /// A lifted body whose results are on just these axes: repeated along those that they lack, summed over others.
-    pub(super) fn with_axes(&mut self, closed: &Closed, wanted: &[Axes]) -> Arc<Body> {
+    pub(super) fn with_axes(&mut self, closed: &LiftedBody, wanted: &[Axes]) -> Arc<Body> {
         if closed.axes == *wanted {
             return closed.body.clone();
         }
@@ -196,9 +196,9 @@ impl Lifter<'_> {
 
     /// A body lifted in an arena of its own, for values that enter it as stated. The first `carries` results have at least
     /// the axes of the parameters in the same places.
-    pub(super) fn closed(&mut self, body: &Arc<Body<Build>>, entries: &[Entry], carries: usize) -> Closed {
+    pub(super) fn closed(&mut self, body: &Arc<Body<Build>>, entries: &[Entry], carries: usize) -> LiftedBody {
         let extents = entries.iter().flat_map(|entry| &entry.axes).map(|&axis| self.extents[axis]).collect();
-        let key = Key { body: Arc::as_ptr(body), entries: entries.to_vec(), extents, carries };
+        let key = LiftedBodyKey { body: Arc::as_ptr(body), entries: entries.to_vec(), extents, carries };
         if let Some(closed) = self.memo.bodies.get(&key) {
             return closed.clone();
         }
@@ -232,7 +232,7 @@ impl Lifter<'_> {
             *result = Lifted { node: inner.align(result, &axes), axes };
         }
         let nodes: Vec<NodeId> = results.iter().map(|result| result.node).collect();
-        let closed = Closed {
+        let closed = LiftedBody {
             body: Arc::new(inner.graph.finish(&nodes)),
             axes: results.into_iter().map(|result| result.axes).collect(),
         };

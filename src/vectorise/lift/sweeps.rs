@@ -1,7 +1,7 @@
 //! Builds over loops whose tape is the engine's. A loop with a condition goes on while it holds for some element of the
 //! build; the elements for which it doesn't hold stay the same.
 
-use super::{Closed, Lifted, Lifter, union};
+use super::{Lifted, LiftedBody, Lifter, union};
 use crate::operation::Reduction;
 use crate::shape::{Axes, Shape, Type};
 use crate::term::{Body, Build, Graph, NodeId, Op, Steps, Sweep, Sweeps};
@@ -18,7 +18,7 @@ struct Entries {
 /// A lifted step is the same for the same source body, mask, entries and extents of the axes that enter, and so is a lifted
 /// condition, which has no step.
 #[derive(PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct LiftedStepKey {
     step: *const Body<Build>,
     carries: usize,
     /// The condition of the step, if it is in the first sweep.
@@ -35,7 +35,7 @@ impl Lifter<'_> {
         let captures: Vec<Axes> = args[sweeps.captures()..].iter().map(|arg| arg.axes.clone()).collect();
         let mut lifted: Vec<Sweep> = Vec::with_capacity(sweeps.sweeps.len());
         let mut entered: Vec<Vec<Axes>> = Vec::new();
-        let mut bodies: Vec<Closed> = Vec::new();
+        let mut bodies: Vec<LiftedBody> = Vec::new();
         // How long it lasts: with a condition, the condition's result in the last round of the first sweep's fixed point.
         let mut lasts = match sweeps.steps {
             Steps::Count(count) => Some(Steps::Count(count)),
@@ -55,7 +55,7 @@ impl Lifter<'_> {
                 {
                     let own = &own[..sweep.carries];
                     let entries = Entries { own: own.to_vec(), captures: captures.clone() };
-                    let Closed { body, mut axes } = self.condition(condition, entries);
+                    let LiftedBody { body, mut axes } = self.condition(condition, entries);
                     (lasts, mask) = (Some(Steps::While(body)), axes.remove(0));
                 }
                 let step = self.step(sweeps, at, Entries { own: own.clone(), captures: captures.clone() }, &mask);
@@ -147,11 +147,11 @@ impl Lifter<'_> {
         (step, carries): (*const Body<Build>, usize),
         condition: *const Body<Build>,
         (entries, mask): (&Entries, &Axes),
-        lift: impl FnOnce(&mut Self) -> Closed,
-    ) -> Closed {
+        lift: impl FnOnce(&mut Self) -> LiftedBody,
+    ) -> LiftedBody {
         let axes = entries.own.iter().chain(&entries.captures).chain([mask]);
         let extents = axes.flatten().map(|&axis| self.extents[axis]).collect();
-        let key = Key { step, carries, condition, entries: entries.clone(), mask: mask.clone(), extents };
+        let key = LiftedStepKey { step, carries, condition, entries: entries.clone(), mask: mask.clone(), extents };
         if let Some(known) = self.memo.steps.get(&key) {
             return known.clone();
         }
@@ -167,7 +167,7 @@ impl Lifter<'_> {
     }
 
     /// Whether the condition holds for some element, and the axes of the condition itself.
-    fn condition(&mut self, condition: &Arc<Body<Build>>, entries: Entries) -> Closed {
+    fn condition(&mut self, condition: &Arc<Body<Build>>, entries: Entries) -> LiftedBody {
         self.once((ptr::null(), 0), Arc::as_ptr(condition), (&entries, &Axes::new()), |lifter| {
             let types = lifter.types(condition, &entries);
             let mut inner = lifter.inner(&types, &entries);
@@ -176,13 +176,13 @@ impl Lifter<'_> {
             if !axes.is_empty() {
                 node = inner.graph.add(Op::Reduce(Reduction::Sum, (0..axes.len()).collect()), &[node]);
             }
-            Closed { body: Arc::new(inner.graph.finish(&[node])), axes: vec![axes] }
+            LiftedBody { body: Arc::new(inner.graph.finish(&[node])), axes: vec![axes] }
         })
     }
 
     /// One lifted step of a sweep, and the axes of its results. With a mask, carries change only where it is true: the first
     /// sweep computes the mask and returns it after the carries; later ones read it as their last parameter.
-    fn step(&mut self, sweeps: &Sweeps<Build>, at: usize, entries: Entries, mask: &Axes) -> Closed {
+    fn step(&mut self, sweeps: &Sweeps<Build>, at: usize, entries: Entries, mask: &Axes) -> LiftedBody {
         let sweep = &sweeps.sweeps[at];
         let condition = match &sweeps.steps {
             Steps::While(condition) if at == 0 => Some(condition),
@@ -220,7 +220,7 @@ impl Lifter<'_> {
                 *result = Lifted { node: inner.align(result, &axes), axes };
             }
             let nodes: Vec<NodeId> = results.iter().map(|result| result.node).collect();
-            Closed {
+            LiftedBody {
                 body: Arc::new(inner.graph.finish(&nodes)),
                 axes: results.into_iter().map(|result| result.axes).collect(),
             }

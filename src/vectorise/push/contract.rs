@@ -1,18 +1,16 @@
 //! How a read moves into a contraction: into the operands that have the axes it touches.
 
 use super::Push;
-use super::read::{Outside, Read};
-use super::values::ValueId;
+use super::read::{Outside, ReadRequest};
+use super::values::ReadValueId;
 use crate::affine::AffineMap;
-use crate::operation::{Contraction, Label};
+use crate::operation::{Contraction, Label, Labels};
 use crate::shape::size;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
-type Labels = SmallVec<[Label; 4]>;
-
 /// The labels of one operand of a contraction of reads, and the read itself.
-struct Side {
+struct ContractionOperand {
     labels: Labels,
     read: SideRead,
 }
@@ -33,7 +31,7 @@ fn summed(spec: &Contraction, label: Label, taken: usize) -> Option<Label> {
 
 /// A view of the contraction's result, as a view of one operand: its axes are the columns that it depends on and the
 /// summed axes.
-fn side_of_view(spec: &Contraction, own: &[Label], shape: &[usize], map: &AffineMap) -> Option<Side> {
+fn side_of_view(spec: &Contraction, own: &[Label], shape: &[usize], map: &AffineMap) -> Option<ContractionOperand> {
     let rows: Vec<Option<usize>> =
         own.iter().map(|label| spec.result.iter().position(|other| other == label)).collect();
     let columns = map.result().len();
@@ -46,12 +44,12 @@ fn side_of_view(spec: &Contraction, own: &[Label], shape: &[usize], map: &Affine
     for (axis, _) in rows.iter().enumerate().filter(|(_, row)| row.is_none()) {
         labels.push(summed(spec, own[axis], columns)?);
     }
-    Some(Side { labels, read: SideRead::View(map.restricted(shape, &rows, &used)) })
+    Some(ContractionOperand { labels, read: SideRead::View(map.restricted(shape, &rows, &used)) })
 }
 
 /// A gather of the contraction's result, as a gather of one operand: `outer` axes of the index arrays come first if it has
 /// an indexed axis.
-fn side_of_gather(spec: &Contraction, own: &[Label], indexed: usize, outer: usize) -> Option<Side> {
+fn side_of_gather(spec: &Contraction, own: &[Label], indexed: usize, outer: usize) -> Option<ContractionOperand> {
     let taken = outer + spec.result.len() - indexed;
     let mut reads = Vec::new();
     for (axis, label) in own.iter().enumerate() {
@@ -74,18 +72,23 @@ fn side_of_gather(spec: &Contraction, own: &[Label], indexed: usize, outer: usiz
             None => summed(spec, *label, taken)?,
         });
     }
-    Some(Side { labels, read: SideRead::Gather(reads) })
+    Some(ContractionOperand { labels, read: SideRead::Gather(reads) })
 }
 
 impl Push<'_> {
-    fn sides(&self, at: NodeId, spec: &Contraction, read: &Read) -> Option<(Contraction, [Side; 2])> {
+    fn sides(
+        &self,
+        at: NodeId,
+        spec: &Contraction,
+        read: &ReadRequest,
+    ) -> Option<(Contraction, [ContractionOperand; 2])> {
         let node = self.node(at);
         let side = |own: &Labels, operand: NodeId| match read {
-            Read::View { map, .. } => side_of_view(spec, own, self.shape(operand), map),
-            Read::Gather { indices, .. } => {
+            ReadRequest::View { map, .. } => side_of_view(spec, own, self.shape(operand), map),
+            ReadRequest::Gather { indices, .. } => {
                 side_of_gather(spec, own, indices.len(), self.values.shape(indices[0]).len())
             }
-            Read::Whole => None,
+            ReadRequest::Whole => None,
         };
         let (left, right) = (side(&spec.left, node.args[0])?, side(&spec.right, node.args[1])?);
         let result: Option<Labels> =
@@ -96,7 +99,7 @@ impl Push<'_> {
 
     /// Whether the reads of the operands are no larger than those: a read of scattered elements of a product would
     /// otherwise repeat rows.
-    pub(super) fn admits_contraction(&self, at: NodeId, spec: &Contraction, read: &Read) -> bool {
+    pub(super) fn admits_contraction(&self, at: NodeId, spec: &Contraction, read: &ReadRequest) -> bool {
         let Some((_, sides)) = self.sides(at, spec, read) else { return false };
         let node = self.node(at);
         sides.iter().zip(&node.args).all(|(side, &operand)| {
@@ -105,7 +108,7 @@ impl Push<'_> {
                 SideRead::View(map) => size(map.result()),
                 SideRead::Gather(indexed) if indexed.is_empty() => 0,
                 SideRead::Gather(indexed) => {
-                    let Read::Gather { indices, .. } = read else { unreachable!("a gather's side") };
+                    let ReadRequest::Gather { indices, .. } = read else { unreachable!("a gather's side") };
                     let rest = (0..shape.len()).filter(|&axis| !indexed.iter().any(|&(other, _)| other == axis));
                     rest.fold(size(&self.values.shape(indices[0])), |product, axis| product.saturating_mul(shape[axis]))
                 }
@@ -124,16 +127,18 @@ impl Push<'_> {
         !self.node(at).ty().dtype.is_float() || leaving.iter().all(in_both)
     }
 
-    pub(super) fn through_contraction(&mut self, at: NodeId, spec: &Contraction, read: &Read) -> ValueId {
+    pub(super) fn through_contraction(&mut self, at: NodeId, spec: &Contraction, read: &ReadRequest) -> ReadValueId {
         let (mut moved, sides) = self.sides(at, spec, read).expect("admitted");
         let operands = self.node(at).args.clone();
-        let mut args: SmallVec<[ValueId; 2]> = SmallVec::new();
+        let mut args: SmallVec<[ReadValueId; 2]> = SmallVec::new();
         for (place, side) in sides.into_iter().enumerate() {
             let outside = read.outside();
             args.push(match (side.read, read) {
-                (SideRead::View(map), _) => self.demand(operands[place], Read::View { map, outside }),
-                (SideRead::Gather(indexed), _) if indexed.is_empty() => self.demand(operands[place], Read::Whole),
-                (SideRead::Gather(indexed), Read::Gather { indices, .. }) => {
+                (SideRead::View(map), _) => self.demand(operands[place], ReadRequest::View { map, outside }),
+                (SideRead::Gather(indexed), _) if indexed.is_empty() => {
+                    self.demand(operands[place], ReadRequest::Whole)
+                }
+                (SideRead::Gather(indexed), ReadRequest::Gather { indices, .. }) => {
                     let own = if place == 0 { &mut moved.left } else { &mut moved.right };
                     self.gather_operand(operands[place], &indexed, indices, outside, own)
                 }
@@ -148,11 +153,11 @@ impl Push<'_> {
         &mut self,
         operand: NodeId,
         indexed: &[(usize, usize)],
-        indices: &[ValueId],
+        indices: &[ReadValueId],
         outside: Outside,
         labels: &mut Labels,
-    ) -> ValueId {
-        let indexed: Vec<(usize, ValueId)> =
+    ) -> ReadValueId {
+        let indexed: Vec<(usize, ReadValueId)> =
             indexed.iter().map(|&(axis, position)| (axis, indices[position])).collect();
         let (value, order) = self.gather_axes(operand, &indexed, outside);
         debug_assert!(order.is_sorted());

@@ -5,10 +5,10 @@
 //! gather along an axis that an operand merely repeats is that operand. So gathers move where recomputation costs less than
 //! storing, whatever else uses the value.
 
-use super::read::{Read, keeps_trailing};
-use super::values::ValueId;
-use super::{Memo, Push, READS, push_body};
-use crate::kernel::roots::{self, Class, NEST};
+use super::read::{ReadRequest, keeps_trailing};
+use super::values::ReadValueId;
+use super::{Push, PushMemo, READS, push_body};
+use crate::kernel::roots::{self, LoweringClass, NEST};
 use crate::kernel::scattered_onto;
 use crate::operation::Label;
 use crate::shape::size;
@@ -34,7 +34,7 @@ pub(crate) fn push_gathers(body: &Body) -> Cow<'_, Body> {
     if !has_gathers_from_values(body, &mut HashSet::new()) {
         return Cow::Borrowed(body);
     }
-    Cow::Owned(push_body(body, &mut Memo { by_cost: true, ..Memo::default() }).0)
+    Cow::Owned(push_body(body, &mut PushMemo { by_cost: true, ..PushMemo::default() }).0)
 }
 
 /// Whether something is stored for being read at computed positions alone.
@@ -63,9 +63,9 @@ pub(super) fn stored(body: &Body) -> Vec<bool> {
 
 impl Push<'_> {
     /// Whether the gathers among the reads of a node that is not stored for others cost less in it than storing it.
-    pub(super) fn moving_pays(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
+    pub(super) fn moving_pays(&self, at: NodeId, pending: &[(ReadRequest, ReadValueId)]) -> bool {
         let node = self.node(at);
-        if roots::class(self.body, node) != Class::Pointwise || pending.len() > READS {
+        if roots::class(self.body, node) != LoweringClass::Pointwise || pending.len() > READS {
             return false;
         }
         let own = node.ty().size() as f64;
@@ -76,7 +76,7 @@ impl Push<'_> {
             before += work * own + NEST;
         }
         for (read, _) in pending {
-            let Read::Gather { indices, .. } = read else { continue };
+            let ReadRequest::Gather { indices, .. } = read else { continue };
             let elements = size(&self.result_shape(at, read)) as f64;
             let Some(work) = self.work(at, indices.len()) else { return false };
             before += elements * self.load(at, indices.len());

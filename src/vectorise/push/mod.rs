@@ -21,17 +21,17 @@ mod values;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::simplify::{SimplifiedBodies, bounds};
-use crate::term::ends::Ends;
+use crate::term::ends::ConcatenationEnds;
 use crate::term::hash::TermMap;
 use crate::term::infer::Types;
 use crate::term::{Body, Node, NodeId, Op};
 pub(crate) use cost::push_gathers;
-use read::{Outside, Read, without_repetition};
+use read::{Outside, ReadRequest, without_repetition};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
 pub(crate) use still::{in_order, is_still};
-use values::{ValueId, Values, WIDE};
+use values::{ReadValueId, Values, WIDE};
 
 /// A node is copied for at most so many reads: without a bound, a chain of nodes that each read two elements of the one
 /// before would become a tree.
@@ -46,21 +46,22 @@ pub fn push_reads(body: &Body) -> Body {
 
 /// As [`push_reads`], and simplifies the nodes that it writes. Also returns whether the result is irreducible.
 pub(crate) fn push_and_simplify(body: &Body) -> (Body, bool) {
-    push_body(body, &mut Memo::default())
+    push_body(body, &mut PushMemo::default())
 }
 
 /// Nested bodies done before.
 #[derive(Default)]
-struct Memo {
+struct PushMemo {
     /// Whether gathers move where that costs less than storing their source, and nothing else moves.
     by_cost: bool,
     pushed: HashMap<*const Body, Arc<Body>>,
     simplified: SimplifiedBodies,
 }
 
-fn push_body(body: &Body, memo: &mut Memo) -> (Body, bool) {
+fn push_body(body: &Body, memo: &mut PushMemo) -> (Body, bool) {
     let mut push = Push::new(body, memo);
-    let results: Vec<ValueId> = body.results.iter().map(|&result| push.demand(result, Read::Whole)).collect();
+    let results: Vec<ReadValueId> =
+        body.results.iter().map(|&result| push.demand(result, ReadRequest::Whole)).collect();
     for at in (0..body.nodes.len()).rev() {
         push.settle(at as NodeId);
     }
@@ -70,11 +71,11 @@ fn push_body(body: &Body, memo: &mut Memo) -> (Body, bool) {
 
 struct Push<'a> {
     body: &'a Body,
-    memo: &'a mut Memo,
+    memo: &'a mut PushMemo,
     values: Values,
     /// The requests for each node that the walk has not come to.
-    pending: Vec<Vec<(Read, ValueId)>>,
-    table: TermMap<(NodeId, Read), ValueId>,
+    pending: Vec<Vec<(ReadRequest, ReadValueId)>>,
+    table: TermMap<(NodeId, ReadRequest), ReadValueId>,
     /// Smallest and largest element of each node of element type `i64`.
     ranges: Vec<(i64, i64)>,
     /// Whether a node is arithmetic on nothing but iotas and constants.
@@ -82,11 +83,11 @@ struct Push<'a> {
     /// Which nodes are stored though no gather reads them, if gathers move by cost.
     stored: Option<Vec<bool>>,
     /// Where the parts of concatenations end.
-    ends: Ends,
+    ends: ConcatenationEnds,
 }
 
 impl<'a> Push<'a> {
-    fn new(body: &'a Body, memo: &'a mut Memo) -> Self {
+    fn new(body: &'a Body, memo: &'a mut PushMemo) -> Self {
         let mut arithmetic = Vec::with_capacity(body.nodes.len());
         for node in &body.nodes {
             let own = match &node.op {
@@ -108,7 +109,7 @@ impl<'a> Push<'a> {
             table: TermMap::default(),
             ranges: ranges(body),
             arithmetic,
-            ends: Ends::default(),
+            ends: ConcatenationEnds::default(),
         }
     }
 
@@ -129,11 +130,11 @@ impl<'a> Push<'a> {
     }
 
     /// The shape of a read of a node.
-    fn result_shape(&self, at: NodeId, read: &Read) -> Shape {
+    fn result_shape(&self, at: NodeId, read: &ReadRequest) -> Shape {
         match read {
-            Read::Whole => self.shape(at).clone(),
-            Read::View { map, .. } => Shape::from_slice(map.result()),
-            Read::Gather { indices, .. } => {
+            ReadRequest::Whole => self.shape(at).clone(),
+            ReadRequest::View { map, .. } => Shape::from_slice(map.result()),
+            ReadRequest::Gather { indices, .. } => {
                 let mut shape = self.values.shape(indices[0]);
                 shape.extend_from_slice(&self.shape(at)[indices.len()..]);
                 shape
@@ -142,12 +143,12 @@ impl<'a> Push<'a> {
     }
 
     /// Whether a read may fall outside along an axis of the node.
-    fn leaves(&self, at: NodeId, read: &Read, axis: usize) -> bool {
+    fn leaves(&self, at: NodeId, read: &ReadRequest, axis: usize) -> bool {
         let extent = self.shape(at)[axis] as i128;
         let (low, high) = match read {
-            Read::Whole => return false,
-            Read::View { map, .. } => map.range(axis),
-            Read::Gather { indices, .. } => match indices.get(axis) {
+            ReadRequest::Whole => return false,
+            ReadRequest::View { map, .. } => map.range(axis),
+            ReadRequest::Gather { indices, .. } => match indices.get(axis) {
                 Some(&index) => {
                     let (low, high) = self.values.range(index);
                     (low as i128, high as i128)
@@ -159,7 +160,7 @@ impl<'a> Push<'a> {
     }
 
     /// The axes of the node along which a read may fall outside, where it must give 0 there.
-    fn leaving(&self, at: NodeId, read: &Read) -> Axes {
+    fn leaving(&self, at: NodeId, read: &ReadRequest) -> Axes {
         if read.outside() != Outside::Zero {
             return Axes::new();
         }
@@ -167,15 +168,15 @@ impl<'a> Push<'a> {
     }
 
     /// The value of a read of a node that the walk has not come to.
-    fn demand(&mut self, at: NodeId, mut read: Read) -> ValueId {
+    fn demand(&mut self, at: NodeId, mut read: ReadRequest) -> ReadValueId {
         match &read {
-            Read::View { map, .. } if map.is_identity() => read = Read::Whole,
-            Read::Gather { indices, .. } if indices.is_empty() => read = Read::Whole,
+            ReadRequest::View { map, .. } if map.is_identity() => read = ReadRequest::Whole,
+            ReadRequest::Gather { indices, .. } if indices.is_empty() => read = ReadRequest::Whole,
             _ => {}
         }
-        if read == Read::Whole {
+        if read == ReadRequest::Whole {
             // A loop may have very many outputs, each of which asks for it: its types are looked at once.
-            return match self.table.get(&(at, Read::Whole)) {
+            return match self.table.get(&(at, ReadRequest::Whole)) {
                 Some(&value) => value,
                 None => self.pending(at, read, self.node(at).types.clone(), self.ranges[at as usize]),
             };
@@ -184,16 +185,18 @@ impl<'a> Push<'a> {
         if ty.size() == 0 || self.node(at).ty().size() == 0 {
             return self.values.zeros(&ty);
         }
-        if let Read::View { map, outside } = &read
+        if let ReadRequest::View { map, outside } = &read
             && let Some((map, places)) = without_repetition(map)
         {
-            let core = self.demand(at, Read::View { map, outside: *outside });
+            let core = self.demand(at, ReadRequest::View { map, outside: *outside });
             return self.values.spread(core, &ty.shape, &places);
         }
         let axes = self.shape(at).len();
         let inside = !(0..axes).any(|axis| self.leaves(at, &read, axis));
         match &mut read {
-            Read::View { outside, .. } | Read::Gather { outside, .. } if inside => *outside = Outside::Never,
+            ReadRequest::View { outside, .. } | ReadRequest::Gather { outside, .. } if inside => {
+                *outside = Outside::Never
+            }
             _ => {}
         }
         if let Some(value) = self.uniform(at)
@@ -206,7 +209,7 @@ impl<'a> Push<'a> {
         self.pending(at, read, smallvec![ty], range)
     }
 
-    fn pending(&mut self, at: NodeId, read: Read, types: Types, range: (i64, i64)) -> ValueId {
+    fn pending(&mut self, at: NodeId, read: ReadRequest, types: Types, range: (i64, i64)) -> ReadValueId {
         let key = (at, read);
         if let Some(&value) = self.table.get(&key) {
             return value;
@@ -231,9 +234,9 @@ impl<'a> Push<'a> {
             } else {
                 let kept = *kept.get_or_insert_with(|| self.kept(at));
                 match read {
-                    Read::Whole => kept,
-                    Read::View { map, .. } => self.values.make(Op::View(map), &[kept]),
-                    Read::Gather { indices, .. } => {
+                    ReadRequest::Whole => kept,
+                    ReadRequest::View { map, .. } => self.values.make(Op::View(map), &[kept]),
+                    ReadRequest::Gather { indices, .. } => {
                         let mut args = vec![kept];
                         args.extend_from_slice(&indices);
                         self.values.make(Op::Gather, &args)
@@ -250,12 +253,12 @@ impl<'a> Push<'a> {
     /// Several reads turn one node that computes into several: they move only where that saves at least half of the
     /// computation, or where they separate a concatenation. Otherwise a level of a reduction that reads the even and the odd
     /// positions of the one below would become a tree.
-    fn moves(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
+    fn moves(&self, at: NodeId, pending: &[(ReadRequest, ReadValueId)]) -> bool {
         if let Some(stored) = &self.stored {
             return (!stored[at as usize] || self.uniform(at).is_some()) && self.moving_pays(at, pending);
         }
-        let reads = || pending.iter().map(|(read, _)| read).filter(|read| **read != Read::Whole);
-        let elements = |read: &Read| size(&self.result_shape(at, read));
+        let reads = || pending.iter().map(|(read, _)| read).filter(|read| **read != ReadRequest::Whole);
+        let elements = |read: &ReadRequest| size(&self.result_shape(at, read));
         let total = reads().fold(0usize, |total, read| total.saturating_add(elements(read)));
         let extent = || self.node(at).ty().size();
         let arrangement =
@@ -266,16 +269,16 @@ impl<'a> Push<'a> {
     }
 
     /// Whether a read is of the kind that moves.
-    fn may_move(&self, read: &Read) -> bool {
+    fn may_move(&self, read: &ReadRequest) -> bool {
         match read {
-            Read::Whole => false,
-            Read::View { .. } => self.stored.is_none(),
-            Read::Gather { .. } => true,
+            ReadRequest::Whole => false,
+            ReadRequest::View { .. } => self.stored.is_none(),
+            ReadRequest::Gather { .. } => true,
         }
     }
 
     /// Whether elementwise operations lead from a node to a concatenation, with each read in a single part.
-    fn parts(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
+    fn parts(&self, at: NodeId, pending: &[(ReadRequest, ReadValueId)]) -> bool {
         let mut open: SmallVec<[NodeId; 8]> = smallvec![at];
         // Long chains are not traversed repeatedly.
         for _ in 0..READS {
@@ -295,19 +298,19 @@ impl<'a> Push<'a> {
     }
 
     /// The value of a node itself.
-    fn kept(&mut self, at: NodeId) -> ValueId {
+    fn kept(&mut self, at: NodeId) -> ReadValueId {
         let node = self.node(at);
-        let whole = |push: &mut Self, arg: NodeId| push.demand(arg, Read::Whole);
+        let whole = |push: &mut Self, arg: NodeId| push.demand(arg, ReadRequest::Whole);
         let op = match &node.op {
             Op::Parameter(position) => return self.values.parameter(*position, node.types.clone()),
-            Op::View(map) => return self.demand(node.args[0], Read::view(map.clone())),
+            Op::View(map) => return self.demand(node.args[0], ReadRequest::view(map.clone())),
             Op::Gather => {
-                let indices: SmallVec<[ValueId; 4]> = node.args[1..].iter().map(|&arg| whole(self, arg)).collect();
-                return self.demand(node.args[0], Read::Gather { indices, outside: Outside::Zero });
+                let indices: SmallVec<[ReadValueId; 4]> = node.args[1..].iter().map(|&arg| whole(self, arg)).collect();
+                return self.demand(node.args[0], ReadRequest::Gather { indices, outside: Outside::Zero });
             }
             op => op.map_bodies(|body| self.nested(body)),
         };
-        let args: SmallVec<[ValueId; 3]> = node.args.iter().map(|&arg| whole(self, arg)).collect();
+        let args: SmallVec<[ReadValueId; 3]> = node.args.iter().map(|&arg| whole(self, arg)).collect();
         self.values.make_ranged(op, &args, self.ranges[at as usize])
     }
 
@@ -321,13 +324,13 @@ impl<'a> Push<'a> {
     }
 
     /// A read moved into a node, with a guard where it needs one.
-    fn moved(&mut self, at: NodeId, read: &Read) -> ValueId {
+    fn moved(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let leaving = self.leaving(at, read);
         if leaving.is_empty() || self.keeps_zero(at, read, &leaving) {
             return self.through(at, read);
         }
         // The positions that are outside along one axis of the read are not computed.
-        if let (Op::Contract(_), Read::View { map, outside }) = (&self.node(at).op, read) {
+        if let (Op::Contract(_), ReadRequest::View { map, outside }) = (&self.node(at).op, read) {
             let Some((inner, padding)) = map.padded() else {
                 return self.values.zeros(&Type { dtype: self.node(at).ty().dtype, shape: map.result().into() });
             };
@@ -335,7 +338,7 @@ impl<'a> Push<'a> {
                 let outside = if inner.is_inside() { Outside::Never } else { *outside };
                 let shape = Shape::from_slice(inner.result());
                 let (core, places) = without_repetition(&inner).unwrap_or_else(|| (inner, (0..shape.len()).collect()));
-                let core = self.moved(at, &Read::View { map: core, outside });
+                let core = self.moved(at, &ReadRequest::View { map: core, outside });
                 let inner = self.values.spread(core, &shape, &places);
                 return self.values.make(Op::View(padding), &[inner]);
             }
@@ -348,17 +351,19 @@ impl<'a> Push<'a> {
     }
 
     /// Where a read falls inside, along the given axes of the node.
-    fn guard(&mut self, at: NodeId, read: &Read, leaving: &[usize], result: &[usize]) -> ValueId {
-        let mut mask: Option<ValueId> = None;
+    fn guard(&mut self, at: NodeId, read: &ReadRequest, leaving: &[usize], result: &[usize]) -> ReadValueId {
+        let mut mask: Option<ReadValueId> = None;
         for &axis in leaving {
             let (position, places) = match read {
-                Read::View { map, .. } => self.values.affine(result, map.row(axis), map.offset(axis)),
-                Read::Gather { indices, .. } => (indices[axis], (0..self.values.shape(indices[axis]).len()).collect()),
-                Read::Whole => unreachable!("all of a node lies inside"),
+                ReadRequest::View { map, .. } => self.values.affine(result, map.row(axis), map.offset(axis)),
+                ReadRequest::Gather { indices, .. } => {
+                    (indices[axis], (0..self.values.shape(indices[axis]).len()).collect())
+                }
+                ReadRequest::Whole => unreachable!("all of a node lies inside"),
             };
             let extent = self.shape(at)[axis];
             let (low, high) = match read {
-                Read::View { map, .. } => map.range(axis),
+                ReadRequest::View { map, .. } => map.range(axis),
                 _ => {
                     let (low, high) = self.values.range(position);
                     (low as i128, high as i128)
@@ -378,13 +383,13 @@ impl<'a> Push<'a> {
     /// The mask, and a comparison of positions with a bound.
     fn bound(
         &mut self,
-        mask: Option<ValueId>,
-        position: ValueId,
+        mask: Option<ReadValueId>,
+        position: ReadValueId,
         comparison: Comparison,
         bound: i64,
         result: &[usize],
         places: &[usize],
-    ) -> ValueId {
+    ) -> ReadValueId {
         let limit = self.values.full(&self.values.shape(position), Value::I64(bound));
         let inside = self.values.make(Op::Compare(comparison), &[position, limit]);
         let inside = self.values.spread(inside, result, places);
@@ -395,18 +400,18 @@ impl<'a> Push<'a> {
     }
 
     /// The positions that a read visits along every axis of a node, as index arrays of the result's shape.
-    fn positions(&mut self, at: NodeId, read: &Read) -> Vec<ValueId> {
+    fn positions(&mut self, at: NodeId, read: &ReadRequest) -> Vec<ReadValueId> {
         let result = self.result_shape(at, read);
         let axes = self.shape(at).len();
         match read {
-            Read::Whole => unreachable!("all of a node is not a read"),
-            Read::View { map, .. } => {
+            ReadRequest::Whole => unreachable!("all of a node is not a read"),
+            ReadRequest::View { map, .. } => {
                 (0..axes).map(|axis| self.values.affine_over(&result, map.row(axis), map.offset(axis))).collect()
             }
-            Read::Gather { indices, .. } => {
+            ReadRequest::Gather { indices, .. } => {
                 let outer = self.values.shape(indices[0]).len();
                 let places: Axes = (0..outer).collect();
-                let mut positions: Vec<ValueId> =
+                let mut positions: Vec<ReadValueId> =
                     indices.iter().map(|&index| self.values.spread(index, &result, &places)).collect();
                 for axis in indices.len()..axes {
                     let mut row: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());

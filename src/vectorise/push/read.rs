@@ -1,6 +1,6 @@
 //! Reads: a consumer's requests for a node.
 
-use super::values::ValueId;
+use super::values::ReadValueId;
 use crate::affine::AffineMap;
 use crate::shape::{Axes, Shape};
 use smallvec::SmallVec;
@@ -26,33 +26,33 @@ impl Outside {
 /// A consumer's request for a node: all of it, or a read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(clippy::large_enum_variant, reason = "most reads are views")]
-pub(super) enum Read {
+pub(super) enum ReadRequest {
     /// All of it.
     Whole,
     /// An affine read.
     View { map: AffineMap, outside: Outside },
     /// A read of the leading axes at computed positions.
-    Gather { indices: SmallVec<[ValueId; 4]>, outside: Outside },
+    Gather { indices: SmallVec<[ReadValueId; 4]>, outside: Outside },
 }
 
-impl Read {
+impl ReadRequest {
     /// An affine read that gives 0 outside.
-    pub(super) fn view(map: AffineMap) -> Read {
-        Read::View { map, outside: Outside::Zero }
+    pub(super) fn view(map: AffineMap) -> ReadRequest {
+        ReadRequest::View { map, outside: Outside::Zero }
     }
 
     pub(super) fn outside(&self) -> Outside {
         match self {
-            Read::Whole => Outside::Never,
-            Read::View { outside, .. } | Read::Gather { outside, .. } => *outside,
+            ReadRequest::Whole => Outside::Never,
+            ReadRequest::View { outside, .. } | ReadRequest::Gather { outside, .. } => *outside,
         }
     }
 
     /// The read of the same positions that gives anything outside.
-    pub(super) fn relaxed(&self) -> Read {
+    pub(super) fn relaxed(&self) -> ReadRequest {
         let mut read = self.clone();
         match &mut read {
-            Read::View { outside, .. } | Read::Gather { outside, .. } if *outside == Outside::Zero => {
+            ReadRequest::View { outside, .. } | ReadRequest::Gather { outside, .. } if *outside == Outside::Zero => {
                 *outside = Outside::Any;
             }
             _ => {}

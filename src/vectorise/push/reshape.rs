@@ -1,8 +1,8 @@
 //! How a read moves into a reshape: through the axes that the reshape keeps, and by index arithmetic through the others.
 
 use super::Push;
-use super::read::{Outside, Read};
-use super::values::ValueId;
+use super::read::{Outside, ReadRequest};
+use super::values::ReadValueId;
 use crate::affine::AffineMap;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Value, size};
@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 
 /// Neighbouring axes of a reshape's result that together run along neighbouring axes of its operand. Axes of extent 1 are
 /// in no group.
-struct Group {
+struct AxisGroup {
     result: Axes,
     source: Axes,
 }
 
-impl Group {
+impl AxisGroup {
     /// Whether the reshape keeps this axis.
     fn is_kept(&self) -> bool {
         self.result.len() == 1 && self.source.len() == 1
@@ -28,12 +28,12 @@ fn significant(shape: &[usize]) -> Axes {
 }
 
 /// The groups of a reshape of a non-empty array.
-fn groups(result: &[usize], source: &[usize]) -> Vec<Group> {
+fn groups(result: &[usize], source: &[usize]) -> Vec<AxisGroup> {
     let (mut left, mut right) = (significant(result).into_iter(), significant(source).into_iter());
     let mut groups = Vec::new();
     while let (Some(a), Some(b)) = (left.next(), right.next()) {
         let (mut group, mut rows, mut columns) =
-            (Group { result: Axes::from_slice(&[a]), source: Axes::from_slice(&[b]) }, result[a], source[b]);
+            (AxisGroup { result: Axes::from_slice(&[a]), source: Axes::from_slice(&[b]) }, result[a], source[b]);
         while rows != columns {
             if rows < columns {
                 let axis = left.next().expect("equal sizes");
@@ -65,7 +65,7 @@ pub(super) fn as_view(source: &[usize], result: &[usize]) -> Option<AffineMap> {
 
 /// How a read moves into a reshape.
 #[allow(clippy::large_enum_variant, reason = "short-lived")]
-enum Way {
+enum ReshapeRead {
     /// As a view of the operand, reshaped: it reads all of the axes that are not kept.
     View(AffineMap),
     /// As the same gather of the operand, whose leading axes are the same, reshaped.
@@ -75,10 +75,10 @@ enum Way {
 }
 
 /// The view of the operand under which a view of a reshape is again a reshape.
-fn way_of_view(map: &AffineMap, source: &[usize], groups: &[Group]) -> Option<AffineMap> {
+fn way_of_view(map: &AffineMap, source: &[usize], groups: &[AxisGroup]) -> Option<AffineMap> {
     let columns = map.result().len();
     // New columns for each old one; a block of columns that runs along a group becomes the group's operand axes.
-    let mut replaced: Vec<Option<&Group>> = vec![None; columns];
+    let mut replaced: Vec<Option<&AxisGroup>> = vec![None; columns];
     let mut dropped = vec![false; columns];
     for group in groups.iter().filter(|group| !group.is_kept()) {
         let first = map.row(group.result[0]).iter().position(|&factor| factor != 0)?;
@@ -133,63 +133,63 @@ fn way_of_view(map: &AffineMap, source: &[usize], groups: &[Group]) -> Option<Af
 }
 
 impl Push<'_> {
-    fn way(&self, at: NodeId, read: &Read) -> Way {
+    fn way(&self, at: NodeId, read: &ReadRequest) -> ReshapeRead {
         let (result, source) = (self.shape(at), self.shape(self.node(at).args[0]));
         let groups = groups(result, source);
         match read {
-            Read::View { map, .. } => match way_of_view(map, source, &groups) {
-                Some(map) => Way::View(map),
-                None => Way::Arithmetic,
+            ReadRequest::View { map, .. } => match way_of_view(map, source, &groups) {
+                Some(map) => ReshapeRead::View(map),
+                None => ReshapeRead::Arithmetic,
             },
-            Read::Gather { indices, .. } => {
+            ReadRequest::Gather { indices, .. } => {
                 let count = indices.len();
                 let same = |axis: usize| {
                     source.get(axis) == Some(&result[axis])
                         && (result[axis] == 1
                             || groups.iter().any(|g| g.is_kept() && g.result[0] == axis && g.source[0] == axis))
                 };
-                if (0..count).all(same) { Way::Leading } else { Way::Arithmetic }
+                if (0..count).all(same) { ReshapeRead::Leading } else { ReshapeRead::Arithmetic }
             }
-            Read::Whole => unreachable!("all of a node is not a read"),
+            ReadRequest::Whole => unreachable!("all of a node is not a read"),
         }
     }
 
-    pub(super) fn admits_reshape(&self, at: NodeId, read: &Read) -> bool {
+    pub(super) fn admits_reshape(&self, at: NodeId, read: &ReadRequest) -> bool {
         match self.way(at, read) {
-            Way::View(_) | Way::Leading => true,
-            Way::Arithmetic => {
+            ReshapeRead::View(_) | ReshapeRead::Leading => true,
+            ReshapeRead::Arithmetic => {
                 let elements = size(&self.result_shape(at, read));
                 elements.saturating_mul(2) <= self.node(at).ty().size() || self.arithmetic[at as usize]
             }
         }
     }
 
-    pub(super) fn reshape_keeps_zero(&self, at: NodeId, read: &Read) -> bool {
-        !matches!(self.way(at, read), Way::Arithmetic)
+    pub(super) fn reshape_keeps_zero(&self, at: NodeId, read: &ReadRequest) -> bool {
+        !matches!(self.way(at, read), ReshapeRead::Arithmetic)
     }
 
-    pub(super) fn through_reshape(&mut self, at: NodeId, read: &Read) -> ValueId {
+    pub(super) fn through_reshape(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let source = self.node(at).args[0];
         let outside = read.outside();
         let value = match (self.way(at, read), read) {
-            (Way::View(map), _) => self.demand(source, Read::View { map, outside }),
-            (Way::Leading, read) => self.demand(source, read.clone()),
-            (Way::Arithmetic, read) => return self.by_arithmetic(at, source, read, outside),
+            (ReshapeRead::View(map), _) => self.demand(source, ReadRequest::View { map, outside }),
+            (ReshapeRead::Leading, read) => self.demand(source, read.clone()),
+            (ReshapeRead::Arithmetic, read) => return self.by_arithmetic(at, source, read, outside),
         };
         let result = self.result_shape(at, read);
         self.values.make(Op::Reshape(result), &[value])
     }
 
     /// Ravels the positions of each group, and unravels them along the operand's axes.
-    fn by_arithmetic(&mut self, at: NodeId, source: NodeId, read: &Read, outside: Outside) -> ValueId {
+    fn by_arithmetic(&mut self, at: NodeId, source: NodeId, read: &ReadRequest, outside: Outside) -> ReadValueId {
         let (result, operand) = (self.shape(at).clone(), self.shape(source).clone());
         let positions = self.positions(at, read);
         let shape = self.result_shape(at, read);
         let zero = self.values.full(&shape, Value::I64(0));
-        let mut indices: SmallVec<[ValueId; 4]> = SmallVec::from_elem(zero, operand.len());
+        let mut indices: SmallVec<[ReadValueId; 4]> = SmallVec::from_elem(zero, operand.len());
         for group in groups(&result, &operand) {
             let mut stride = 1;
-            let mut terms: Vec<(i64, ValueId)> = Vec::new();
+            let mut terms: Vec<(i64, ReadValueId)> = Vec::new();
             for &axis in group.result.iter().rev() {
                 terms.push((stride, positions[axis]));
                 stride = stride.saturating_mul(result[axis] as i64);
@@ -208,8 +208,8 @@ impl Push<'_> {
         }
         if indices.is_empty() {
             let map = AffineMap::broadcast(&[], &shape, &[]);
-            return self.demand(source, Read::View { map, outside });
+            return self.demand(source, ReadRequest::View { map, outside });
         }
-        self.demand(source, Read::Gather { indices, outside })
+        self.demand(source, ReadRequest::Gather { indices, outside })
     }
 }

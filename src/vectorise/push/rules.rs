@@ -1,8 +1,8 @@
 //! How a read moves into an operation: a row of figure 10 each, on bulk terms.
 
 use super::Push;
-use super::read::{Outside, Read, covers, keeps_trailing, leading, remap};
-use super::values::ValueId;
+use super::read::{Outside, ReadRequest, covers, keeps_trailing, leading, remap};
+use super::values::ReadValueId;
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::Binary;
@@ -11,7 +11,7 @@ use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
 /// Where a read of a concatenation lies.
-enum Part {
+enum ConcatenatedRead {
     /// In one part, which starts at this position.
     One(usize, usize),
     /// In all of them, whose pieces follow each other along an axis of the result.
@@ -43,18 +43,18 @@ impl Push<'_> {
     }
 
     /// Whether a read can move into a node.
-    pub(super) fn admits(&self, at: NodeId, read: &Read) -> bool {
+    pub(super) fn admits(&self, at: NodeId, read: &ReadRequest) -> bool {
         let node = self.node(at);
         if let Some(map) = self.as_view(at) {
             return match read {
-                Read::View { map: outer, .. } => outer.compose_anywhere(&map).is_some(),
+                ReadRequest::View { map: outer, .. } => outer.compose_anywhere(&map).is_some(),
                 _ => true,
             };
         }
         match &node.op {
             Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_) | Op::Mark | Op::Gather => true,
             Op::Constant(array) => array.uniform().is_some(),
-            Op::Iota(_) => matches!(read, Read::Gather { .. }),
+            Op::Iota(_) => matches!(read, ReadRequest::Gather { .. }),
             // The neutral element of an empty reduction is not 0, and not worth a rule.
             Op::Reduce(_, axes) => axes.iter().all(|&axis| self.shape(node.args[0])[axis] > 0),
             Op::ArgReduce(_, axis) => self.shape(node.args[0])[*axis] > 0,
@@ -66,7 +66,7 @@ impl Push<'_> {
     }
 
     /// Whether a read that falls outside along the given axes gives 0 there when it moves into the node without a guard.
-    pub(super) fn keeps_zero(&self, at: NodeId, read: &Read, leaving: &[usize]) -> bool {
+    pub(super) fn keeps_zero(&self, at: NodeId, read: &ReadRequest, leaving: &[usize]) -> bool {
         let node = self.node(at);
         if let Some(map) = self.as_view(at) {
             return leaving.iter().all(|&axis| covers(&map, axis));
@@ -97,14 +97,14 @@ impl Push<'_> {
 
     /// The value of a read, as the node's operation on reads of its operands. Where the read falls outside, the value is
     /// 0 if the read says so and [`Push::keeps_zero`] holds, and anything otherwise.
-    pub(super) fn through(&mut self, at: NodeId, read: &Read) -> ValueId {
+    pub(super) fn through(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let node = self.node(at);
         if let Some(map) = self.as_view(at) {
             return self.through_view(node.args[0], &map, read);
         }
         match &node.op {
             Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_) | Op::Mark => {
-                let mut args: SmallVec<[ValueId; 3]> = SmallVec::new();
+                let mut args: SmallVec<[ReadValueId; 3]> = SmallVec::new();
                 for (place, &arg) in node.args.iter().enumerate() {
                     // Outside, the operands that are not constant are 0, and that alone makes the result 0; if both
                     // sides of a select are, its mask says nothing.
@@ -119,7 +119,7 @@ impl Push<'_> {
                 self.values.make(Op::Constant(Array::full(&shape, value)), &[])
             }
             Op::Iota(_) => match read {
-                Read::Gather { indices, .. } => indices[0],
+                ReadRequest::Gather { indices, .. } => indices[0],
                 _ => unreachable!("not admitted"),
             },
             Op::Gather => self.through_gather(at, read),
@@ -131,15 +131,15 @@ impl Push<'_> {
         }
     }
 
-    fn through_view(&mut self, source: NodeId, map: &AffineMap, read: &Read) -> ValueId {
+    fn through_view(&mut self, source: NodeId, map: &AffineMap, read: &ReadRequest) -> ReadValueId {
         let outside = read.outside().through(map.is_inside());
         let indices = match read {
-            Read::View { map: outer, .. } => {
+            ReadRequest::View { map: outer, .. } => {
                 let map = outer.compose_anywhere(map).expect("admitted");
-                return self.demand(source, Read::View { map, outside });
+                return self.demand(source, ReadRequest::View { map, outside });
             }
-            Read::Gather { indices, .. } => indices,
-            Read::Whole => unreachable!("all of a node is not a read"),
+            ReadRequest::Gather { indices, .. } => indices,
+            ReadRequest::Whole => unreachable!("all of a node is not a read"),
         };
         // The axes that are not indexed stay together where the view leaves them as they are.
         let kept = map.result().len() - indices.len();
@@ -152,12 +152,12 @@ impl Push<'_> {
         if count == 0 {
             let places: Axes = (result.len() - map.source().len()..result.len()).collect();
             let map = AffineMap::broadcast(map.source(), &result, &places);
-            return self.demand(source, Read::View { map, outside });
+            return self.demand(source, ReadRequest::View { map, outside });
         }
         let outer = self.values.shape(indices[0]).len();
-        let mut moved: SmallVec<[ValueId; 4]> = SmallVec::new();
+        let mut moved: SmallVec<[ReadValueId; 4]> = SmallVec::new();
         for row in 0..count {
-            let mut terms: SmallVec<[(i64, ValueId); 4]> = SmallVec::new();
+            let mut terms: SmallVec<[(i64, ReadValueId); 4]> = SmallVec::new();
             for (column, &factor) in map.row(row).iter().enumerate().filter(|(_, factor)| **factor != 0) {
                 let term = match indices.get(column) {
                     Some(&index) => {
@@ -174,11 +174,11 @@ impl Push<'_> {
             }
             moved.push(self.values.combine(&shape, &terms, map.offset(row)));
         }
-        self.demand(source, Read::Gather { indices: moved, outside })
+        self.demand(source, ReadRequest::Gather { indices: moved, outside })
     }
 
     /// A read of a gather is a read of its index arrays, and of the axes that it does not index.
-    fn through_gather(&mut self, at: NodeId, read: &Read) -> ValueId {
+    fn through_gather(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let node = self.node(at);
         let (array, own) = (node.args[0], &node.args[1..]);
         let Some(&first) = own.first() else { return self.demand(array, read.clone()) };
@@ -190,9 +190,9 @@ impl Push<'_> {
         let outside = read.outside().through(inside);
         let of_index = if read.outside() == Outside::Never { Outside::Never } else { Outside::Any };
         let kept = self.shape(at).len() - positions.len();
-        let mut moved: SmallVec<[ValueId; 4]> = SmallVec::new();
+        let mut moved: SmallVec<[ReadValueId; 4]> = SmallVec::new();
         match read {
-            Read::View { map, .. } => {
+            ReadRequest::View { map, .. } => {
                 let trailing = keeps_trailing(map, kept);
                 let of_positions = if trailing {
                     leading(map, kept)
@@ -201,7 +201,7 @@ impl Push<'_> {
                     remap(map, 0..positions.len(), &columns, map.result())
                 };
                 for &index in own {
-                    moved.push(self.demand(index, Read::View { map: of_positions.clone(), outside: of_index }));
+                    moved.push(self.demand(index, ReadRequest::View { map: of_positions.clone(), outside: of_index }));
                 }
                 if !trailing {
                     for axis in positions.len()..map.source().len() {
@@ -209,26 +209,26 @@ impl Push<'_> {
                     }
                 }
             }
-            Read::Gather { indices, .. } => {
+            ReadRequest::Gather { indices, .. } => {
                 let (inner, rest) = indices.split_at(indices.len().min(positions.len()));
                 for &index in own {
                     moved.push(if inner.is_empty() {
                         let shape = self.values.shape(rest[0]);
                         let map = AffineMap::broadcast(&[], &shape, &[]);
-                        self.demand(index, Read::View { map, outside: Outside::Never })
+                        self.demand(index, ReadRequest::View { map, outside: Outside::Never })
                     } else {
-                        self.demand(index, Read::Gather { indices: inner.into(), outside: of_index })
+                        self.demand(index, ReadRequest::Gather { indices: inner.into(), outside: of_index })
                     });
                 }
                 moved.extend_from_slice(rest);
             }
-            Read::Whole => unreachable!("all of a node is not a read"),
+            ReadRequest::Whole => unreachable!("all of a node is not a read"),
         }
-        self.demand(array, Read::Gather { indices: moved, outside })
+        self.demand(array, ReadRequest::Gather { indices: moved, outside })
     }
 
     /// A reduction of the read that has the reduced axes too.
-    fn through_reduction(&mut self, at: NodeId, read: &Read) -> ValueId {
+    fn through_reduction(&mut self, at: NodeId, read: &ReadRequest) -> ReadValueId {
         let node = self.node(at);
         let source = node.args[0];
         let reduced: Axes = match &node.op {
@@ -239,7 +239,7 @@ impl Push<'_> {
         let shape = self.shape(source).clone();
         let kept: Axes = (0..shape.len()).filter(|axis| !reduced.contains(axis)).collect();
         let (value, axes) = match read {
-            Read::View { map, outside } => {
+            ReadRequest::View { map, outside } => {
                 let columns = map.result().len();
                 let mut result = Shape::from_slice(map.result());
                 result.extend(reduced.iter().map(|&axis| shape[axis]));
@@ -261,17 +261,17 @@ impl Push<'_> {
                     rows.push(row);
                 }
                 let map = AffineMap::new(&shape, &result, &rows, &offset);
-                let value = self.demand(source, Read::View { map, outside: *outside });
+                let value = self.demand(source, ReadRequest::View { map, outside: *outside });
                 (value, (columns..columns + reduced.len()).collect::<Axes>())
             }
-            Read::Gather { indices, outside } => {
-                let indexed: Vec<(usize, ValueId)> = kept.iter().copied().zip(indices.iter().copied()).collect();
+            ReadRequest::Gather { indices, outside } => {
+                let indexed: Vec<(usize, ReadValueId)> = kept.iter().copied().zip(indices.iter().copied()).collect();
                 let (value, order) = self.gather_axes(source, &indexed, *outside);
                 let outer = self.values.shape(indices[0]).len();
                 let axes = (0..order.len()).filter(|&place| reduced.contains(&order[place]));
                 (value, axes.map(|place| outer + place).collect::<Axes>())
             }
-            Read::Whole => unreachable!("all of a node is not a read"),
+            ReadRequest::Whole => unreachable!("all of a node is not a read"),
         };
         let op = match &node.op {
             Op::Reduce(reduction, _) => Op::Reduce(*reduction, axes),
@@ -286,9 +286,9 @@ impl Push<'_> {
     pub(super) fn gather_axes(
         &mut self,
         at: NodeId,
-        indexed: &[(usize, ValueId)],
+        indexed: &[(usize, ReadValueId)],
         outside: Outside,
-    ) -> (ValueId, Axes) {
+    ) -> (ReadValueId, Axes) {
         let shape = self.shape(at).clone();
         let count = indexed.iter().map(|&(axis, _)| axis + 1).max().expect("at least one axis is indexed");
         let index_of = |axis: usize| indexed.iter().find(|&&(other, _)| other == axis).map(|&(_, index)| index);
@@ -297,7 +297,7 @@ impl Push<'_> {
         let outer = positions.len();
         positions.extend(between.iter().map(|&axis| shape[axis]));
         let places: Axes = (0..outer).collect();
-        let mut indices: SmallVec<[ValueId; 4]> = SmallVec::new();
+        let mut indices: SmallVec<[ReadValueId; 4]> = SmallVec::new();
         for axis in 0..count {
             indices.push(match index_of(axis) {
                 Some(index) => self.values.spread(index, &positions, &places),
@@ -310,48 +310,48 @@ impl Push<'_> {
             });
         }
         let order = between.into_iter().chain(count..shape.len()).collect();
-        (self.demand(at, Read::Gather { indices, outside }), order)
+        (self.demand(at, ReadRequest::Gather { indices, outside }), order)
     }
 
     /// Whether a read of a concatenation along an axis lies in one of its parts.
-    pub(super) fn lies_in_one_part(&self, at: NodeId, axis: usize, read: &Read) -> bool {
-        *read != Read::Whole && matches!(self.part(at, axis, read), Some(Part::One(..)))
+    pub(super) fn lies_in_one_part(&self, at: NodeId, axis: usize, read: &ReadRequest) -> bool {
+        *read != ReadRequest::Whole && matches!(self.part(at, axis, read), Some(ConcatenatedRead::One(..)))
     }
 
-    fn part(&self, at: NodeId, axis: usize, read: &Read) -> Option<Part> {
+    fn part(&self, at: NodeId, axis: usize, read: &ReadRequest) -> Option<ConcatenatedRead> {
         let (low, high) = match read {
-            Read::View { map, .. } => {
+            ReadRequest::View { map, .. } => {
                 let row = map.row(axis);
                 if let Some(column) = row.iter().position(|&factor| factor != 0) {
                     let own = row.iter().filter(|&&factor| factor != 0).count() == 1
                         && (0..map.source().len()).all(|other| other == axis || map.coefficient(other, column) == 0);
                     let all = map.offset(axis) == 0 && map.result()[column] == map.source()[axis];
                     if own && all && row[column] == 1 {
-                        return Some(Part::All(column));
+                        return Some(ConcatenatedRead::All(column));
                     }
                 }
                 map.range(axis)
             }
-            Read::Gather { indices, .. } => match indices.get(axis) {
+            ReadRequest::Gather { indices, .. } => match indices.get(axis) {
                 Some(&index) => {
                     let (low, high) = self.values.range(index);
                     (low as i128, high as i128)
                 }
-                None => return Some(Part::All(self.values.shape(indices[0]).len() + axis - indices.len())),
+                None => return Some(ConcatenatedRead::All(self.values.shape(indices[0]).len() + axis - indices.len())),
             },
-            Read::Whole => unreachable!("all of a node is not a read"),
+            ReadRequest::Whole => unreachable!("all of a node is not a read"),
         };
         let parts = &self.node(at).args;
         let extent = |position: usize| self.shape(parts[position])[axis];
         let (position, start) = self.ends.part(at, (0..parts.len()).map(extent), usize::try_from(low).ok()?)?;
-        (high < (start + extent(position)) as i128).then_some(Part::One(position, start))
+        (high < (start + extent(position)) as i128).then_some(ConcatenatedRead::One(position, start))
     }
 
-    fn through_concatenation(&mut self, at: NodeId, axis: usize, read: &Read) -> ValueId {
+    fn through_concatenation(&mut self, at: NodeId, axis: usize, read: &ReadRequest) -> ReadValueId {
         let node = self.node(at);
         match self.part(at, axis, read).expect("admitted") {
-            Part::One(position, start) => self.read_part(node.args[position], axis, start, None, read),
-            Part::All(column) => {
+            ConcatenatedRead::One(position, start) => self.read_part(node.args[position], axis, start, None, read),
+            ConcatenatedRead::All(column) => {
                 let mut parts = Vec::with_capacity(node.args.len());
                 for &part in &node.args {
                     parts.push(self.read_part(part, axis, 0, Some(column), read));
@@ -362,10 +362,17 @@ impl Push<'_> {
     }
 
     /// The part of a read that lies in one part of a concatenation; `column` runs along all of the part.
-    fn read_part(&mut self, part: NodeId, axis: usize, start: usize, column: Option<usize>, read: &Read) -> ValueId {
+    fn read_part(
+        &mut self,
+        part: NodeId,
+        axis: usize,
+        start: usize,
+        column: Option<usize>,
+        read: &ReadRequest,
+    ) -> ReadValueId {
         let shape = self.shape(part).clone();
         match read {
-            Read::View { map, outside } => {
+            ReadRequest::View { map, outside } => {
                 let mut result = Shape::from_slice(map.result());
                 if let Some(column) = column {
                     result[column] = shape[axis];
@@ -375,17 +382,17 @@ impl Push<'_> {
                 let mut offset: SmallVec<[i64; 4]> = (0..shape.len()).map(|row| map.offset(row)).collect();
                 offset[axis] -= start as i64;
                 let map = AffineMap::new(&shape, &result, &rows, &offset);
-                self.demand(part, Read::View { map, outside: *outside })
+                self.demand(part, ReadRequest::View { map, outside: *outside })
             }
-            Read::Gather { indices, outside } => {
+            ReadRequest::Gather { indices, outside } => {
                 let mut indices = indices.clone();
                 if column.is_none() {
                     let positions = self.values.shape(indices[axis]);
                     indices[axis] = self.values.combine(&positions, &[(1, indices[axis])], -(start as i64));
                 }
-                self.demand(part, Read::Gather { indices, outside: *outside })
+                self.demand(part, ReadRequest::Gather { indices, outside: *outside })
             }
-            Read::Whole => unreachable!("all of a node is not a read"),
+            ReadRequest::Whole => unreachable!("all of a node is not a read"),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Sums that are computed together with their terms.
 
 use super::{Assembler, OfRows};
-use crate::engine::cpu::code::Level;
-use crate::engine::cpu::instruction::Instruction;
-use crate::engine::cpu::slot::Slot;
-use crate::kernel::{Mode, Store, Value, ValueId};
+use crate::engine::cpu::code::LoopLevel;
+use crate::engine::cpu::instruction::NestInstruction;
+use crate::engine::cpu::slot::PointerSlot;
+use crate::kernel::{NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::DType;
 use crate::term::hash::TermMap;
@@ -28,7 +28,7 @@ impl Assembler<'_> {
     /// The level at which a store's sum is complete, if loops inside of it, which run for each tile, do not move its place.
     pub(super) fn sum_level(&self, store: &Store) -> Option<usize> {
         let level = self.level_of(&store.at).max(self.layout.vector + 1);
-        let plain = store.index.is_none() && store.guards.is_empty() && matches!(store.mode, Mode::Reduce(_));
+        let plain = store.index.is_none() && store.guards.is_empty() && matches!(store.mode, StoreMode::Reduce(_));
         (plain && level < self.depth() && self.step(&store.at) != 1).then_some(level)
     }
 
@@ -52,11 +52,11 @@ impl Assembler<'_> {
             return;
         }
         let own = &self.code[depth];
-        let (Some(run), [Instruction::Kernel { result, a, b, .. }]) = (self.of_rows, &own.tile[..]) else { return };
+        let (Some(run), [NestInstruction::Kernel { result, a, b, .. }]) = (self.of_rows, &own.tile[..]) else { return };
         if !(own.single.is_empty() && own.after.is_empty()) {
             return;
         }
-        let stride = |slot: Slot| {
+        let stride = |slot: PointerSlot| {
             let moved = self.moves[rows].iter().find(|&&(moving, _)| moving == slot);
             (slot, moved.map_or(0, |&(_, bytes)| bytes))
         };
@@ -82,13 +82,13 @@ impl Assembler<'_> {
         };
         let last = self.depth();
         let [rows, last_rows] = [part, last_part].map(|rows| rows as u32);
-        self.code[last].tile.push(Instruction::Rows { run, result, a, b, rows, last_rows });
+        self.code[last].tile.push(NestInstruction::Rows { run, result, a, b, rows, last_rows });
     }
 
     /// Adds a loop at this position whose steps are parts of the rows of these operands.
-    fn loop_over_parts(&mut self, position: usize, part: usize, parts: usize, operands: [(Slot, isize); 3]) {
-        self.code.insert(position + 1, Level::default());
-        let mut moves: Vec<(Slot, isize)> = Vec::new();
+    fn loop_over_parts(&mut self, position: usize, part: usize, parts: usize, operands: [(PointerSlot, isize); 3]) {
+        self.code.insert(position + 1, LoopLevel::default());
+        let mut moves: Vec<(PointerSlot, isize)> = Vec::new();
         for (slot, stride) in operands {
             // Both operands may be one.
             if stride != 0 && moves.iter().all(|&(moving, _)| moving != slot) {
@@ -101,10 +101,10 @@ impl Assembler<'_> {
 
     /// Where the rows of an operand, which the loop around them goes through again and again, are more than the first-level
     /// cache has room for, they are cut into parts, and a loop over these runs around that loop. Returns the rows of a part.
-    fn cut_rows(&mut self, is_shared: bool, rows: usize, operands: [(Slot, isize); 3]) -> usize {
+    fn cut_rows(&mut self, is_shared: bool, rows: usize, operands: [(PointerSlot, isize); 3]) -> usize {
         let depth = self.depth();
         let Some(again) = self.innermost() else { return rows };
-        let moves = |slot: Slot| self.moves[again].iter().any(|&(moving, _)| moving == slot);
+        let moves = |slot: PointerSlot| self.moves[again].iter().any(|&(moving, _)| moving == slot);
         let [_, (a, across), (b, along)] = operands;
         // The rows of one operand meet one run of the other, which that loop moves on.
         let apart = (along != 0 && across == 0 && !moves(b)) || (across != 0 && along == 0 && !moves(a));
@@ -126,12 +126,13 @@ impl Assembler<'_> {
     /// elements are not copied between zeros for that.
     pub(super) fn guarded_sums(&self, uses: &[u32]) -> HashSet<ValueId> {
         let is_summed = |store: &&Store| {
-            let plain = store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
+            let plain =
+                store.mode == StoreMode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
             let each = self.step(&store.at) == 1 || self.sum_level(store).is_some();
             plain && each && self.layout.broken(&store.at).is_none() && uses[store.value as usize] == 1
         };
         let is_run = |store: &&Store| match &self.nest.values[store.value as usize].0 {
-            Value::Load { at, guards, .. } => !guards.is_empty() && self.step(at) == 1,
+            NestValue::Load { at, guards, .. } => !guards.is_empty() && self.step(at) == 1,
             _ => false,
         };
         self.nest.stores.iter().filter(is_summed).filter(is_run).map(|store| store.value).collect()
@@ -146,7 +147,7 @@ impl Assembler<'_> {
             let (value, dtype) = &self.nest.values[id];
             let place = store.index.is_none() || self.is_row(store);
             let goes_on = self.layout.broken(&store.at).is_none();
-            let plain = store.mode == Mode::Reduce(Reduction::Sum) && place && goes_on && store.guards.is_empty();
+            let plain = store.mode == StoreMode::Reduce(Reduction::Sum) && place && goes_on && store.guards.is_empty();
             if !plain || uses[id] != 1 || *dtype == DType::Bool || !self.runs[id] {
                 continue;
             }
@@ -154,14 +155,14 @@ impl Assembler<'_> {
             let each = self.sum_level(store).is_some() || self.step(&store.at) == 1;
             let all = !each && self.step(&store.at) == 0;
             match *value {
-                Value::Binary(Binary::Mul, a, b) if each || (all && runs([a, b]) == [true, true]) => {
+                NestValue::Binary(Binary::Mul, a, b) if each || (all && runs([a, b]) == [true, true]) => {
                     fused.insert(store.value, Fused { a, b, difference: None });
                 }
-                Value::Unary(Unary::Powi(2), inner) if each && dtype.is_float() => {
+                NestValue::Unary(Unary::Powi(2), inner) if each && dtype.is_float() => {
                     fused.insert(store.value, Fused { a: inner, b: inner, difference: None });
                 }
-                Value::Unary(Unary::Powi(2), inner) if all && dtype.is_float() => {
-                    if let (Value::Binary(Binary::Sub, a, b), _) = self.nest.values[inner as usize]
+                NestValue::Unary(Unary::Powi(2), inner) if all && dtype.is_float() => {
+                    if let (NestValue::Binary(Binary::Sub, a, b), _) = self.nest.values[inner as usize]
                         && uses[inner as usize] == 1
                         && runs([a, b]) == [true, true]
                     {

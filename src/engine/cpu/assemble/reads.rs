@@ -2,13 +2,13 @@
 
 use super::{Assembler, TILE_REGISTER};
 use crate::engine::cpu::code::Base;
-use crate::engine::cpu::instruction::Instruction;
+use crate::engine::cpu::instruction::NestInstruction;
 use crate::engine::cpu::layout::Wrapped;
-use crate::engine::cpu::pieces::{Broken, Pieces, broken};
+use crate::engine::cpu::pieces::{Broken, RowPieces, broken};
 use crate::engine::cpu::scatter::gather_along;
-use crate::engine::cpu::slot::Slot;
-use crate::engine::cpu::vector::{self, Kernel, Operand};
-use crate::kernel::{Affine, Guard, Value, ValueId};
+use crate::engine::cpu::slot::PointerSlot;
+use crate::engine::cpu::vector::{self, OperandForm, VectorKernel};
+use crate::kernel::{Affine, Guard, NestValue, ValueId};
 use crate::shape::DType;
 
 impl Assembler<'_> {
@@ -20,14 +20,14 @@ impl Assembler<'_> {
         at: &Affine,
         guards: &[Guard],
         dtype: DType,
-    ) -> Slot {
+    ) -> PointerSlot {
         let (step, width) = (self.step(at), dtype.bytes());
         let a = self.buffer(buffer, at, dtype);
         let stride = step as isize * width as isize;
         let run = vector::strided_copy(self.isa, dtype);
         if !guards.is_empty() {
             let (result, bounds) = (self.register(level, is_run), self.bounds(guards));
-            self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
+            self.emit(level, is_run, NestInstruction::Masked { run, result, a, a_stride: stride, width, bounds });
             return result;
         }
         if step == 1 || !is_run {
@@ -35,7 +35,7 @@ impl Assembler<'_> {
         }
         let result = self.register(level, is_run);
         let width = width as isize;
-        self.emit(level, is_run, Instruction::Strided { run, result, result_stride: width, a, a_stride: stride });
+        self.emit(level, is_run, NestInstruction::Strided { run, result, result_stride: width, a, a_stride: stride });
         result
     }
 
@@ -48,7 +48,7 @@ impl Assembler<'_> {
         index: ValueId,
         extent: i64,
         dtype: DType,
-    ) -> Slot {
+    ) -> PointerSlot {
         if let Some(wrapped) = self.layout.wrapped {
             let result = self.register(level, is_run);
             self.pieces(wrapped, level, (None, result), (buffer, at, stride), (index, extent), dtype);
@@ -59,7 +59,7 @@ impl Assembler<'_> {
         let step = self.step(at) as isize;
         let source = self.buffer(buffer, at, dtype);
         let place = self.place(index);
-        if is_run && self.operand(index, is_run) == Operand::One {
+        if is_run && self.operand(index, is_run) == OperandForm::One {
             // A row, from a computed position on.
             let width = dtype.bytes();
             if step == 1 {
@@ -67,7 +67,7 @@ impl Assembler<'_> {
                 self.tile_registers.push(zeros);
                 let result = self.slot(Base::Register(0));
                 let (stride, index) = (bytes, place);
-                self.emit(level, true, Instruction::Point { result, zeros, width, source, stride, index, extent });
+                self.emit(level, true, NestInstruction::Point { result, zeros, width, source, stride, index, extent });
                 return result;
             }
             let result = self.register(level, is_run);
@@ -75,7 +75,7 @@ impl Assembler<'_> {
             self.emit(
                 level,
                 is_run,
-                Instruction::Row {
+                NestInstruction::Row {
                     run,
                     result,
                     width,
@@ -91,7 +91,11 @@ impl Assembler<'_> {
         let result = self.register(level, is_run);
         if step == 0 || !is_run {
             let run = vector::gather(self.isa, dtype);
-            self.emit(level, is_run, Instruction::Gather { run, result, source, stride: bytes, index: place, extent });
+            self.emit(
+                level,
+                is_run,
+                NestInstruction::Gather { run, result, source, stride: bytes, index: place, extent },
+            );
             return result;
         }
         // Both the index and the place move along the vector axis: element by element.
@@ -100,7 +104,7 @@ impl Assembler<'_> {
         self.emit(
             level,
             is_run,
-            Instruction::Along {
+            NestInstruction::Along {
                 run,
                 result: source,
                 along: step * width,
@@ -116,7 +120,7 @@ impl Assembler<'_> {
     /// How far a read goes from element to element and from row to row, where rows do not begin where the ones before them end.
     pub(super) fn broken(&self, id: ValueId) -> Option<[i64; 2]> {
         match &self.nest.values[id as usize].0 {
-            Value::Load { at, .. } if !self.positions.contains(&id) => self.layout.broken(at),
+            NestValue::Load { at, .. } if !self.positions.contains(&id) => self.layout.broken(at),
             _ => None,
         }
     }
@@ -125,7 +129,7 @@ impl Assembler<'_> {
     pub(super) fn broken_rows(
         &mut self,
         level: usize,
-        tile: Slot,
+        tile: PointerSlot,
         (buffer, at): (u32, &Affine),
         strides: [i64; 2],
         (dtype, writes): (DType, bool),
@@ -134,7 +138,7 @@ impl Assembler<'_> {
         let rows = self.buffer(buffer, &self.layout.before_vector(at), dtype);
         let strides = strides.map(|stride| stride as isize * dtype.bytes() as isize);
         let broken = Broken { run: broken(dtype, writes), tile, rows, strides, row };
-        self.emit(level, true, Instruction::Broken(Box::new(broken)));
+        self.emit(level, true, NestInstruction::Broken(Box::new(broken)));
     }
 
     /// An instruction for pieces of rows at computed positions: the combination, the elements of the tile, and the rows with
@@ -143,19 +147,19 @@ impl Assembler<'_> {
         &mut self,
         Wrapped { row, axis, .. }: Wrapped,
         level: usize,
-        (combine, elements): (Option<Kernel>, Slot),
+        (combine, elements): (Option<VectorKernel>, PointerSlot),
         (buffer, at, stride): (u32, &Affine, i64),
         (index, extent): (ValueId, i64),
         dtype: DType,
     ) {
-        let Value::Load { at: place, .. } = &self.nest.values[index as usize].0 else {
+        let NestValue::Load { at: place, .. } = &self.nest.values[index as usize].0 else {
             unreachable!("positions are read")
         };
         let index = (self.place(index), place.coefficients[axis] as isize * DType::I64.bytes() as isize);
         let rows = self.buffer(buffer, &self.layout.before_vector(at), dtype);
         let width = dtype.bytes();
         let rows = (rows, stride as isize * width as isize);
-        let pieces = Pieces { combine, elements, rows, index, extent, row, width };
-        self.emit(level, true, Instruction::Pieces(Box::new(pieces)));
+        let pieces = RowPieces { combine, elements, rows, index, extent, row, width };
+        self.emit(level, true, NestInstruction::Pieces(Box::new(pieces)));
     }
 }

@@ -28,13 +28,13 @@ impl<T: Scalar + PartialEq> Stored<T> {
         [[self.strides.0 as isize], [self.strides.1 as isize]]
     }
 
-    fn operand<'a>(&mut self, [rows, columns]: &'a [[isize; 1]; 2]) -> Matrix<'a, T> {
+    fn operand<'a>(&mut self, [rows, columns]: &'a [[isize; 1]; 2]) -> MatrixPlaces<'a, T> {
         let places = |strides| Places { extents: &[usize::MAX], strides };
-        Matrix { start: self.elements[GUARD..].as_mut_ptr(), rows: places(rows), columns: places(columns) }
+        MatrixPlaces { start: self.elements[GUARD..].as_mut_ptr(), rows: places(rows), columns: places(columns) }
     }
 }
 
-fn check<T: Element + Scalar + PartialEq>(sizes: [usize; 3], layout: usize, add: bool) {
+fn check<T: GemmElement + Scalar + PartialEq>(sizes: [usize; 3], layout: usize, add: bool) {
     let [m, k, n] = sizes;
     let by_rows = |operand: usize| layout >> operand & 1 == 0;
     let mut a: Stored<T> = Stored::new(1, [m, k], by_rows(0));
@@ -42,7 +42,7 @@ fn check<T: Element + Scalar + PartialEq>(sizes: [usize; 3], layout: usize, add:
     for isa in Instructions::available() {
         let before: Stored<T> = Stored::new(3, [m, n], by_rows(2));
         let mut c: Stored<T> = Stored::new(3, [m, n], by_rows(2));
-        let mut packing = vec![Line::ZERO; packing_lines(sizes, size_of::<T>())];
+        let mut packing = vec![CacheLine::ZERO; packing_lines(sizes, size_of::<T>())];
         // SAFETY: the matrices are apart and as large as the sizes say, and so is the packing memory.
         unsafe {
             let strides = [a.strides(), b.strides(), c.strides()];
@@ -88,7 +88,7 @@ fn products_of_all_layouts_and_sizes_around_blocks() {
 /// The windows of [samples, channels, rows, columns] times [outputs, channels, window's rows, window's columns], in the order
 /// of a convolution's result, of some rows and columns of the product at a time.
 #[allow(clippy::many_single_char_names)]
-fn check_windows<T: Element + Scalar + PartialEq>([n, c, y, x, o, w]: [usize; 6], parts: usize) {
+fn check_windows<T: GemmElement + Scalar + PartialEq>([n, c, y, x, o, w]: [usize; 6], parts: usize) {
     let (wide, high) = (x + w - 1, y + w - 1);
     let source: Vec<T> = (0..n * c * high * wide).map(|at| number(1, at)).collect();
     let weights: Vec<T> = (0..o * c * w * w).map(|at| number(2, at)).collect();
@@ -99,20 +99,21 @@ fn check_windows<T: Element + Scalar + PartialEq>([n, c, y, x, o, w]: [usize; 6]
     let (result_columns, right_columns) = ([(y * x) as isize], [(c * w * w) as isize]);
     for isa in Instructions::available() {
         let mut result = vec![<T as Arithmetic>::ZERO; n * o * y * x];
-        let a = Matrix {
+        let a = MatrixPlaces {
             start: source.as_ptr().cast_mut(),
             rows: places(&rows, &left[0]),
             columns: places(&summed, &left[1]),
         };
-        let b = Matrix {
+        let b = MatrixPlaces {
             start: weights.as_ptr().cast_mut(),
             rows: places(&[usize::MAX], &[1]),
             columns: places(&[usize::MAX], &right_columns),
         };
         let start = result.as_mut_ptr();
-        let to = Matrix { start, rows: places(&rows, &result_rows), columns: places(&[usize::MAX], &result_columns) };
+        let to =
+            MatrixPlaces { start, rows: places(&rows, &result_rows), columns: places(&[usize::MAX], &result_columns) };
         let sizes @ [m, k, _] = [n * y * x, c * w * w, o];
-        let mut packing = vec![Line::ZERO; packing_lines(sizes, size_of::<T>())];
+        let mut packing = vec![CacheLine::ZERO; packing_lines(sizes, size_of::<T>())];
         for part in 0..parts {
             let bound = |part: usize| m * part / parts;
             // SAFETY: the places are inside of the arrays.
@@ -143,15 +144,15 @@ fn rows_and_columns_of_several_axes() {
 /// Sums of integers beyond their type wrap, whatever the registers: numbers of all bits meet in halves of them.
 #[test]
 fn products_of_integers_wrap() {
-    fn check<T: Element + Scalar + PartialEq>(number: impl Fn(usize) -> T) {
+    fn check<T: GemmElement + Scalar + PartialEq>(number: impl Fn(usize) -> T) {
         let (m, k, n) = (9, 37, 33);
         let (a, b): (Vec<T>, Vec<T>) =
             ((0..m * k).map(&number).collect(), (m * k..m * k + k * n).map(&number).collect());
         for isa in Instructions::available() {
             let mut c = vec![T::ZERO; m * n];
-            let mut packing = vec![Line::ZERO; packing_lines([m, k, n], size_of::<T>())];
+            let mut packing = vec![CacheLine::ZERO; packing_lines([m, k, n], size_of::<T>())];
             let places = |strides| Places { extents: &[usize::MAX], strides };
-            let matrix = |start: *const T, rows, columns| Matrix {
+            let matrix = |start: *const T, rows, columns| MatrixPlaces {
                 start: start.cast_mut(),
                 rows: places(rows),
                 columns: places(columns),

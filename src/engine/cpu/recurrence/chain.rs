@@ -8,10 +8,10 @@ use crate::shape::DType;
 
 /// Runs a chain over a block: the state; two other operands, and places for the old states and for each operation's results,
 /// each with its step, 0 or 1; the numbers of steps and of places, each of which has a state; whether the steps go downwards.
-pub(super) type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], [usize; 2], bool);
+pub(super) type ChainKernel = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], [usize; 2], bool);
 
 /// The effect of a link of a chain on the state, as in the operation table.
-trait Link {
+trait ChainLink {
     /// Whether the state does not change.
     const IS_NOTHING: bool = false;
     fn of<T: Scalar>(state: T, other: T) -> T;
@@ -22,7 +22,7 @@ macro_rules! links {
         $(
             struct $name;
 
-            impl Link for $name {
+            impl ChainLink for $name {
                 #[inline(always)]
                 fn of<T: Scalar>($s: T, $x: T) -> T {
                     $meaning
@@ -45,7 +45,7 @@ links! {
 /// The second of two where there is one.
 struct Nothing;
 
-impl Link for Nothing {
+impl ChainLink for Nothing {
     const IS_NOTHING: bool = true;
     #[inline(always)]
     fn of<T: Scalar>(state: T, _: T) -> T {
@@ -64,8 +64,8 @@ fn typed<T>(
     (others, [(old.0.cast(), old.1), (first.0.cast(), first.1), (last.0.cast(), last.1)])
 }
 
-/// Goes over a block: see [`Chain`].
-unsafe fn links<T: Scalar, A: Link, B: Link>(
+/// Goes over a block: see [`ChainKernel`].
+unsafe fn links<T: Scalar, A: ChainLink, B: ChainLink>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
@@ -96,8 +96,8 @@ const fn is_float<T: Scalar>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
 }
 
-/// Goes over a block of rows: see [`Chain`]. The states of some places at a time stay in registers.
-unsafe fn rows<T: Scalar, A: Link, B: Link>(
+/// Goes over a block of rows: see [`ChainKernel`]. The states of some places at a time stay in registers.
+unsafe fn rows<T: Scalar, A: ChainLink, B: ChainLink>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
@@ -144,10 +144,10 @@ unsafe fn rows<T: Scalar, A: Link, B: Link>(
 ///
 /// # Safety
 ///
-/// As of [`Chain`], for these places. Where it is plain, the one operation reads an element for each step and place, and has a
+/// As of [`ChainKernel`], for these places. Where it is plain, the one operation reads an element for each step and place, and has a
 /// result for each, which is the last; nothing else is written.
 #[inline(always)]
-unsafe fn columns<T: Scalar, A: Link, B: Link, const WIDTH: usize, const PLAIN: bool>(
+unsafe fn columns<T: Scalar, A: ChainLink, B: ChainLink, const WIDTH: usize, const PLAIN: bool>(
     state: *mut T,
     [mut a, mut b]: [(*const T, usize); 2],
     [mut old, mut first, mut last]: [(*mut T, usize); 3],
@@ -189,7 +189,7 @@ unsafe fn columns<T: Scalar, A: Link, B: Link, const WIDTH: usize, const PLAIN: 
     }
 }
 
-/// Goes over a block of which each state is the last plus an element: see [`Chain`]. Eight at a time, since their sums
+/// Goes over a block of which each state is the last plus an element: see [`ChainKernel`]. Eight at a time, since their sums
 /// without the state do not wait for it; it takes one addition of eight.
 unsafe fn sums<T: Scalar>(
     state: *mut u8,
@@ -264,7 +264,7 @@ unsafe fn eights<T: Scalar, const REVERSE: bool>(state: *mut T, from: *const T, 
 }
 
 /// The compiled loop of a chain of one or two operations, of one place or of rows, if there is one for them.
-pub(super) fn chain(dtype: DType, operations: &[Binary], of_rows: bool) -> Option<Chain> {
+pub(super) fn chain(dtype: DType, operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
     match dtype {
         // Without optimisation they gain nothing.
         _ if const { !USES_REGISTERS } => None,
@@ -276,7 +276,7 @@ pub(super) fn chain(dtype: DType, operations: &[Binary], of_rows: bool) -> Optio
     }
 }
 
-fn first_link<T: Scalar>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
+fn first_link<T: Scalar>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
     let (&first, rest) = operations.split_first()?;
     match first {
         Binary::Add if rest.is_empty() && !of_rows => Some(sums::<T>),
@@ -290,7 +290,7 @@ fn first_link<T: Scalar>(operations: &[Binary], of_rows: bool) -> Option<Chain> 
     }
 }
 
-fn second_link<T: Scalar, A: Link>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
+fn second_link<T: Scalar, A: ChainLink>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
     macro_rules! of {
         ($second:ident) => {
             if of_rows { rows::<T, A, $second> } else { links::<T, A, $second> }

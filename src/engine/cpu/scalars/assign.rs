@@ -1,27 +1,27 @@
 //! Simultaneous assignment of registers to registers.
 
-use super::instruction::{Instruction, Op};
-use super::register::Register;
+use super::instruction::{Op, ScalarInstruction};
+use super::register::RegisterIndex;
 use crate::term::hash::TermMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Instructions that always run together, followed by those that run last. Each of the last ones reads the registers as they
 /// were before any of the last ones ran. An instruction that was moved to the end is still in its old place too, but is `gone`.
-struct Block {
-    instructions: Vec<Instruction>,
+struct InstructionBlock {
+    instructions: Vec<ScalarInstruction>,
     gone: Vec<bool>,
     /// Where those that run last begin.
     end: usize,
     /// Which of the others writes a register.
-    writers: TermMap<Register, usize>,
+    writers: TermMap<RegisterIndex, usize>,
     /// Which read a register, in order; some of them may be gone.
-    readers: TermMap<Register, Vec<usize>>,
+    readers: TermMap<RegisterIndex, Vec<usize>>,
 }
 
-impl Block {
-    fn of(instructions: Vec<Instruction>) -> Block {
-        let (mut writers, mut readers) = (TermMap::default(), TermMap::<Register, Vec<usize>>::default());
+impl InstructionBlock {
+    fn of(instructions: Vec<ScalarInstruction>) -> InstructionBlock {
+        let (mut writers, mut readers) = (TermMap::default(), TermMap::<RegisterIndex, Vec<usize>>::default());
         for (at, instruction) in instructions.iter().enumerate() {
             instruction.reads().iter().for_each(|&register| readers.entry(register).or_default().push(at));
             if instruction.has_result() {
@@ -29,29 +29,29 @@ impl Block {
             }
         }
         let (end, gone) = (instructions.len(), vec![false; instructions.len()]);
-        Block { instructions, gone, end, writers, readers }
+        InstructionBlock { instructions, gone, end, writers, readers }
     }
 
     /// The instruction that computes the value of a register.
-    fn made(&self, register: Register) -> Option<usize> {
+    fn made(&self, register: RegisterIndex) -> Option<usize> {
         self.writers.get(&register).copied().filter(|&at| self.instructions[at].op != Op::Count)
     }
 
     /// Whether an instruction after this one reads a register.
-    fn is_read_behind(&mut self, at: usize, register: Register) -> bool {
+    fn is_read_behind(&mut self, at: usize, register: RegisterIndex) -> bool {
         let Some(readers) = self.readers.get_mut(&register) else { return false };
         while readers.pop_if(|reader| self.gone[*reader]).is_some() {}
         readers.last().is_some_and(|&last| last > at)
     }
 
     /// Has an instruction write another register, which all read who read its result.
-    fn rename(&mut self, at: usize, to: Register) {
+    fn rename(&mut self, at: usize, to: RegisterIndex) {
         let from = std::mem::replace(&mut self.instructions[at].result, to);
         self.writers.remove(&from);
         self.writers.insert(to, at);
         let readers = self.readers.remove(&from).unwrap_or_default();
         for &reader in &readers {
-            let Instruction { op, operands, .. } = &mut self.instructions[reader];
+            let ScalarInstruction { op, operands, .. } = &mut self.instructions[reader];
             let read = operands[..op.form().0].iter_mut();
             read.filter(|operand| **operand == from).for_each(|operand| *operand = to);
         }
@@ -62,16 +62,16 @@ impl Block {
     /// Whether an instruction gives the same result when it runs last. A load may not run last, since a write in between may
     /// change the element that it reads.
     fn may_be_last(&self, at: usize) -> bool {
-        let Instruction { op, .. } = self.instructions[at];
-        let changes = |read: &Register| self.writers.get(read).is_some_and(|&writer| writer > at);
+        let ScalarInstruction { op, .. } = self.instructions[at];
+        let changes = |read: &RegisterIndex| self.writers.get(read).is_some_and(|&writer| writer > at);
         let is_load = matches!(op, Op::Load1 | Op::Load4 | Op::Load8 | Op::LoadAt);
         !is_load && !self.instructions[at].reads().iter().any(changes)
     }
 
     /// Has an instruction run last, and write another register.
-    fn put_last(&mut self, at: usize, to: Register) {
+    fn put_last(&mut self, at: usize, to: RegisterIndex) {
         self.gone[at] = true;
-        let instruction = Instruction { result: to, ..self.instructions[at] };
+        let instruction = ScalarInstruction { result: to, ..self.instructions[at] };
         self.writers.remove(&self.instructions[at].result);
         let place = self.instructions.len();
         instruction.reads().iter().for_each(|&register| self.readers.entry(register).or_default().push(place));
@@ -80,22 +80,22 @@ impl Block {
     }
 }
 
-fn copy(to: Register, from: Register) -> Instruction {
-    Instruction { op: Op::Move, result: to, operands: [from, 0, 0], number: 0 }
+fn copy(to: RegisterIndex, from: RegisterIndex) -> ScalarInstruction {
+    ScalarInstruction { op: Op::Move, result: to, operands: [from, 0, 0], number: 0 }
 }
 
 /// The instructions of a block, extended so that the first register of each pair gets the value of the second, all at once.
 /// Where possible, the instruction that computes the second writes the first directly: nothing after it reads the first, or it
 /// is computed last.
 pub(super) fn assigned(
-    block: Vec<Instruction>,
-    pairs: &[(Register, Register)],
-    register: impl FnMut() -> Option<Register>,
-) -> Option<Vec<Instruction>> {
+    block: Vec<ScalarInstruction>,
+    pairs: &[(RegisterIndex, RegisterIndex)],
+    register: impl FnMut() -> Option<RegisterIndex>,
+) -> Option<Vec<ScalarInstruction>> {
     let pairs = || pairs.iter().copied().filter(|(to, from)| to != from);
-    let mut block = Block::of(block);
+    let mut block = InstructionBlock::of(block);
     // How many pairs are left that have a register as their second.
-    let mut sources: TermMap<Register, usize> = TermMap::default();
+    let mut sources: TermMap<RegisterIndex, usize> = TermMap::default();
     pairs().for_each(|(_, from)| *sources.entry(from).or_default() += 1);
     let mut copies = Vec::new();
     for (to, from) in pairs() {
@@ -111,7 +111,7 @@ pub(super) fn assigned(
         }
         sources.insert(from, 0);
     }
-    let Block { mut instructions, gone, end, .. } = block;
+    let InstructionBlock { mut instructions, gone, end, .. } = block;
     let mut last = instructions.split_off(end);
     last.extend(copies);
     let mut gone = gone.into_iter();
@@ -124,15 +124,15 @@ pub(super) fn assigned(
 /// of the others reads comes next. If there is none, they form cycles: the first one computes into a register of its own, and
 /// its result becomes a copy of that.
 fn in_order(
-    mut rest: Vec<Instruction>,
-    instructions: &mut Vec<Instruction>,
-    mut register: impl FnMut() -> Option<Register>,
+    mut rest: Vec<ScalarInstruction>,
+    instructions: &mut Vec<ScalarInstruction>,
+    mut register: impl FnMut() -> Option<RegisterIndex>,
 ) -> Option<()> {
     // The reads of each register that are to come, and who writes it.
-    let mut reads: TermMap<Register, usize> = TermMap::default();
-    rest.iter().flat_map(Instruction::reads).for_each(|&read| *reads.entry(read).or_default() += 1);
-    let writers: TermMap<Register, usize> = rest.iter().enumerate().map(|(at, own)| (own.result, at)).collect();
-    let is_free = |own: &Instruction, reads: &TermMap<Register, usize>| {
+    let mut reads: TermMap<RegisterIndex, usize> = TermMap::default();
+    rest.iter().flat_map(ScalarInstruction::reads).for_each(|&read| *reads.entry(read).or_default() += 1);
+    let writers: TermMap<RegisterIndex, usize> = rest.iter().enumerate().map(|(at, own)| (own.result, at)).collect();
+    let is_free = |own: &ScalarInstruction, reads: &TermMap<RegisterIndex, usize>| {
         let by_itself = own.reads().iter().filter(|&&read| read == own.result).count();
         reads.get(&own.result).is_none_or(|&all| all == by_itself)
     };
@@ -151,7 +151,7 @@ fn in_order(
                 cut += 1;
             }
             let (own, between) = (rest[cut], register()?);
-            instructions.push(Instruction { result: between, ..own });
+            instructions.push(ScalarInstruction { result: between, ..own });
             rest[cut] = copy(own.result, between);
             cut += 1;
             own

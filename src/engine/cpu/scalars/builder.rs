@@ -2,10 +2,10 @@
 
 use super::assign::assigned;
 use super::embedded::EmbeddedNest;
-use super::instruction::{Code, Indexed, Instruction, Op};
-use super::register::Register;
+use super::instruction::{Indexed, Op, ScalarCode, ScalarInstruction};
+use super::register::RegisterIndex;
 use super::tidy::{join_pairs, remove_unread};
-use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
+use crate::engine::cpu::vector::{self, Instructions, OperandForm, VectorKernel};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Value};
 use crate::term::hash::TermMap;
@@ -24,33 +24,33 @@ pub(super) const KERNEL: f64 = 8.0;
 pub(super) const COPIED: f64 = 16.0;
 
 /// The operation and operands of an instruction without effects.
-type Key = (Op, [Register; 3], i32);
+type InstructionKey = (Op, [RegisterIndex; 3], i32);
 
 /// A jump target in the instructions.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine::cpu) struct Label(i32);
+pub(in crate::engine::cpu) struct JumpLabel(i32);
 
 /// The head of a loop whose steps are counted.
 #[derive(Debug)]
-pub(in crate::engine::cpu) struct Head {
-    count: Register,
-    first: Label,
+pub(in crate::engine::cpu) struct LoopHead {
+    count: RegisterIndex,
+    first: JumpLabel,
 }
 
 /// Instructions under construction. Methods give `None` where a limit of the instructions would be exceeded.
 pub(in crate::engine::cpu) struct Builder {
     isa: Instructions,
-    code: Code,
+    code: ScalarCode,
     /// Registers that hold known bytes before the first instruction.
-    constants: Vec<(Register, u64)>,
-    by_bits: TermMap<u64, Register>,
+    constants: Vec<(RegisterIndex, u64)>,
+    by_bits: TermMap<u64, RegisterIndex>,
     by_place: TermMap<Indexed, i32>,
     registers: usize,
     labels: i32,
     /// The values known where the next instruction is written, by scope.
-    known: Vec<TermMap<Key, Register>>,
+    known: Vec<TermMap<InstructionKey, RegisterIndex>>,
     /// The register that holds the negative of a register.
-    negated: TermMap<Register, Register>,
+    negated: TermMap<RegisterIndex, RegisterIndex>,
     /// The first instruction that always runs together with the next one to be written.
     block: usize,
     /// The approximate nanoseconds of the instructions written so far, for one step of the enclosing loops.
@@ -61,7 +61,7 @@ impl Builder {
     pub(in crate::engine::cpu) fn new(isa: Instructions) -> Builder {
         Builder {
             isa,
-            code: Code::default(),
+            code: ScalarCode::default(),
             constants: Vec::new(),
             by_bits: TermMap::default(),
             by_place: TermMap::default(),
@@ -75,21 +75,21 @@ impl Builder {
     }
 
     /// A new register.
-    pub(in crate::engine::cpu) fn register(&mut self) -> Option<Register> {
-        let register = (self.registers < REGISTERS).then_some(self.registers as Register)?;
+    pub(in crate::engine::cpu) fn register(&mut self) -> Option<RegisterIndex> {
+        let register = (self.registers < REGISTERS).then_some(self.registers as RegisterIndex)?;
         self.registers += 1;
         Some(register)
     }
 
     /// New registers, one after the other: the first.
-    pub(super) fn registers(&mut self, count: usize) -> Option<Register> {
-        let first = (self.registers + count <= REGISTERS).then_some(self.registers as Register)?;
+    pub(super) fn registers(&mut self, count: usize) -> Option<RegisterIndex> {
+        let first = (self.registers + count <= REGISTERS).then_some(self.registers as RegisterIndex)?;
         self.registers += count;
         Some(first)
     }
 
     /// A register with known bytes.
-    pub(in crate::engine::cpu) fn bits(&mut self, bits: u64) -> Option<Register> {
+    pub(in crate::engine::cpu) fn bits(&mut self, bits: u64) -> Option<RegisterIndex> {
         if let Some(&register) = self.by_bits.get(&bits) {
             return Some(register);
         }
@@ -100,18 +100,18 @@ impl Builder {
     }
 
     /// A register with a known element.
-    pub(in crate::engine::cpu) fn constant(&mut self, value: Value) -> Option<Register> {
+    pub(in crate::engine::cpu) fn constant(&mut self, value: Value) -> Option<RegisterIndex> {
         self.bits(value.bits())
     }
 
-    fn push(&mut self, op: Op, result: Register, operands: [Register; 3], number: i32) -> Option<()> {
+    fn push(&mut self, op: Op, result: RegisterIndex, operands: [RegisterIndex; 3], number: i32) -> Option<()> {
         (self.code.instructions.len() < INSTRUCTIONS).then_some(())?;
         self.cost += match op {
             Op::Label | Op::End => 0.0,
             Op::Kernel => KERNEL,
             _ => INSTRUCTION,
         };
-        self.code.instructions.push(Instruction { op, result, operands, number });
+        self.code.instructions.push(ScalarInstruction { op, result, operands, number });
         if matches!(op, Op::Label | Op::Jump | Op::Unless | Op::Next) {
             self.block = self.code.instructions.len();
         }
@@ -119,7 +119,7 @@ impl Builder {
     }
 
     /// The result of an instruction without effects, which is written if none before is the same.
-    fn pure(&mut self, op: Op, operands: [Register; 3], number: i32) -> Option<Register> {
+    fn pure(&mut self, op: Op, operands: [RegisterIndex; 3], number: i32) -> Option<RegisterIndex> {
         let key = (op, operands, number);
         if let Some(&register) = self.known.iter().rev().find_map(|known| known.get(&key)) {
             return Some(register);
@@ -130,8 +130,8 @@ impl Builder {
         Some(result)
     }
 
-    fn kernel(&mut self, run: Kernel, operands: [Register; 3]) -> Option<Register> {
-        let same = |&other: &Kernel| std::ptr::fn_addr_eq(other, run);
+    fn kernel(&mut self, run: VectorKernel, operands: [RegisterIndex; 3]) -> Option<RegisterIndex> {
+        let same = |&other: &VectorKernel| std::ptr::fn_addr_eq(other, run);
         let at = self.code.kernels.iter().position(same).unwrap_or_else(|| {
             self.code.kernels.push(run);
             self.code.kernels.len() - 1
@@ -140,7 +140,7 @@ impl Builder {
     }
 
     /// An operation of the table.
-    pub(in crate::engine::cpu) fn unary(&mut self, op: Unary, dtype: DType, a: Register) -> Option<Register> {
+    pub(in crate::engine::cpu) fn unary(&mut self, op: Unary, dtype: DType, a: RegisterIndex) -> Option<RegisterIndex> {
         match (op, Op::unary(op, dtype)) {
             (Unary::StopGradient, _) => Some(a),
             // The inverse of a power that is too small for a number has its sign, which is lost for odd ones.
@@ -160,7 +160,7 @@ impl Builder {
     }
 
     /// A whole power, as the products that the kernel multiplies, in its order.
-    fn power(&mut self, n: i32, dtype: DType, a: Register) -> Option<Register> {
+    fn power(&mut self, n: i32, dtype: DType, a: RegisterIndex) -> Option<RegisterIndex> {
         let (mut product, mut base, mut rest) = (None, a, n.unsigned_abs());
         loop {
             if rest % 2 == 1 {
@@ -187,9 +187,9 @@ impl Builder {
         &mut self,
         op: Binary,
         dtype: DType,
-        a: Register,
-        b: Register,
-    ) -> Option<Register> {
+        a: RegisterIndex,
+        b: RegisterIndex,
+    ) -> Option<RegisterIndex> {
         if op == Binary::Add && dtype.is_float() {
             if let Some(&positive) = self.negated.get(&b) {
                 return self.binary(Binary::Sub, dtype, a, positive);
@@ -200,7 +200,7 @@ impl Builder {
         }
         match Op::binary(op, dtype) {
             Some(own) => self.pure(own, [a, b, 0], 0),
-            None => self.kernel(vector::binary(self.isa, op, dtype, Operand::Run, Operand::Run), [a, b, b]),
+            None => self.kernel(vector::binary(self.isa, op, dtype, OperandForm::Run, OperandForm::Run), [a, b, b]),
         }
     }
 
@@ -209,22 +209,27 @@ impl Builder {
         &mut self,
         op: Comparison,
         dtype: DType,
-        a: Register,
-        b: Register,
-    ) -> Option<Register> {
+        a: RegisterIndex,
+        b: RegisterIndex,
+    ) -> Option<RegisterIndex> {
         match Op::compare(op, dtype) {
             Some(own) => self.pure(own, [a, b, 0], 0),
-            None => self.kernel(vector::compare(self.isa, op, dtype, Operand::Run, Operand::Run), [a, b, b]),
+            None => self.kernel(vector::compare(self.isa, op, dtype, OperandForm::Run, OperandForm::Run), [a, b, b]),
         }
     }
 
     /// A choice.
-    pub(in crate::engine::cpu) fn select(&mut self, mask: Register, yes: Register, no: Register) -> Option<Register> {
+    pub(in crate::engine::cpu) fn select(
+        &mut self,
+        mask: RegisterIndex,
+        yes: RegisterIndex,
+        no: RegisterIndex,
+    ) -> Option<RegisterIndex> {
         if yes == no { Some(yes) } else { self.pure(Op::Select, [mask, yes, no], 0) }
     }
 
     /// A conversion.
-    pub(in crate::engine::cpu) fn cast(&mut self, from: DType, to: DType, a: Register) -> Option<Register> {
+    pub(in crate::engine::cpu) fn cast(&mut self, from: DType, to: DType, a: RegisterIndex) -> Option<RegisterIndex> {
         match Op::cast(from, to) {
             _ if from == to => Some(a),
             Some(own) => self.pure(own, [a, 0, 0], 0),
@@ -236,10 +241,10 @@ impl Builder {
     pub(in crate::engine::cpu) fn times_plus(
         &mut self,
         dtype: DType,
-        a: Register,
-        b: Register,
-        term: Register,
-    ) -> Option<Register> {
+        a: RegisterIndex,
+        b: RegisterIndex,
+        term: RegisterIndex,
+    ) -> Option<RegisterIndex> {
         match dtype {
             DType::F32 => self.pure(Op::TimesPlusF32, [a, b, term], 0),
             DType::F64 => self.pure(Op::TimesPlusF64, [a, b, term], 0),
@@ -254,10 +259,10 @@ impl Builder {
     pub(in crate::engine::cpu) fn load(
         &mut self,
         dtype: DType,
-        pointer: Register,
+        pointer: RegisterIndex,
         offset: usize,
         fixed: bool,
-    ) -> Option<Register> {
+    ) -> Option<RegisterIndex> {
         let op = match dtype.bytes() {
             1 => Op::Load1,
             4 => Op::Load4,
@@ -267,7 +272,7 @@ impl Builder {
     }
 
     /// The value that an instruction reads, which is known from then on if it is `fixed`.
-    fn loaded(&mut self, op: Op, operands: [Register; 3], number: i32, fixed: bool) -> Option<Register> {
+    fn loaded(&mut self, op: Op, operands: [RegisterIndex; 3], number: i32, fixed: bool) -> Option<RegisterIndex> {
         if fixed {
             return self.pure(op, operands, number);
         }
@@ -280,9 +285,9 @@ impl Builder {
     pub(in crate::engine::cpu) fn store(
         &mut self,
         dtype: DType,
-        pointer: Register,
+        pointer: RegisterIndex,
         offset: usize,
-        value: Register,
+        value: RegisterIndex,
     ) -> Option<()> {
         let op = match dtype.bytes() {
             1 => Op::Store1,
@@ -303,11 +308,11 @@ impl Builder {
     /// The element at a computed position, where something may be written later; as [`Builder::load`] if it is `fixed`.
     pub(in crate::engine::cpu) fn load_at(
         &mut self,
-        pointer: Register,
+        pointer: RegisterIndex,
         place: Indexed,
-        index: Register,
+        index: RegisterIndex,
         fixed: bool,
-    ) -> Option<Register> {
+    ) -> Option<RegisterIndex> {
         let number = self.indexed(place);
         self.loaded(Op::LoadAt, [pointer, index, 0], number, fixed)
     }
@@ -315,17 +320,17 @@ impl Builder {
     /// Writes the element at a computed position.
     pub(in crate::engine::cpu) fn store_at(
         &mut self,
-        pointer: Register,
+        pointer: RegisterIndex,
         place: Indexed,
-        index: Register,
-        value: Register,
+        index: RegisterIndex,
+        value: RegisterIndex,
     ) -> Option<()> {
         let number = self.indexed(place);
         self.push(Op::StoreAt, 0, [pointer, index, value], number)
     }
 
     /// Copies so many bytes to where a pointer points from where another one does, which is elsewhere.
-    pub(super) fn copy(&mut self, to: Register, from: Register, bytes: usize) -> Option<()> {
+    pub(super) fn copy(&mut self, to: RegisterIndex, from: RegisterIndex, bytes: usize) -> Option<()> {
         let count = self.bits(bytes as u64)?;
         self.cost += bytes as f64 / COPIED;
         self.push(Op::Copy, 0, [to, from, count], 0)
@@ -333,7 +338,7 @@ impl Builder {
 
     /// Runs the nest of this number, whose kernels take about so many nanoseconds, with pointers to its buffers: the first of the
     /// registers in which it finds these.
-    pub(super) fn nest(&mut self, number: usize, pointers: &[Register], cost: f64) -> Option<Register> {
+    pub(super) fn nest(&mut self, number: usize, pointers: &[RegisterIndex], cost: f64) -> Option<RegisterIndex> {
         let first = self.registers(pointers.len().next_multiple_of(3))?;
         for (at, passed) in pointers.chunks(3).enumerate() {
             let of = |position: usize| passed.get(position).copied().unwrap_or(passed[0]);
@@ -350,14 +355,14 @@ impl Builder {
     }
 
     /// A new register with the same bytes.
-    pub(in crate::engine::cpu) fn copied(&mut self, from: Register) -> Option<Register> {
+    pub(in crate::engine::cpu) fn copied(&mut self, from: RegisterIndex) -> Option<RegisterIndex> {
         let result = self.register()?;
         self.push(Op::Move, result, [from, 0, 0], 0)?;
         Some(result)
     }
 
     /// A pointer of its own that is so many bytes from another.
-    pub(in crate::engine::cpu) fn pointer(&mut self, from: Register, offset: usize) -> Option<Register> {
+    pub(in crate::engine::cpu) fn pointer(&mut self, from: RegisterIndex, offset: usize) -> Option<RegisterIndex> {
         let result = self.register()?;
         self.push(Op::Point, result, [from, 0, 0], i32::try_from(offset).ok()?)?;
         Some(result)
@@ -373,30 +378,30 @@ impl Builder {
         self.known.pop();
     }
 
-    fn new_label(&mut self) -> Label {
+    fn new_label(&mut self) -> JumpLabel {
         self.labels += 1;
-        Label(self.labels - 1)
+        JumpLabel(self.labels - 1)
     }
 
-    fn place(&mut self, label: Label) -> Option<()> {
+    fn place(&mut self, label: JumpLabel) -> Option<()> {
         self.push(Op::Label, 0, [0; 3], label.0)
     }
 
     /// A jump target here.
-    pub(in crate::engine::cpu) fn label(&mut self) -> Option<Label> {
+    pub(in crate::engine::cpu) fn label(&mut self) -> Option<JumpLabel> {
         let label = self.new_label();
         self.place(label)?;
         Some(label)
     }
 
     /// Begins the steps of a loop, as many as a register says: at least one.
-    pub(in crate::engine::cpu) fn repeat(&mut self, count: Register) -> Option<Head> {
+    pub(in crate::engine::cpu) fn repeat(&mut self, count: RegisterIndex) -> Option<LoopHead> {
         self.open();
-        Some(Head { count, first: self.label()? })
+        Some(LoopHead { count, first: self.label()? })
     }
 
     /// A register with a count, of the steps of a loop.
-    pub(in crate::engine::cpu) fn count(&mut self, steps: usize) -> Option<Register> {
+    pub(in crate::engine::cpu) fn count(&mut self, steps: usize) -> Option<RegisterIndex> {
         let count = self.register()?;
         self.push(Op::Count, count, [0; 3], i32::try_from(steps).ok()?)?;
         Some(count)
@@ -406,44 +411,44 @@ impl Builder {
     /// bytes.
     pub(in crate::engine::cpu) fn next(
         &mut self,
-        head: Head,
-        carried: &[(Register, Register)],
-        moves: &[(Register, isize)],
+        head: LoopHead,
+        carried: &[(RegisterIndex, RegisterIndex)],
+        moves: &[(RegisterIndex, isize)],
     ) -> Option<()> {
         self.assign(carried)?;
         self.close();
         let first = self.code.moves.len();
         self.code.moves.extend_from_slice(moves);
-        let [first, count] = [first, moves.len()].map(Register::try_from);
+        let [first, count] = [first, moves.len()].map(RegisterIndex::try_from);
         self.push(Op::Next, head.count, [0, first.ok()?, count.ok()?], head.first.0)
     }
 
     /// Goes on at a place.
-    pub(in crate::engine::cpu) fn jump(&mut self, to: Label) -> Option<()> {
+    pub(in crate::engine::cpu) fn jump(&mut self, to: JumpLabel) -> Option<()> {
         self.push(Op::Jump, 0, [0; 3], to.0)
     }
 
     /// Goes on at a place that is still to come, unless this holds.
-    pub(in crate::engine::cpu) fn unless(&mut self, condition: Register) -> Option<Label> {
+    pub(in crate::engine::cpu) fn unless(&mut self, condition: RegisterIndex) -> Option<JumpLabel> {
         let label = self.new_label();
         self.push(Op::Unless, 0, [condition, 0, 0], label.0)?;
         Some(label)
     }
 
     /// Goes on at a place that is still to come.
-    pub(in crate::engine::cpu) fn leave(&mut self) -> Option<Label> {
+    pub(in crate::engine::cpu) fn leave(&mut self) -> Option<JumpLabel> {
         let label = self.new_label();
         self.jump(label)?;
         Some(label)
     }
 
     /// Where a place that was still to come is.
-    pub(in crate::engine::cpu) fn land(&mut self, label: Label) -> Option<()> {
+    pub(in crate::engine::cpu) fn land(&mut self, label: JumpLabel) -> Option<()> {
         self.place(label)
     }
 
     /// Sets the first register of each pair to the value of the second, all at once.
-    pub(in crate::engine::cpu) fn assign(&mut self, pairs: &[(Register, Register)]) -> Option<()> {
+    pub(in crate::engine::cpu) fn assign(&mut self, pairs: &[(RegisterIndex, RegisterIndex)]) -> Option<()> {
         let block = self.code.instructions.split_off(self.block);
         let block = assigned(block, pairs, || self.register())?;
         self.code.instructions.extend(block);
@@ -451,7 +456,7 @@ impl Builder {
     }
 
     /// The instructions, the number of their registers, and the registers that hold known bytes.
-    pub(in crate::engine::cpu) fn finish(mut self) -> Option<(Code, usize, Vec<(Register, u64)>)> {
+    pub(in crate::engine::cpu) fn finish(mut self) -> Option<(ScalarCode, usize, Vec<(RegisterIndex, u64)>)> {
         self.push(Op::End, 0, [0; 3], 0)?;
         let Builder { mut code, registers, constants, .. } = self;
         remove_unread(&mut code.instructions, registers);

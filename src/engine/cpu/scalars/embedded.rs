@@ -1,37 +1,37 @@
 //! Nests among instructions: a row of an array that a step reads or writes is left to kernels.
 
-use super::register::Register;
+use super::register::RegisterIndex;
 use crate::engine::arrays::fill;
-use crate::engine::cpu::code::{Base, Code, Scratch};
+use crate::engine::cpu::code::{Base, NestCode, Scratch};
 use crate::kernel::BufferId;
 use crate::shape::Value;
 
 /// Positions among the pointers that a nest is passed.
-pub(super) type Passed = usize;
+pub(super) type PassedPointer = usize;
 
 /// A nest that instructions run, in parts.
 #[derive(Clone, Debug)]
 pub(super) struct EmbeddedNest {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<EmbeddedCode>,
     /// The first register of the pointers that are passed.
-    pub(super) passed: Register,
+    pub(super) passed: RegisterIndex,
     /// Buffers that are filled before, with how many elements.
-    pub(super) fills: Vec<(Passed, usize, Value)>,
+    pub(super) fills: Vec<(PassedPointer, usize, Value)>,
 }
 
 /// A nest whose table of pointers is in registers.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) code: Code,
+pub(super) struct EmbeddedCode {
+    pub(super) code: NestCode,
     /// The first register of the table.
-    table: Register,
+    table: RegisterIndex,
     /// The slots of pointers into buffers, with the pointer to the buffer, and the bytes from there.
-    moving: Vec<(usize, Passed, isize)>,
+    moving: Vec<(usize, PassedPointer, isize)>,
 }
 
-impl Part {
+impl EmbeddedCode {
     /// A part of a nest whose buffers are passed in this order.
-    pub(super) fn new(code: Code, buffers: &[BufferId], table: Register) -> Part {
+    pub(super) fn new(code: NestCode, buffers: &[BufferId], table: RegisterIndex) -> EmbeddedCode {
         let moving = code.slots.iter().enumerate().filter_map(|(slot, base)| match *base {
             Base::Buffer(id, offset) => {
                 let position = buffers.iter().position(|&buffer| buffer == id).expect("all buffers are passed");
@@ -39,7 +39,7 @@ impl Part {
             }
             Base::Register(_) | Base::Constant(_) | Base::Partial(..) => None,
         });
-        Part { moving: moving.collect(), code, table }
+        EmbeddedCode { moving: moving.collect(), code, table }
     }
 
     unsafe fn table<'a>(&self, registers: *mut u64) -> &'a mut [*mut u8] {
@@ -71,7 +71,8 @@ impl EmbeddedNest {
     pub(super) unsafe fn run(&self, registers: *mut u64, scratch: &mut Scratch) {
         // SAFETY: as the caller's.
         unsafe {
-            let passed = |at: Passed| registers.wrapping_add(usize::from(self.passed) + at).cast::<*mut u8>().read();
+            let passed =
+                |at: PassedPointer| registers.wrapping_add(usize::from(self.passed) + at).cast::<*mut u8>().read();
             for &(buffer, count, value) in &self.fills {
                 fill(passed(buffer), count, value);
             }

@@ -8,9 +8,9 @@ mod nests;
 
 use super::Scalars;
 use super::builder::Builder;
-use super::register::Register;
+use super::register::RegisterIndex;
 use crate::engine::cpu::vector::Instructions;
-use crate::kernel::{Branch, BufferId, Nest, Procedure, Source, Step};
+use crate::kernel::{BufferId, BufferSource, Conditional, Nest, Procedure, Step};
 use crate::shape::{DType, Type, size};
 use crate::term::hash::TermMap;
 use embed::Embedded;
@@ -29,33 +29,33 @@ const STEP: f64 = 15.0;
 
 /// Where the elements of a buffer are: in registers, in memory, or in both.
 #[derive(Clone, Debug)]
-struct Place {
+struct ElementStorage {
     dtype: DType,
-    elements: Option<Vec<Option<Register>>>,
-    pointer: Option<Register>,
+    elements: Option<Vec<Option<RegisterIndex>>>,
+    pointer: Option<RegisterIndex>,
 }
 
-impl Place {
-    fn in_registers(dtype: DType, elements: impl IntoIterator<Item = Register>) -> Place {
-        Place { dtype, elements: Some(elements.into_iter().map(Some).collect()), pointer: None }
+impl ElementStorage {
+    fn in_registers(dtype: DType, elements: impl IntoIterator<Item = RegisterIndex>) -> ElementStorage {
+        ElementStorage { dtype, elements: Some(elements.into_iter().map(Some).collect()), pointer: None }
     }
 
-    fn in_memory(dtype: DType, pointer: Register) -> Place {
-        Place { dtype, elements: None, pointer: Some(pointer) }
+    fn in_memory(dtype: DType, pointer: RegisterIndex) -> ElementStorage {
+        ElementStorage { dtype, elements: None, pointer: Some(pointer) }
     }
 }
 
 /// The places of the buffers of a procedure, by the buffers that have the elements.
-struct Frame<'a> {
+struct ProcedureFrame<'a> {
     procedure: &'a Procedure,
-    places: TermMap<BufferId, Place>,
+    places: TermMap<BufferId, ElementStorage>,
     /// Where buffers go that are results.
-    results: TermMap<BufferId, Register>,
+    results: TermMap<BufferId, RegisterIndex>,
 }
 
-impl<'a> Frame<'a> {
-    fn new(procedure: &'a Procedure, results: TermMap<BufferId, Register>) -> Frame<'a> {
-        Frame { procedure, places: TermMap::default(), results }
+impl<'a> ProcedureFrame<'a> {
+    fn new(procedure: &'a Procedure, results: TermMap<BufferId, RegisterIndex>) -> ProcedureFrame<'a> {
+        ProcedureFrame { procedure, places: TermMap::default(), results }
     }
 
     /// Whether steps write to a buffer again, so that values read there may change later.
@@ -71,9 +71,9 @@ impl<'a> Frame<'a> {
 struct Flattener {
     builder: Builder,
     /// Pointers to buffers of the procedure around.
-    outside: Vec<(Register, BufferId)>,
+    outside: Vec<(RegisterIndex, BufferId)>,
     /// Pointers into memory of the instructions' own, and its bytes.
-    inside: Vec<(Register, usize)>,
+    inside: Vec<(RegisterIndex, usize)>,
     memory: usize,
     nests: Vec<Embedded>,
     /// Values that may still be written.
@@ -101,14 +101,14 @@ pub(super) fn flatten(
         depth: DEPTH,
         kernels: 0.0,
     };
-    let mut frame = Frame::new(procedure, TermMap::default());
+    let mut frame = ProcedureFrame::new(procedure, TermMap::default());
     for &id in stored {
         let pointer = flattener.builder.register()?;
         flattener.outside.push((pointer, id));
         let id = procedure.origin(id);
         frame.results.insert(id, pointer);
-        if matches!(procedure.buffers[id as usize].source, Source::Parameter(_)) {
-            frame.places.insert(id, Place::in_memory(frame.ty(id).dtype, pointer));
+        if matches!(procedure.buffers[id as usize].source, BufferSource::Parameter(_)) {
+            frame.places.insert(id, ElementStorage::in_memory(frame.ty(id).dtype, pointer));
         }
     }
     for step in steps {
@@ -124,7 +124,7 @@ pub(super) fn flatten(
                         pointer
                     }
                 };
-                frame.places.insert(id, Place::in_memory(frame.ty(id).dtype, pointer));
+                frame.places.insert(id, ElementStorage::in_memory(frame.ty(id).dtype, pointer));
             }
         }
         flattener.step(&mut frame, step)?;
@@ -143,7 +143,7 @@ pub(super) fn flatten(
 }
 
 impl Flattener {
-    fn step(&mut self, frame: &mut Frame<'_>, step: &Step) -> Option<()> {
+    fn step(&mut self, frame: &mut ProcedureFrame<'_>, step: &Step) -> Option<()> {
         match step {
             Step::Nest(nest) => {
                 let cost = cost_of_kernels(nest);
@@ -164,7 +164,7 @@ impl Flattener {
     }
 
     /// A nest that takes kernels so many nanoseconds, position by position, or left to kernels among the instructions.
-    fn either(&mut self, frame: &mut Frame<'_>, nest: &Nest, kernels: f64, continues: bool) -> Option<()> {
+    fn either(&mut self, frame: &mut ProcedureFrame<'_>, nest: &Nest, kernels: f64, continues: bool) -> Option<()> {
         let moved = self.cost_of_moves(frame, nest);
         match cost_of_instructions(nest) > kernels + moved {
             true => self.embed(frame, nest, kernels, continues),
@@ -181,10 +181,10 @@ impl Flattener {
     }
 
     /// The place of a known array.
-    fn constant(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<()> {
-        let Source::Constant(array) = &frame.procedure.buffers[id as usize].source else { return None };
+    fn constant(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<()> {
+        let BufferSource::Constant(array) = &frame.procedure.buffers[id as usize].source else { return None };
         let ty = frame.ty(id);
-        let elements: Vec<Register> = match array.uniform() {
+        let elements: Vec<RegisterIndex> = match array.uniform() {
             Some(value) if ty.size() <= ELEMENTS => {
                 let register = self.builder.constant(value)?;
                 vec![register; ty.size()]
@@ -194,12 +194,12 @@ impl Flattener {
             }
             _ => return None,
         };
-        frame.places.insert(id, Place::in_registers(ty.dtype, elements));
+        frame.places.insert(id, ElementStorage::in_registers(ty.dtype, elements));
         Some(())
     }
 
     /// The place of a buffer that has elements.
-    fn place<'f>(&mut self, frame: &'f mut Frame<'_>, id: BufferId) -> Option<&'f mut Place> {
+    fn place<'f>(&mut self, frame: &'f mut ProcedureFrame<'_>, id: BufferId) -> Option<&'f mut ElementStorage> {
         let id = frame.procedure.origin(id);
         if !frame.places.contains_key(&id) {
             self.constant(frame, id)?;
@@ -208,8 +208,8 @@ impl Flattener {
     }
 
     /// An element of a buffer.
-    fn element(&mut self, frame: &mut Frame<'_>, id: BufferId, at: usize) -> Option<Register> {
-        let Place { dtype, elements, pointer } = self.place(frame, id)?;
+    fn element(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, at: usize) -> Option<RegisterIndex> {
+        let ElementStorage { dtype, elements, pointer } = self.place(frame, id)?;
         if let Some(elements) = elements {
             return *elements.get(at)?;
         }
@@ -218,14 +218,14 @@ impl Flattener {
     }
 
     /// All elements of a small buffer.
-    fn elements(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<Vec<Register>> {
+    fn elements(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<Vec<RegisterIndex>> {
         let count = frame.ty(id).size();
         (count <= ELEMENTS).then_some(())?;
         (0..count).map(|at| self.element(frame, id, at)).collect()
     }
 
     /// Memory of its own for so many bytes.
-    fn room(&mut self, bytes: usize) -> Option<Register> {
+    fn room(&mut self, bytes: usize) -> Option<RegisterIndex> {
         (bytes <= MEMORY).then_some(())?;
         let pointer = self.builder.register()?;
         self.inside.push((pointer, self.memory));
@@ -234,11 +234,11 @@ impl Flattener {
     }
 
     /// Has the elements of a buffer be where a pointer points.
-    fn store_all(&mut self, frame: &mut Frame<'_>, id: BufferId, to: Register) -> Option<()> {
+    fn store_all(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, to: RegisterIndex) -> Option<()> {
         let ty = frame.ty(id);
         match self.place(frame, id)? {
-            Place { pointer, .. } if *pointer == Some(to) => {}
-            Place { elements: None, pointer: Some(from), .. } if ty.size() > ELEMENTS => {
+            ElementStorage { pointer, .. } if *pointer == Some(to) => {}
+            ElementStorage { elements: None, pointer: Some(from), .. } if ty.size() > ELEMENTS => {
                 let from = *from;
                 self.builder.copy(to, from, ty.bytes()?)?;
             }
@@ -252,7 +252,7 @@ impl Flattener {
     }
 
     /// A pointer to the elements of a buffer, which are put into memory if they are not there.
-    fn pointer(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<Register> {
+    fn pointer(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<RegisterIndex> {
         if let Some(pointer) = self.place(frame, id)?.pointer {
             return Some(pointer);
         }
@@ -264,12 +264,12 @@ impl Flattener {
     }
 
     /// Gives a buffer without elements some, if it has one value at all places.
-    fn begin(&mut self, frame: &mut Frame<'_>, id: BufferId, value: Option<Register>) -> Option<()> {
+    fn begin(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, value: Option<RegisterIndex>) -> Option<()> {
         let ty = frame.ty(id);
         let id = frame.procedure.origin(id);
         (ty.size() <= ELEMENTS).then_some(())?;
         let elements = Some(vec![value; ty.size()]);
-        frame.places.insert(id, Place { dtype: ty.dtype, elements, pointer: None });
+        frame.places.insert(id, ElementStorage { dtype: ty.dtype, elements, pointer: None });
         Some(())
     }
 
@@ -277,10 +277,10 @@ impl Flattener {
     fn procedure<'a>(
         &mut self,
         procedure: &'a Procedure,
-        places: Vec<Place>,
-        results: TermMap<BufferId, Register>,
-    ) -> Option<Frame<'a>> {
-        let mut frame = Frame::new(procedure, results);
+        places: Vec<ElementStorage>,
+        results: TermMap<BufferId, RegisterIndex>,
+    ) -> Option<ProcedureFrame<'a>> {
+        let mut frame = ProcedureFrame::new(procedure, results);
         frame.places.extend((0..).zip(places));
         for step in &procedure.steps {
             self.step(&mut frame, step)?;
@@ -294,32 +294,32 @@ impl Flattener {
         self.kernels = kernels + (self.kernels - kernels) * times;
     }
 
-    fn branch(&mut self, frame: &mut Frame<'_>, branch: &Branch) -> Option<()> {
+    fn branch(&mut self, frame: &mut ProcedureFrame<'_>, branch: &Conditional) -> Option<()> {
         let condition = self.element(frame, branch.condition, 0)?;
         let mut arguments = Vec::with_capacity(branch.arguments.len());
         for &id in &branch.arguments {
             arguments.push(self.place(frame, id)?.clone());
         }
-        let mut results: Vec<Option<Place>> = vec![None; branch.results.len()];
+        let mut results: Vec<Option<ElementStorage>> = vec![None; branch.results.len()];
         for &(argument, result) in &branch.changed {
             let id = branch.arguments[argument];
             let is_own = frame.procedure.origin(id) == frame.procedure.origin(branch.results[result]);
             match &arguments[argument] {
-                place @ Place { elements: None, .. } if is_own => results[result] = Some(place.clone()),
+                place @ ElementStorage { elements: None, .. } if is_own => results[result] = Some(place.clone()),
                 _ => {
                     // A side must not change memory that is read again.
                     let elements = self.elements(frame, id)?;
-                    arguments[argument] = Place::in_registers(frame.ty(id).dtype, elements);
+                    arguments[argument] = ElementStorage::in_registers(frame.ty(id).dtype, elements);
                 }
             }
         }
         for (place, &id) in results.iter_mut().zip(&branch.results).filter(|(place, _)| place.is_none()) {
             let ty = frame.ty(id);
             (ty.size() <= ELEMENTS).then_some(())?;
-            let own = (0..ty.size()).map(|_| self.builder.register()).collect::<Option<Vec<Register>>>()?;
-            *place = Some(Place::in_registers(ty.dtype, own));
+            let own = (0..ty.size()).map(|_| self.builder.register()).collect::<Option<Vec<RegisterIndex>>>()?;
+            *place = Some(ElementStorage::in_registers(ty.dtype, own));
         }
-        let results: Vec<Place> = results.into_iter().flatten().collect();
+        let results: Vec<ElementStorage> = results.into_iter().flatten().collect();
         let before = (self.builder.cost, self.kernels);
         let otherwise = self.builder.unless(condition)?;
         self.side(&branch.then, arguments.clone(), &results)?;
@@ -336,7 +336,7 @@ impl Flattener {
     }
 
     /// One side of a conditional, whose results come to these places: registers, or memory that they are in already.
-    fn side(&mut self, side: &Procedure, arguments: Vec<Place>, results: &[Place]) -> Option<()> {
+    fn side(&mut self, side: &Procedure, arguments: Vec<ElementStorage>, results: &[ElementStorage]) -> Option<()> {
         self.builder.open();
         let mut frame = self.procedure(side, arguments, TermMap::default())?;
         let mut pairs = Vec::new();

@@ -5,19 +5,19 @@
 //! are one instruction, so that this result need not go through memory.
 
 use super::embedded::EmbeddedNest;
-use super::register::Register;
+use super::register::RegisterIndex;
 use crate::array::{Arithmetic, Scalar};
 use crate::engine::cpu::code::Scratch;
-use crate::engine::cpu::vector::{Instructions, Kernel};
+use crate::engine::cpu::vector::{Instructions, VectorKernel};
 use crate::operation::{Binary, BinaryRow, Comparison, Unary, UnaryRow, binary_row, comparison_row, unary_row};
 use crate::shape::DType;
 
 /// An instruction: the operation, the register of its result, the registers of up to three operands, and a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Instruction {
+pub(super) struct ScalarInstruction {
     pub(super) op: Op,
-    pub(super) result: Register,
-    pub(super) operands: [Register; 3],
+    pub(super) result: RegisterIndex,
+    pub(super) operands: [RegisterIndex; 3],
     /// An offset in bytes, a label or the instruction that one stands for, a position in a table, or a count.
     pub(super) number: i32,
 }
@@ -34,13 +34,13 @@ pub(in crate::engine::cpu) struct Indexed {
 
 /// The instructions, and the tables that they refer to.
 #[derive(Clone, Debug, Default)]
-pub(in crate::engine::cpu) struct Code {
-    pub(super) instructions: Vec<Instruction>,
-    pub(super) kernels: Vec<Kernel>,
+pub(in crate::engine::cpu) struct ScalarCode {
+    pub(super) instructions: Vec<ScalarInstruction>,
+    pub(super) kernels: Vec<VectorKernel>,
     pub(super) indexed: Vec<Indexed>,
     pub(super) nests: Vec<EmbeddedNest>,
     /// The pointers that move with the steps of loops, and by how many bytes.
-    pub(super) moves: Vec<(Register, isize)>,
+    pub(super) moves: Vec<(RegisterIndex, isize)>,
 }
 
 macro_rules! operations {
@@ -168,12 +168,12 @@ macro_rules! operations {
             }
         }
 
-        impl Code {
+        impl ScalarCode {
             /// Runs the instructions from the first to the one that ends.
             ///
             /// # Safety
             ///
-            /// As [`Code::run`].
+            /// As [`ScalarCode::run`].
             #[inline(always)]
             unsafe fn execute<const FUSED: bool>(&self, registers: *mut u64, scratch: &mut Scratch) {
                 let start = self.instructions.as_ptr();
@@ -190,7 +190,7 @@ macro_rules! operations {
                         };
                     }
                     loop {
-                        let Instruction { op, result, operands: [a, b, c], number } = *at;
+                        let ScalarInstruction { op, result, operands: [a, b, c], number } = *at;
                         at = at.add(1);
                         match op {
                             $(Op::$unary => {
@@ -221,7 +221,7 @@ macro_rules! operations {
                             }
                             Op::Kernel => {
                                 let run = self.kernels.get_unchecked(number as usize);
-                                let at = |register: Register| registers.add(usize::from(register)).cast::<u8>();
+                                let at = |register: RegisterIndex| registers.add(usize::from(register)).cast::<u8>();
                                 run(at(result), at(a), at(b), at(c), 1);
                             }
                             Op::Move => write!(result, u64, read!(a, u64)),
@@ -377,9 +377,9 @@ operations! {
     }
 }
 
-impl Instruction {
+impl ScalarInstruction {
     /// The registers that are read.
-    pub(super) fn reads(&self) -> &[Register] {
+    pub(super) fn reads(&self) -> &[RegisterIndex] {
         &self.operands[..self.op.form().0]
     }
 
@@ -398,7 +398,7 @@ impl Indexed {
     }
 }
 
-impl Code {
+impl ScalarCode {
     /// Runs the instructions from the first to the one that ends.
     ///
     /// # Safety
@@ -409,7 +409,7 @@ impl Code {
     pub(super) unsafe fn run(&self, isa: Instructions, registers: *mut u64, scratch: &mut Scratch) {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn fused(code: &Code, registers: *mut u64, scratch: &mut Scratch) {
+        unsafe fn fused(code: &ScalarCode, registers: *mut u64, scratch: &mut Scratch) {
             // SAFETY: the caller's promises.
             unsafe { code.execute::<true>(registers, scratch) };
         }

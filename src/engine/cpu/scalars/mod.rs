@@ -19,27 +19,27 @@ mod tidy;
 use super::code::Scratch;
 use super::vector::Instructions;
 use crate::array::OutOfMemory;
-use crate::engine::arrays::{Line, lines};
+use crate::engine::arrays::{CacheLine, lines};
 use crate::kernel::{BufferId, Procedure, Step};
 pub(super) use builder::Builder;
-use instruction::Code;
-pub(super) use register::Register;
+use instruction::ScalarCode;
+pub(super) use register::RegisterIndex;
 
 /// Steps as instructions.
 #[derive(Debug)]
 pub(super) struct Scalars {
     isa: Instructions,
-    code: Code,
+    code: ScalarCode,
     registers: usize,
     /// Registers that hold known bytes.
-    constants: Vec<(Register, u64)>,
+    constants: Vec<(RegisterIndex, u64)>,
     /// Registers that hold pointers to buffers of the procedure around.
-    outside: Vec<(Register, BufferId)>,
+    outside: Vec<(RegisterIndex, BufferId)>,
     /// Registers that hold pointers into memory of the instructions' own, with offsets, and the bytes of that.
-    inside: Vec<(Register, usize)>,
+    inside: Vec<(RegisterIndex, usize)>,
     memory: usize,
     /// The register that holds where the scratch was with which tables of nests were set.
-    begun: Option<Register>,
+    begun: Option<RegisterIndex>,
 }
 
 impl Scalars {
@@ -70,7 +70,7 @@ impl Scalars {
     /// # Errors
     ///
     /// When there is no memory.
-    pub(super) fn space(&self) -> Result<Vec<Line>, OutOfMemory> {
+    pub(super) fn space(&self) -> Result<Vec<CacheLine>, OutOfMemory> {
         let mut space = lines(self.memory())?;
         // SAFETY: there is room for all registers.
         unsafe { self.set(space.as_mut_ptr().cast()) };
@@ -111,7 +111,7 @@ impl Scalars {
         // SAFETY: registers are below their number; what is read and written is inside of buffers, as the lowering promises.
         unsafe {
             if let Some(begun) = self.begun {
-                let begun = registers.add(usize::from(begun)).cast::<*const Line>();
+                let begun = registers.add(usize::from(begun)).cast::<*const CacheLine>();
                 if begun.read() != scratch.registers() {
                     self.code.nests.iter().for_each(|nest| nest.begin(registers, scratch));
                     begun.write(scratch.registers());
@@ -129,7 +129,11 @@ impl Scalars {
     /// # Safety
     ///
     /// The pointers are to what the instructions read and write there; the registers are this one's.
-    pub(super) unsafe fn run_with(&self, pointers: impl Iterator<Item = (Register, *mut u8)>, registers: *mut u64) {
+    pub(super) unsafe fn run_with(
+        &self,
+        pointers: impl Iterator<Item = (RegisterIndex, *mut u8)>,
+        registers: *mut u64,
+    ) {
         // SAFETY: as the caller's.
         unsafe {
             for (register, pointer) in pointers {

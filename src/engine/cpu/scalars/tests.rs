@@ -3,9 +3,9 @@
 mod random;
 
 use super::instruction::{OWN, Op};
-use super::{Builder, Register, Scalars};
+use super::{Builder, RegisterIndex, Scalars};
 use crate::concrete::{self};
-use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
+use crate::engine::cpu::vector::{self, Instructions, OperandForm, VectorKernel};
 use crate::engine::cpu::{Cpu, Program};
 use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, UNARY_ROWS, Unary};
 use crate::prelude::*;
@@ -31,7 +31,7 @@ fn run(
     of: DType,
     to: DType,
     operands: [u64; 3],
-    write: impl Fn(&mut Builder, [Register; 3]) -> Option<Register>,
+    write: impl Fn(&mut Builder, [RegisterIndex; 3]) -> Option<RegisterIndex>,
 ) -> (u64, usize) {
     let mut builder = Builder::new(isa);
     let pointers = [(); 4].map(|()| builder.register().unwrap());
@@ -48,7 +48,7 @@ fn run(
 }
 
 /// The result of a kernel for one element.
-fn by_kernel(kernel: Kernel, [a, b, c]: [u64; 3]) -> u64 {
+fn by_kernel(kernel: VectorKernel, [a, b, c]: [u64; 3]) -> u64 {
     let mut result = 0u64;
     let at = |operand: &u64| std::ptr::from_ref(operand).cast::<u8>();
     // SAFETY: there is room for one element, and each operand is one.
@@ -72,7 +72,7 @@ fn every_operation_is_that_of_its_kernel() {
     for isa in Instructions::available() {
         for dtype in DTYPES {
             for (at, &a) in samples(dtype).iter().enumerate() {
-                let check = |name: &str, to: DType, kernel: Kernel, operands, (found, _): (u64, usize)| {
+                let check = |name: &str, to: DType, kernel: VectorKernel, operands, (found, _): (u64, usize)| {
                     let expected = by_kernel(kernel, operands);
                     assert!(same(to, found, expected), "{name} of {operands:x?}: {found:x}, {expected:x}");
                 };
@@ -89,12 +89,12 @@ fn every_operation_is_that_of_its_kernel() {
                 for &b in &samples(dtype)[at % 2..] {
                     for &op in BINARY_ROWS.iter().filter(|op| op.domain().accepts(dtype)) {
                         let found = run(isa, dtype, dtype, [a, b, 0], |w, [x, y, _]| w.binary(op, dtype, x, y));
-                        let kernel = vector::binary(isa, op, dtype, Operand::Run, Operand::Run);
+                        let kernel = vector::binary(isa, op, dtype, OperandForm::Run, OperandForm::Run);
                         check(op.name(), dtype, kernel, [a, b, 0], found);
                     }
                     for &op in COMPARISON_ROWS {
                         let found = run(isa, dtype, DType::Bool, [a, b, 0], |w, [x, y, _]| w.compare(op, dtype, x, y));
-                        let kernel = vector::compare(isa, op, dtype, Operand::Run, Operand::Run);
+                        let kernel = vector::compare(isa, op, dtype, OperandForm::Run, OperandForm::Run);
                         check(op.name(), DType::Bool, kernel, [a, b, 0], found);
                     }
                 }
@@ -116,10 +116,10 @@ fn two_operations_in_one_are_those_two() {
             for [a, b, c] in [[0.1, 0.7, 3.3], [-0.0, 0.0, -0.0], [1e30, -7.0, f64::INFINITY], [3.0, 0.3, -2.2]] {
                 let operands = [a, b, c].map(|x| Value::from_f64(dtype, x).bits());
                 let isa = Instructions::detect();
-                let kernel = |op| vector::binary(isa, op, dtype, Operand::Run, Operand::Run);
+                let kernel = |op| vector::binary(isa, op, dtype, OperandForm::Run, OperandForm::Run);
                 let between = by_kernel(kernel(first), operands);
                 for on_the_left in [true, false] {
-                    let write = |builder: &mut Builder, [a, b, c]: [Register; 3]| {
+                    let write = |builder: &mut Builder, [a, b, c]: [RegisterIndex; 3]| {
                         let between = builder.binary(first, dtype, a, b)?;
                         let (x, y) = if on_the_left { (between, c) } else { (c, between) };
                         builder.binary(second, dtype, x, y)

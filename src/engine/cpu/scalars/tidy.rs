@@ -1,14 +1,14 @@
 //! Fewer instructions for the same.
 
-use super::instruction::{Instruction, Op};
-use super::register::Register;
+use super::instruction::{Op, ScalarInstruction};
+use super::register::RegisterIndex;
 use crate::term::hash::TermMap;
 
 /// How far instructions that become one are from each other at most.
 const APART: usize = 64;
 
 /// How often each register is read, and how often it is written.
-fn counts(instructions: &[Instruction], registers: usize) -> (Vec<u32>, Vec<u32>) {
+fn counts(instructions: &[ScalarInstruction], registers: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut reads, mut writes) = (vec![0; registers], vec![0; registers]);
     for instruction in instructions {
         instruction.reads().iter().for_each(|&register| reads[usize::from(register)] += 1);
@@ -23,7 +23,7 @@ fn counts(instructions: &[Instruction], registers: usize) -> (Vec<u32>, Vec<u32>
 }
 
 /// Removes instructions whose results nothing reads.
-pub(super) fn remove_unread(instructions: &mut Vec<Instruction>, registers: usize) {
+pub(super) fn remove_unread(instructions: &mut Vec<ScalarInstruction>, registers: usize) {
     let (mut reads, _) = counts(instructions, registers);
     // Operands come before their use, except for carries: those are read where the loop begins.
     let mut remains = vec![true; instructions.len()];
@@ -38,11 +38,11 @@ pub(super) fn remove_unread(instructions: &mut Vec<Instruction>, registers: usiz
 }
 
 /// Joins an operation with the only one that reads its result.
-pub(super) fn join_pairs(instructions: &mut Vec<Instruction>, registers: usize) {
+pub(super) fn join_pairs(instructions: &mut Vec<ScalarInstruction>, registers: usize) {
     let (reads, writes) = counts(instructions, registers);
     let mut remains = vec![true; instructions.len()];
     // Registers that are written once are tracked since the last jump target.
-    let mut made: TermMap<Register, usize> = TermMap::default();
+    let mut made: TermMap<RegisterIndex, usize> = TermMap::default();
     for at in 0..instructions.len() {
         let second = instructions[at];
         if matches!(second.op, Op::Label | Op::Jump | Op::Unless | Op::Next) {
@@ -62,10 +62,10 @@ pub(super) fn join_pairs(instructions: &mut Vec<Instruction>, registers: usize) 
             }
             remains[before] = false;
             let operands = [first.operands[0], first.operands[1], second.operands[1 - position]];
-            instructions[at] = Instruction { op, result: second.result, operands, number: 0 };
+            instructions[at] = ScalarInstruction { op, result: second.result, operands, number: 0 };
             break;
         }
-        let Instruction { op, result, .. } = instructions[at];
+        let ScalarInstruction { op, result, .. } = instructions[at];
         if op.form() == (2, true) && writes[usize::from(result)] == 1 {
             made.insert(result, at);
         }

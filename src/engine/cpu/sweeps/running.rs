@@ -7,7 +7,7 @@ use crate::evaluate::Failure;
 use crate::term::schedule::Runner;
 
 /// A loop with the memory and the worker of a run.
-pub(super) struct Running<'a> {
+pub(super) struct RunningSweeps<'a> {
     pub(super) compiled: &'a CompiledSweeps,
     pub(super) space: &'a mut SweepsSpace,
     pub(super) worker: &'a mut Worker,
@@ -64,7 +64,7 @@ impl SweepSpace {
     }
 }
 
-impl Runner for Running<'_> {
+impl Runner for RunningSweeps<'_> {
     type Failure = Failure;
 
     fn count(&self) -> Option<usize> {

@@ -5,7 +5,7 @@ use crate::concrete::Concrete;
 use crate::engine::cpu::code::ELEMENTS;
 use crate::engine::cpu::edges::parts;
 use crate::engine::cpu::{Cpu, Program};
-use crate::kernel::{Nest, Procedure, Step, Value, lower_in_place};
+use crate::kernel::{Nest, NestValue, Procedure, Step, lower_in_place};
 use crate::prelude::*;
 use crate::shape::size;
 use crate::term::Body;
@@ -22,7 +22,7 @@ fn nests(procedure: &Procedure) -> Vec<&Nest> {
 
 fn is_guarded(nest: &Nest) -> bool {
     nest.values.iter().any(|(value, _)| match value {
-        Value::Load { guards, .. } | Value::Guarded(_, guards) => !guards.is_empty(),
+        NestValue::Load { guards, .. } | NestValue::Guarded(_, guards) => !guards.is_empty(),
         _ => false,
     })
 }

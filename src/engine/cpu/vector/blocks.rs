@@ -2,7 +2,7 @@
 
 use super::lanes::{Lanes, Level, Real};
 use super::level::LARGEST_BLOCK;
-use super::masked::Masked;
+use super::masked::MaskedRun;
 #[cfg(target_arch = "x86_64")]
 use super::packed::fills;
 use super::packed::{Packed, Vectorised};
@@ -218,20 +218,20 @@ pub(super) trait Source<T> {
 }
 
 /// An operand of as many elements as the result has.
-pub(super) struct Run<T>(pub(super) *const T);
+pub(super) struct ElementRun<T>(pub(super) *const T);
 
 /// An operand of one element.
 pub(super) struct One<T>(pub(super) T);
 
-impl<T> Run<T> {
+impl<T> ElementRun<T> {
     /// The run that begins there.
     #[inline(always)]
     pub(super) fn new(start: *const u8) -> Self {
-        Run(start.cast())
+        ElementRun(start.cast())
     }
 }
 
-impl<T: Copy> Source<T> for Run<T> {
+impl<T: Copy> Source<T> for ElementRun<T> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT] {
         // SAFETY: the caller promises valid elements there.
@@ -270,7 +270,7 @@ impl<T: Copy> Source<T> for One<T> {
     }
 }
 
-impl<T: Copy> Source<T> for Masked<T> {
+impl<T: Copy> Source<T> for MaskedRun<T> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT] {
         // SAFETY: the caller promises valid elements there, and a block has no more than there are copies.

@@ -6,7 +6,7 @@ use super::lanes::Level;
 use super::level::{RowsLoop, portable_rows_kernel, rows_kernel};
 use super::packed::{Packed, Vectorised};
 use super::reduction::{Join, Largest, Smallest, Sum};
-use super::{Instructions, Operand, RowsKernel};
+use super::{Instructions, OperandForm, RowsKernel};
 use crate::engine::cpu::elements::{counted, load};
 use crate::operation::Reduction;
 use crate::shape::DType;
@@ -19,48 +19,48 @@ const MOST_TOGETHER: usize = 8;
 const FEW_TOGETHER: usize = 3;
 
 /// The beginnings of the operands of a row.
-type Row<T> = [*const T; 2];
+type RowPointers<T> = [*const T; 2];
 
 /// How an element of a row is combined with the result of its column so far.
 trait Joining<T: Vectorised> {
     /// # Safety
     ///
     /// The row's operands have an element at this position, and one that is a single element has that.
-    unsafe fn element<L: Level>(all: T, row: Row<T>, at: usize) -> T;
+    unsafe fn element<L: Level>(all: T, row: RowPointers<T>, at: usize) -> T;
     /// # Safety
     ///
     /// As above, of a register's elements from this position on, which the machine has.
-    unsafe fn register<V: Packed<Element = T>>(all: V, row: Row<T>, at: usize) -> V;
+    unsafe fn register<V: Packed<Element = T>>(all: V, row: RowPointers<T>, at: usize) -> V;
 }
 
 /// The elements of the second operand.
-struct Elementwise<J>(PhantomData<J>);
+struct JoinedColumns<J>(PhantomData<J>);
 
-impl<T: Vectorised, J: Join<T>> Joining<T> for Elementwise<J> {
+impl<T: Vectorised, J: Join<T>> Joining<T> for JoinedColumns<J> {
     #[inline(always)]
-    unsafe fn element<L: Level>(all: T, [_, b]: Row<T>, at: usize) -> T {
+    unsafe fn element<L: Level>(all: T, [_, b]: RowPointers<T>, at: usize) -> T {
         // SAFETY: as the caller's.
         J::join(all, unsafe { load(b.wrapping_add(at)) })
     }
     #[inline(always)]
-    unsafe fn register<V: Packed<Element = T>>(all: V, [_, b]: Row<T>, at: usize) -> V {
+    unsafe fn register<V: Packed<Element = T>>(all: V, [_, b]: RowPointers<T>, at: usize) -> V {
         // SAFETY: as the caller's.
         J::join_packed(all, unsafe { V::load(b.wrapping_add(at)) })
     }
 }
 
 /// The products of both operands; the first may be a single element.
-struct Products<const FIRST_IS_RUN: bool>;
+struct ProductColumns<const FIRST_IS_RUN: bool>;
 
-impl<T: Vectorised, const FIRST_IS_RUN: bool> Joining<T> for Products<FIRST_IS_RUN> {
+impl<T: Vectorised, const FIRST_IS_RUN: bool> Joining<T> for ProductColumns<FIRST_IS_RUN> {
     #[inline(always)]
-    unsafe fn element<L: Level>(all: T, [a, b]: Row<T>, at: usize) -> T {
+    unsafe fn element<L: Level>(all: T, [a, b]: RowPointers<T>, at: usize) -> T {
         // SAFETY: as the caller's.
         let (a, b) = unsafe { (load(if FIRST_IS_RUN { a.wrapping_add(at) } else { a }), load(b.wrapping_add(at))) };
         a.times_plus::<L>(b, all)
     }
     #[inline(always)]
-    unsafe fn register<V: Packed<Element = T>>(all: V, [a, b]: Row<T>, at: usize) -> V {
+    unsafe fn register<V: Packed<Element = T>>(all: V, [a, b]: RowPointers<T>, at: usize) -> V {
         // SAFETY: as the caller's.
         unsafe {
             let a = if FIRST_IS_RUN { V::load(a.wrapping_add(at)) } else { V::repeated(load(a)) };
@@ -70,7 +70,7 @@ impl<T: Vectorised, const FIRST_IS_RUN: bool> Joining<T> for Products<FIRST_IS_R
 }
 
 /// The elements of a run, joined with some rows.
-struct WithRows<T, L, J, const ROWS: usize>(*const T, [Row<T>; ROWS], PhantomData<(L, J)>);
+struct WithRows<T, L, J, const ROWS: usize>(*const T, [RowPointers<T>; ROWS], PhantomData<(L, J)>);
 
 impl<T: Vectorised, L: Level, J: Joining<T>, const ROWS: usize> Elements for WithRows<T, L, J, ROWS> {
     type Value = T;
@@ -173,16 +173,16 @@ fn columns<T: Vectorised, J: Joining<T>>(isa: Instructions) -> RowsKernel {
 /// The kernel of reductions of columns, whose result and operand `a` is one run.
 pub(super) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => columns::<T, Elementwise<Sum>>(isa),
-        Reduction::Max => columns::<T, Elementwise<Largest>>(isa),
-        Reduction::Min => columns::<T, Elementwise<Smallest>>(isa),
+        Reduction::Sum => columns::<T, JoinedColumns<Sum>>(isa),
+        Reduction::Max => columns::<T, JoinedColumns<Largest>>(isa),
+        Reduction::Min => columns::<T, JoinedColumns<Smallest>>(isa),
     })
 }
 
 /// The kernel of sums of products by column, where the operand `a` of a row is a run, or one element.
-pub(super) fn multiply_add_columns(isa: Instructions, dtype: DType, a: Operand) -> RowsKernel {
+pub(super) fn multiply_add_columns(isa: Instructions, dtype: DType, a: OperandForm) -> RowsKernel {
     for_dtype!(dtype, T => match a {
-        Operand::Run => columns::<T, Products<true>>(isa),
-        Operand::One => columns::<T, Products<false>>(isa),
+        OperandForm::Run => columns::<T, ProductColumns<true>>(isa),
+        OperandForm::One => columns::<T, ProductColumns<false>>(isa),
     })
 }

@@ -1,11 +1,11 @@
 //! Kernels of conversions, and conversions of single elements in a form that the compiler vectorises.
 
-use super::blocks::{Elements, InRegisters, One, Run, Source, fill};
+use super::blocks::{ElementRun, Elements, InRegisters, One, Source, fill};
 use super::elementwise::Chosen;
 use super::lanes::{Level, Mask};
 use super::level::{Loop, kernel};
 use super::packed::{Answers, Packed, Vectorised};
-use super::{Instructions, Kernel, movement};
+use super::{Instructions, VectorKernel, movement};
 use crate::array::Scalar;
 use crate::shape::DType;
 use std::marker::PhantomData;
@@ -62,20 +62,20 @@ impl Convert for i32 {}
 impl Convert for i64 {}
 
 /// The loop of a conversion.
-struct Cast<T, U>(PhantomData<(T, U)>);
+struct CastLoop<T, U>(PhantomData<(T, U)>);
 
-impl<T: Vectorised + Convert, U: Scalar> Loop for Cast<T, U> {
+impl<T: Vectorised + Convert, U: Scalar> Loop for CastLoop<T, U> {
     const IS_WIDE: bool = T::IS_WIDE;
 
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises.
-        unsafe { fill::<L, _>(result.cast(), count, Converted::<T, U>(Run::new(a), PhantomData)) };
+        unsafe { fill::<L, _>(result.cast(), count, Converted::<T, U>(ElementRun::new(a), PhantomData)) };
     }
 }
 
 /// The elements as those of another type.
-struct Converted<T, U>(Run<T>, PhantomData<U>);
+struct Converted<T, U>(ElementRun<T>, PhantomData<U>);
 
 impl<T: Convert, U: Scalar> Elements for Converted<T, U> {
     type Value = U;
@@ -120,12 +120,12 @@ impl<U: Vectorised> Loop for CastBooleans<U> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         let (one, zero) = (One(U::from_bool(true)), One(U::ZERO));
         // SAFETY: what the caller promises.
-        unsafe { fill::<L, _>(result.cast(), count, Chosen(Run::new(a), one, zero, PhantomData)) };
+        unsafe { fill::<L, _>(result.cast(), count, Chosen(ElementRun::new(a), one, zero, PhantomData)) };
     }
 }
 
 /// The kernel of a conversion.
-pub(super) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
+pub(super) fn cast(isa: Instructions, from: DType, to: DType) -> VectorKernel {
     macro_rules! to_each {
         ($($dtype:ident: $loop:ty,)*) => {
             match to {
@@ -135,10 +135,18 @@ pub(super) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
         };
     }
     match from {
-        DType::F32 => to_each!(F64: Cast<f32, f64>, I32: Cast<f32, i32>, I64: Cast<f32, i64>, Bool: Cast<f32, bool>,),
-        DType::F64 => to_each!(F32: Cast<f64, f32>, I32: Cast<f64, i32>, I64: Cast<f64, i64>, Bool: Cast<f64, bool>,),
-        DType::I32 => to_each!(F32: Cast<i32, f32>, F64: Cast<i32, f64>, I64: Cast<i32, i64>, Bool: Cast<i32, bool>,),
-        DType::I64 => to_each!(F32: Cast<i64, f32>, F64: Cast<i64, f64>, I32: Cast<i64, i32>, Bool: Cast<i64, bool>,),
+        DType::F32 => {
+            to_each!(F64: CastLoop<f32, f64>, I32: CastLoop<f32, i32>, I64: CastLoop<f32, i64>, Bool: CastLoop<f32, bool>,)
+        }
+        DType::F64 => {
+            to_each!(F32: CastLoop<f64, f32>, I32: CastLoop<f64, i32>, I64: CastLoop<f64, i64>, Bool: CastLoop<f64, bool>,)
+        }
+        DType::I32 => {
+            to_each!(F32: CastLoop<i32, f32>, F64: CastLoop<i32, f64>, I64: CastLoop<i32, i64>, Bool: CastLoop<i32, bool>,)
+        }
+        DType::I64 => {
+            to_each!(F32: CastLoop<i64, f32>, F64: CastLoop<i64, f64>, I32: CastLoop<i64, i32>, Bool: CastLoop<i64, bool>,)
+        }
         DType::Bool => {
             to_each!(F32: CastBooleans<f32>, F64: CastBooleans<f64>, I32: CastBooleans<i32>, I64: CastBooleans<i64>,)
         }

@@ -1,14 +1,14 @@
 //! Kernels of elementwise operations, compiled from the closures of the operation table.
 
-use super::blocks::{Elements, InRegisters, Run, Source, fill};
+use super::blocks::{ElementRun, Elements, InRegisters, Source, fill};
 use super::dispatch::{for_dtype, for_size};
 use super::functions;
 use super::lanes::{Level, Product};
 use super::level::{Loop, MaskedLoop, kernel, portable_kernel};
-use super::masked::{Masked, Masks};
+use super::masked::{MaskedRun, Masks};
 use super::operands::{choice_kernel, pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
-use super::{Instructions, Kernel, Operand};
+use super::{Instructions, OperandForm, VectorKernel};
 use crate::array::Scalar;
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Row, Unary, UnaryLoop, comparison_row};
@@ -30,23 +30,23 @@ unsafe fn without_data<F>() -> F {
 }
 
 /// The loop of a row, or of a function, of one element.
-struct Map<T, R, F>(PhantomData<(T, R, F)>);
+struct MapLoop<T, R, F>(PhantomData<(T, R, F)>);
 
-impl<T: Vectorised, R: Row, F: Fn(T) -> T> Loop for Map<T, R, F> {
+impl<T: Vectorised, R: Row, F: Fn(T) -> T> Loop for MapLoop<T, R, F> {
     const IS_WIDE: bool = T::IS_WIDE;
 
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
         unsafe {
-            let mapped = Mapped::<T, R, F>(without_data(), Run::new(a), PhantomData);
+            let mapped = Mapped::<T, R, F>(without_data(), ElementRun::new(a), PhantomData);
             fill::<L, _>(result.cast(), count, mapped);
         }
     }
 }
 
 /// A row, or a function, of each element.
-struct Mapped<T, R, F>(F, Run<T>, PhantomData<R>);
+struct Mapped<T, R, F>(F, ElementRun<T>, PhantomData<R>);
 
 impl<T: Copy, U: Copy, R, F: Fn(T) -> U> Elements for Mapped<T, R, F> {
     type Value = U;
@@ -108,7 +108,7 @@ impl<T: Vectorised, R: Row, F: Fn(T, T) -> T> MaskedLoop for Combine<T, R, F> {
 }
 
 /// A row, or a function, of each element of two operands.
-struct Combined<T, R, F>(F, Masked<T>, Masked<T>, PhantomData<R>);
+struct Combined<T, R, F>(F, MaskedRun<T>, MaskedRun<T>, PhantomData<R>);
 
 impl<T: Copy, R, F: Fn(T, T) -> T> Elements for Combined<T, R, F> {
     type Value = T;
@@ -156,7 +156,7 @@ impl<T: Vectorised, R: Row, F: Fn(T, T) -> T> InRegisters for Combined<T, R, F> 
 /// Makes the kernel of whatever function it is given.
 struct Choose {
     isa: Instructions,
-    operands: (Operand, Operand),
+    operands: (OperandForm, OperandForm),
 }
 
 /// No row of the table.
@@ -165,29 +165,29 @@ struct NoRow;
 impl Row for NoRow {}
 
 impl<T: Vectorised> UnaryLoop<T> for Choose {
-    type Output = Kernel;
-    fn run<F: Fn(T) -> T>(self, f: F) -> Kernel {
+    type Output = VectorKernel;
+    fn run<F: Fn(T) -> T>(self, f: F) -> VectorKernel {
         UnaryLoop::run_row::<NoRow, F>(self, f)
     }
-    fn run_row<R: Row, F: Fn(T) -> T>(self, _: F) -> Kernel {
+    fn run_row<R: Row, F: Fn(T) -> T>(self, _: F) -> VectorKernel {
         // Rows with a parameter have kernels that read it at each call.
         if const { size_of::<F>() != 0 } {
             UnaryLoop::<T>::undefined(&self)
         }
         // Where the vector version is chosen there is no other.
         match const { functions::has_vectors(R::UNARY) } {
-            true => portable_kernel::<Map<T, R, F>>(),
-            false => kernel::<Map<T, R, F>>(self.isa),
+            true => portable_kernel::<MapLoop<T, R, F>>(),
+            false => kernel::<MapLoop<T, R, F>>(self.isa),
         }
     }
 }
 
 impl<T: Vectorised> BinaryLoop<T, T> for Choose {
-    type Output = Kernel;
-    fn run<F: Fn(T, T) -> T>(self, f: F) -> Kernel {
+    type Output = VectorKernel;
+    fn run<F: Fn(T, T) -> T>(self, f: F) -> VectorKernel {
         BinaryLoop::run_row::<NoRow, F>(self, f)
     }
-    fn run_row<R: Row, F: Fn(T, T) -> T>(self, _: F) -> Kernel {
+    fn run_row<R: Row, F: Fn(T, T) -> T>(self, _: F) -> VectorKernel {
         match const { functions::pairs_have_vectors(R::BINARY) } {
             true => pair_kernel::<Combine<T, R, F>, T>(Instructions::Portable, self.operands.0, self.operands.1),
             false => pair_kernel::<Combine<T, R, F>, T>(self.isa, self.operands.0, self.operands.1),
@@ -232,8 +232,8 @@ polygamma!(f32, run_f32);
 polygamma!(f64, run_f64);
 
 /// The kernel of a row of the table.
-pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
-    let choose = Choose { isa, operands: (Operand::Run, Operand::Run) };
+pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> VectorKernel {
+    let choose = Choose { isa, operands: (OperandForm::Run, OperandForm::Run) };
     match (op, dtype) {
         (Unary::Polygamma(_), DType::F32) => kernel::<Polygamma<f32>>(isa),
         (Unary::Polygamma(_), DType::F64) => kernel::<Polygamma<f64>>(isa),
@@ -246,7 +246,7 @@ pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
 }
 
 /// The kernel of a row of the table.
-pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
     let choose = Choose { isa, operands: (a, b) };
     match dtype {
         DType::F32 => op.run_f32(choose),
@@ -268,16 +268,16 @@ impl<T: Vectorised, R: BinaryRow<T, bool> + Question> MaskedLoop for Compare<T, 
         let (a, b) = masks.of(a, b);
         // SAFETY: the row is a type without data; the rest is what the caller promises.
         unsafe {
-            let compared = Compared::<T, R>(without_data(), a, b);
+            let compared = ComparedRuns::<T, R>(without_data(), a, b);
             fill::<L, _>(result.cast(), count, compared);
         }
     }
 }
 
 /// The answers of a comparison.
-struct Compared<T, R>(R, Masked<T>, Masked<T>);
+struct ComparedRuns<T, R>(R, MaskedRun<T>, MaskedRun<T>);
 
-impl<T: Copy, R: BinaryRow<T, bool>> Elements for Compared<T, R> {
+impl<T: Copy, R: BinaryRow<T, bool>> Elements for ComparedRuns<T, R> {
     type Value = bool;
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<bool>; COUNT] {
@@ -293,7 +293,7 @@ impl<T: Copy, R: BinaryRow<T, bool>> Elements for Compared<T, R> {
     }
 }
 
-impl<T: Vectorised, R: BinaryRow<T, bool> + Question> InRegisters for Compared<T, R> {
+impl<T: Vectorised, R: BinaryRow<T, bool> + Question> InRegisters for ComparedRuns<T, R> {
     type Element = T;
     #[inline(always)]
     unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut bool) {
@@ -303,7 +303,7 @@ impl<T: Vectorised, R: BinaryRow<T, bool> + Question> InRegisters for Compared<T
 }
 
 /// The kernel of a row of the table.
-pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
     macro_rules! rows {
         ($($row:ident)*) => {
             match op {
@@ -315,21 +315,21 @@ pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operan
 }
 
 /// The loop of a choice between two elements.
-struct Select<T>(PhantomData<T>);
+struct SelectLoop<T>(PhantomData<T>);
 
-impl<T: Vectorised> MaskedLoop for Select<T> {
+impl<T: Vectorised> MaskedLoop for SelectLoop<T> {
     const IS_WIDE: bool = T::IS_WIDE;
 
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize, masks: Masks) {
         let (yes, no) = masks.of::<T>(b, c);
         // SAFETY: what the caller promises.
-        unsafe { fill::<L, _>(result.cast(), count, Chosen(Run::new(a), yes, no, PhantomData)) };
+        unsafe { fill::<L, _>(result.cast(), count, Chosen(ElementRun::new(a), yes, no, PhantomData)) };
     }
 }
 
 /// The elements of one operand where a mask is true, else those of another.
-pub(super) struct Chosen<T, A, B>(pub(super) Run<bool>, pub(super) A, pub(super) B, pub(super) PhantomData<T>);
+pub(super) struct Chosen<T, A, B>(pub(super) ElementRun<bool>, pub(super) A, pub(super) B, pub(super) PhantomData<T>);
 
 impl<T: Copy, A: Source<T>, B: Source<T>> Elements for Chosen<T, A, B> {
     type Value = T;
@@ -363,8 +363,8 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> InRegisters for Chosen<T, A, B> 
 }
 
 /// The kernel of a choice between two elements, whose bits alone matter.
-pub(super) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
-    for_size!(dtype, T => choice_kernel::<Select<T>, T>(isa, yes, no))
+pub(super) fn select(isa: Instructions, dtype: DType, yes: OperandForm, no: OperandForm) -> VectorKernel {
+    for_size!(dtype, T => choice_kernel::<SelectLoop<T>, T>(isa, yes, no))
 }
 
 /// The loop of a sum of products.
@@ -377,12 +377,12 @@ impl<T: Vectorised> MaskedLoop for MultiplyAdd<T> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);
         // SAFETY: what the caller promises; the result is read at the position that is to be written.
-        unsafe { fill::<L, _>(result.cast(), count, Added::<T, L>(Run::new(result), a, b, PhantomData)) };
+        unsafe { fill::<L, _>(result.cast(), count, Added::<T, L>(ElementRun::new(result), a, b, PhantomData)) };
     }
 }
 
 /// Sums with products.
-struct Added<T, L>(Run<T>, Masked<T>, Masked<T>, PhantomData<L>);
+struct Added<T, L>(ElementRun<T>, MaskedRun<T>, MaskedRun<T>, PhantomData<L>);
 
 impl<T: Product, L: Level> Elements for Added<T, L> {
     type Value = T;
@@ -415,6 +415,6 @@ impl<T: Vectorised, L: Level> InRegisters for Added<T, L> {
 }
 
 /// The kernel of a sum of products.
-pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
     for_dtype!(dtype, T => pair_kernel::<MultiplyAdd<T>, T>(isa, a, b))
 }

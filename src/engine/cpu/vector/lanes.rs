@@ -33,7 +33,7 @@ pub(in crate::engine::cpu) trait Mask: Copy {
 }
 
 /// The bits of each element, as unsigned whole numbers, which wrap.
-pub(super) trait Bits: Copy {
+pub(super) trait LaneBits: Copy {
     /// The low bits of this number, for all elements.
     fn of(bits: u64) -> Self;
     fn plus(self, other: Self) -> Self;
@@ -60,7 +60,7 @@ pub(super) trait Lanes:
     /// Answers for as many elements.
     type Mask: Mask;
     /// The bits of as many elements.
-    type Bits: Bits;
+    type Bits: LaneBits;
     /// As many elements of the wider type.
     type Double: Lanes<Element = f64>;
     /// How many elements there are.

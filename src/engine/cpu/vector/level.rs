@@ -6,8 +6,8 @@
 use super::lanes::{Level, Real};
 use super::masked::Masks;
 use super::{
-    CopyingKernel, GatherKernel, Instructions, Kernel, MaskedKernel, RampKernel, RowsKernel, StridedKernel,
-    USES_REGISTERS,
+    CopyingKernel, GatherKernel, Instructions, MaskedKernel, RampKernel, RowsKernel, StridedKernel, USES_REGISTERS,
+    VectorKernel,
 };
 
 /// Elements of a block at most.
@@ -159,7 +159,7 @@ macro_rules! compiled {
     };
 }
 
-compiled!(Loop, kernel, portable_kernel, Kernel, (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize));
+compiled!(Loop, kernel, portable_kernel, VectorKernel, (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize));
 compiled!(
     MaskedLoop,
     masked_kernel, portable_masked_kernel,

@@ -16,20 +16,20 @@ impl Masks {
 
     /// Those of the two operands, which begin at these places.
     #[inline(always)]
-    pub(super) fn of<T>(self, first: *const u8, second: *const u8) -> (Masked<T>, Masked<T>) {
+    pub(super) fn of<T>(self, first: *const u8, second: *const u8) -> (MaskedRun<T>, MaskedRun<T>) {
         let mask = |bit: usize| 0usize.wrapping_sub(self.0 >> bit & 1);
-        (Masked(first.cast(), mask(0)), Masked(second.cast(), mask(1)))
+        (MaskedRun(first.cast(), mask(0)), MaskedRun(second.cast(), mask(1)))
     }
 }
 
 /// A run, or a block of copies of one element, which is read for every block.
-pub(super) struct Masked<T>(*const T, usize);
+pub(super) struct MaskedRun<T>(*const T, usize);
 
-impl<T> Masked<T> {
+impl<T> MaskedRun<T> {
     /// The run that begins there.
     #[inline(always)]
     pub(super) fn run(start: *const T) -> Self {
-        Masked(start, usize::MAX)
+        MaskedRun(start, usize::MAX)
     }
 
     /// Where the elements from a position on are.

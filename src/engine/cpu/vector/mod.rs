@@ -69,16 +69,16 @@ impl Instructions {
 ///
 /// The machine has the instructions that the kernel was chosen for. The result has room for `count` elements of its type,
 /// or for one where the kernel reduces; each operand that is used has `count` valid elements, or one where it is
-/// [`Operand::One`]. Pointers need no alignment beyond that of their elements. An operand that is a run either does not
+/// [`OperandForm::One`]. Pointers need no alignment beyond that of their elements. An operand that is a run either does not
 /// overlap the result or starts where it starts and has elements that are at least as large; one that is a single element
 /// may lie anywhere.
-pub(crate) type Kernel = unsafe fn(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize);
+pub(crate) type VectorKernel = unsafe fn(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize);
 
 /// A loop over two operands, each of which is a run or copies of one element that fill a block, as the masks say.
 ///
 /// # Safety
 ///
-/// As for [`Kernel`].
+/// As for [`VectorKernel`].
 type MaskedKernel =
     unsafe fn(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize, masks: masked::Masks);
 
@@ -86,7 +86,7 @@ type MaskedKernel =
 ///
 /// # Safety
 ///
-/// As for [`Kernel`].
+/// As for [`VectorKernel`].
 type CopyingKernel =
     unsafe fn(run: MaskedKernel, result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize);
 
@@ -94,7 +94,7 @@ type CopyingKernel =
 ///
 /// # Safety
 ///
-/// As for [`Kernel`], for the elements at these distances; the operand does not overlap the result.
+/// As for [`VectorKernel`], for the elements at these distances; the operand does not overlap the result.
 pub(crate) type StridedKernel =
     unsafe fn(result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize);
 
@@ -103,7 +103,7 @@ pub(crate) type StridedKernel =
 ///
 /// # Safety
 ///
-/// As for [`Kernel`], for each row; the results overlap neither each other nor the operands.
+/// As for [`VectorKernel`], for each row; the results overlap neither each other nor the operands.
 pub(crate) type RowsKernel =
     unsafe fn(result: (*mut u8, isize), a: (*const u8, isize), b: (*const u8, isize), rows: usize, count: usize);
 
@@ -125,7 +125,7 @@ pub(crate) type GatherKernel =
 
 /// Whether an operand is a run of elements or one element for all.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Operand {
+pub(crate) enum OperandForm {
     /// As many elements as the result has.
     Run,
     /// One element, which meets every element of the other operand.
@@ -134,48 +134,48 @@ pub(crate) enum Operand {
 
 /// An elementwise operation of one operand. For operations with a parameter, `b` points at it, an `i64`; the kernel is the same
 /// whatever the parameter.
-pub(crate) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
+pub(crate) fn unary(isa: Instructions, op: Unary, dtype: DType) -> VectorKernel {
     functions::unary(isa, op, dtype).unwrap_or_else(|| elementwise::unary(isa, op, dtype))
 }
 
 /// An elementwise operation of two operands of one type.
-pub(crate) fn binary(isa: Instructions, op: Binary, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(crate) fn binary(isa: Instructions, op: Binary, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
     functions::binary(isa, op, dtype, a, b).unwrap_or_else(|| elementwise::binary(isa, op, dtype, a, b))
 }
 
 /// An elementwise comparison; the result is boolean, one byte, 0 or 1.
-pub(crate) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(crate) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
     elementwise::compare(isa, op, dtype, a, b)
 }
 
 /// Where the mask `a`, a run, is true `b`, else `c`.
-pub(crate) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
+pub(crate) fn select(isa: Instructions, dtype: DType, yes: OperandForm, no: OperandForm) -> VectorKernel {
     elementwise::select(isa, dtype, yes, no)
 }
 
 /// Conversion of the element type; to integers it saturates.
-pub(crate) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
+pub(crate) fn cast(isa: Instructions, from: DType, to: DType) -> VectorKernel {
     convert::cast(isa, from, to)
 }
 
 /// A run, unchanged.
-pub(crate) fn copy(dtype: DType) -> Kernel {
+pub(crate) fn copy(dtype: DType) -> VectorKernel {
     movement::copy(dtype)
 }
 
 /// One element, repeated.
-pub(crate) fn fill(isa: Instructions, dtype: DType) -> Kernel {
+pub(crate) fn fill(isa: Instructions, dtype: DType) -> VectorKernel {
     movement::fill(isa, dtype)
 }
 
 /// Adds the product of `a` and `b` to the result; products of floats are not rounded where the instructions have fused
 /// multiply-add.
-pub(crate) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Operand) -> Kernel {
+pub(crate) fn multiply_add(isa: Instructions, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
     elementwise::multiply_add(isa, dtype, a, b)
 }
 
 /// Combines the elements of `a`, in an order that depends on their number alone, and the one element of the result.
-pub(crate) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
+pub(crate) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> VectorKernel {
     rows::reduce(isa, op, dtype)
 }
 
@@ -190,18 +190,18 @@ pub(crate) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> 
 }
 
 /// [`multiply_add`] to the result, a run for all rows, row by row: `b` is a run of each row, and `a` may be an element.
-pub(crate) fn multiply_add_columns(isa: Instructions, dtype: DType, a: Operand) -> RowsKernel {
+pub(crate) fn multiply_add_columns(isa: Instructions, dtype: DType, a: OperandForm) -> RowsKernel {
     columns::multiply_add_columns(isa, dtype, a)
 }
 
 /// Adds the sum of the products of `a` and `b`, in an order that depends on their number alone, to the one element of the
 /// result; as [`multiply_add`], products of floats are not rounded where the instructions allow it.
-pub(crate) fn dot(isa: Instructions, dtype: DType) -> Kernel {
+pub(crate) fn dot(isa: Instructions, dtype: DType) -> VectorKernel {
     rows::dot(isa, dtype)
 }
 
 /// Adds the sum of (a − b)² of floats, in an order that depends on their number alone, to the one element of the result.
-pub(crate) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
+pub(crate) fn square_distance(isa: Instructions, dtype: DType) -> VectorKernel {
     rows::square_distance(isa, dtype)
 }
 

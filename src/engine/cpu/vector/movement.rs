@@ -6,7 +6,7 @@ use super::lanes::{Level, Product};
 use super::level::{GatherLoop, Loop, RampLoop, StridedLoop};
 use super::level::{gather_kernel, kernel, ramp_kernel, strided_kernel};
 use super::packed::{Packed, Vectorised};
-use super::{GatherKernel, Instructions, Kernel, RampKernel, StridedKernel};
+use super::{GatherKernel, Instructions, RampKernel, StridedKernel, VectorKernel};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::shape::DType;
 use std::marker::PhantomData;
@@ -19,7 +19,7 @@ unsafe fn copy_run<T: Copy>(result: *mut u8, a: *const u8, _: *const u8, _: *con
 }
 
 /// The kernel of a copy.
-pub(super) fn copy(dtype: DType) -> Kernel {
+pub(super) fn copy(dtype: DType) -> VectorKernel {
     for_size!(dtype, T => copy_run::<T>)
 }
 
@@ -85,7 +85,7 @@ impl<T: Vectorised> Loop for Fill<T> {
 }
 
 /// The kernel of a repeated element.
-pub(super) fn fill(isa: Instructions, dtype: DType) -> Kernel {
+pub(super) fn fill(isa: Instructions, dtype: DType) -> VectorKernel {
     for_size!(dtype, T => kernel::<Fill<T>>(isa))
 }
 
@@ -186,9 +186,9 @@ pub(super) fn ramp(isa: Instructions) -> RampKernel {
     ramp_kernel::<Ramp>(isa)
 }
 
-struct Gather<T>(PhantomData<T>);
+struct GatheredElements<T>(PhantomData<T>);
 
-impl<T: Copy + Default> GatherLoop for Gather<T> {
+impl<T: Copy + Default> GatherLoop for GatheredElements<T> {
     const IS_WIDE: bool = false;
 
     #[inline(always)]
@@ -217,5 +217,5 @@ impl<T: Copy + Default> GatherLoop for Gather<T> {
 
 /// The kernel of elements by their positions.
 pub(super) fn gather(isa: Instructions, dtype: DType) -> GatherKernel {
-    for_size!(dtype, T => gather_kernel::<Gather<T>>(isa))
+    for_size!(dtype, T => gather_kernel::<GatheredElements<T>>(isa))
 }

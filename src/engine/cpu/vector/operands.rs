@@ -6,31 +6,39 @@ use super::lanes::Level;
 use super::level::{CopyingLoop, LARGEST_BLOCK, Loop, MaskedLoop, call_copying, call_masked, kernel, masked_kernel};
 use super::masked::Masks;
 use super::packed::Vectorised;
-use super::{Instructions, Kernel, MaskedKernel, Operand};
+use super::{Instructions, MaskedKernel, OperandForm, VectorKernel};
 use crate::engine::cpu::elements::{counted, load, store};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// The kernel of a loop over two operands of these element types, which are the kernel's first two.
-pub(super) fn pair_kernel<B: MaskedLoop, T: Vectorised>(isa: Instructions, left: Operand, right: Operand) -> Kernel {
+pub(super) fn pair_kernel<B: MaskedLoop, T: Vectorised>(
+    isa: Instructions,
+    left: OperandForm,
+    right: OperandForm,
+) -> VectorKernel {
     of_operands::<B, T, false>(isa, left, right)
 }
 
 /// The kernel of a loop over two operands, which come after a mask.
-pub(super) fn choice_kernel<B: MaskedLoop, T: Vectorised>(isa: Instructions, yes: Operand, no: Operand) -> Kernel {
+pub(super) fn choice_kernel<B: MaskedLoop, T: Vectorised>(
+    isa: Instructions,
+    yes: OperandForm,
+    no: OperandForm,
+) -> VectorKernel {
     of_operands::<B, T, true>(isa, yes, no)
 }
 
 fn of_operands<B: MaskedLoop, T: Vectorised, const AFTER_MASK: bool>(
     isa: Instructions,
-    first: Operand,
-    second: Operand,
-) -> Kernel {
+    first: OperandForm,
+    second: OperandForm,
+) -> VectorKernel {
     match (first, second) {
-        (Operand::Run, Operand::Run) => kernel::<Copied<B, T, AFTER_MASK, true, true>>(isa),
-        (Operand::Run, Operand::One) => kernel::<Copied<B, T, AFTER_MASK, true, false>>(isa),
-        (Operand::One, Operand::Run) => kernel::<Copied<B, T, AFTER_MASK, false, true>>(isa),
-        (Operand::One, Operand::One) => kernel::<Copied<B, T, AFTER_MASK, false, false>>(isa),
+        (OperandForm::Run, OperandForm::Run) => kernel::<Copied<B, T, AFTER_MASK, true, true>>(isa),
+        (OperandForm::Run, OperandForm::One) => kernel::<Copied<B, T, AFTER_MASK, true, false>>(isa),
+        (OperandForm::One, OperandForm::Run) => kernel::<Copied<B, T, AFTER_MASK, false, true>>(isa),
+        (OperandForm::One, OperandForm::One) => kernel::<Copied<B, T, AFTER_MASK, false, false>>(isa),
     }
 }
 

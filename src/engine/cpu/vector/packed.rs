@@ -11,7 +11,7 @@ mod x86;
 use super::USES_REGISTERS;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::Level;
-use super::lanes::{Bits, Lanes, Mask, Product};
+use super::lanes::{LaneBits, Lanes, Mask, Product};
 use crate::array::{Arithmetic, Scalar};
 use crate::engine::cpu::elements::{counted, load};
 use crate::operation::{Binary, Unary, comparison_row};
@@ -127,7 +127,7 @@ pub(in crate::engine::cpu) trait Answers: Mask {
 }
 
 /// A register of integers.
-pub(super) trait Integers: Packed + Bits {
+pub(super) trait Integers: Packed + LaneBits {
     /// The low bits of the products.
     fn times(self, other: Self) -> Self;
     /// Moved up by so many places; all bits are lost where there are not that many.
@@ -247,7 +247,7 @@ fn unary_of_integers<V: Integers>(row: Unary, x: V) -> Option<V> {
 #[inline(always)]
 fn binary_of_integers<V: Integers>(row: Binary, a: V, b: V) -> Option<V> {
     Some(match row {
-        Binary::Add => Bits::plus(a, b),
+        Binary::Add => LaneBits::plus(a, b),
         Binary::Sub => a.minus(b),
         Binary::Mul => a.times(b),
         Binary::Min | Binary::MinRight => a.smaller(b),

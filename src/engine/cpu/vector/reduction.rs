@@ -4,7 +4,7 @@ use super::dispatch::for_dtype;
 use super::lanes::{Level, Product};
 use super::level::{Loop, RowsLoop, kernel, portable_kernel, portable_rows_kernel, rows_kernel};
 use super::packed::Packed;
-use super::{Instructions, Kernel, RowsKernel};
+use super::{Instructions, RowsKernel, VectorKernel};
 use crate::array::{Scalar, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Reduction;
@@ -107,9 +107,9 @@ impl<T: Scalar> Join<T> for Smallest {
     }
 }
 
-struct Reduce<T, J>(PhantomData<(T, J)>);
+struct ReduceLoop<T, J>(PhantomData<(T, J)>);
 
-impl<T: Product, J: Join<T>> Reduce<T, J> {
+impl<T: Product, J: Join<T>> ReduceLoop<T, J> {
     /// Combines a run with the element of the result.
     ///
     /// # Safety
@@ -131,17 +131,17 @@ impl<T: Product, J: Join<T>> Reduce<T, J> {
     }
 }
 
-impl<T: Product, J: Join<T>> Loop for Reduce<T, J> {
+impl<T: Product, J: Join<T>> Loop for ReduceLoop<T, J> {
     const IS_WIDE: bool = false;
 
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises one element of the result and `count` of the operand.
-        unsafe { Reduce::<T, J>::one(result.cast(), a.cast(), count) };
+        unsafe { ReduceLoop::<T, J>::one(result.cast(), a.cast(), count) };
     }
 }
 
-impl<T: Product, J: Join<T>> RowsLoop for Reduce<T, J> {
+impl<T: Product, J: Join<T>> RowsLoop for ReduceLoop<T, J> {
     const IS_WIDE: bool = false;
 
     #[inline(always)]
@@ -156,14 +156,14 @@ impl<T: Product, J: Join<T>> RowsLoop for Reduce<T, J> {
             let result = result.wrapping_offset(result_stride.wrapping_mul(row)).cast();
             let a = a.wrapping_offset(a_stride.wrapping_mul(row)).cast();
             // SAFETY: as the caller's, for each row.
-            unsafe { Reduce::<T, J>::one(result, a, count) };
+            unsafe { ReduceLoop::<T, J>::one(result, a, count) };
         });
     }
 }
 
 /// The kernel of a loop over integers or booleans, of which the compiler makes vectors; with the instructions that floats are here
 /// for it makes none.
-fn of_integers<T: Product, B: Loop>(isa: Instructions) -> Kernel {
+fn of_integers<T: Product, B: Loop>(isa: Instructions) -> VectorKernel {
     if const { T::ANY_ORDER } { kernel::<B>(isa) } else { portable_kernel::<B>() }
 }
 
@@ -173,40 +173,40 @@ fn rows_of_integers<T: Product, B: RowsLoop>(isa: Instructions) -> RowsKernel {
 }
 
 /// The kernel of a reduction.
-pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
+pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> VectorKernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => of_integers::<T, Reduce<T, Sum>>(isa),
-        Reduction::Max => of_integers::<T, Reduce<T, Largest>>(isa),
-        Reduction::Min => of_integers::<T, Reduce<T, Smallest>>(isa),
+        Reduction::Sum => of_integers::<T, ReduceLoop<T, Sum>>(isa),
+        Reduction::Max => of_integers::<T, ReduceLoop<T, Largest>>(isa),
+        Reduction::Min => of_integers::<T, ReduceLoop<T, Smallest>>(isa),
     })
 }
 
 /// The kernel of reductions of rows.
 pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => rows_of_integers::<T, Reduce<T, Sum>>(isa),
-        Reduction::Max => rows_of_integers::<T, Reduce<T, Largest>>(isa),
-        Reduction::Min => rows_of_integers::<T, Reduce<T, Smallest>>(isa),
+        Reduction::Sum => rows_of_integers::<T, ReduceLoop<T, Sum>>(isa),
+        Reduction::Max => rows_of_integers::<T, ReduceLoop<T, Largest>>(isa),
+        Reduction::Min => rows_of_integers::<T, ReduceLoop<T, Smallest>>(isa),
     })
 }
 
 /// A term of a sum over pairs of elements.
-trait Term<T> {
+trait PairTerm<T> {
     /// The sum with the term of a pair.
     fn add<L: Level>(sum: T, a: T, b: T) -> T;
 }
 
-struct Products;
-struct SquaredDifferences;
+struct PairProducts;
+struct PairSquaredDifferences;
 
-impl<T: Product> Term<T> for Products {
+impl<T: Product> PairTerm<T> for PairProducts {
     #[inline(always)]
     fn add<L: Level>(sum: T, a: T, b: T) -> T {
         a.times_plus::<L>(b, sum)
     }
 }
 
-impl<T: Product + std::ops::Sub<Output = T>> Term<T> for SquaredDifferences {
+impl<T: Product + std::ops::Sub<Output = T>> PairTerm<T> for PairSquaredDifferences {
     #[inline(always)]
     fn add<L: Level>(sum: T, a: T, b: T) -> T {
         let difference = a - b;
@@ -217,7 +217,7 @@ impl<T: Product + std::ops::Sub<Output = T>> Term<T> for SquaredDifferences {
 /// Sums over pairs of elements.
 struct Sums<T, F>(PhantomData<(T, F)>);
 
-impl<T: Product, F: Term<T>> Sums<T, F> {
+impl<T: Product, F: PairTerm<T>> Sums<T, F> {
     /// Adds a sum to the element of the result.
     ///
     /// # Safety
@@ -239,7 +239,7 @@ impl<T: Product, F: Term<T>> Sums<T, F> {
     }
 }
 
-impl<T: Product, F: Term<T>> Loop for Sums<T, F> {
+impl<T: Product, F: PairTerm<T>> Loop for Sums<T, F> {
     const IS_WIDE: bool = false;
 
     #[inline(always)]
@@ -249,7 +249,7 @@ impl<T: Product, F: Term<T>> Loop for Sums<T, F> {
     }
 }
 
-impl<T: Product, F: Term<T>> RowsLoop for Sums<T, F> {
+impl<T: Product, F: PairTerm<T>> RowsLoop for Sums<T, F> {
     const IS_WIDE: bool = false;
 
     #[inline(always)]
@@ -271,29 +271,29 @@ impl<T: Product, F: Term<T>> RowsLoop for Sums<T, F> {
 }
 
 /// The kernel of a sum of products.
-pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
-    for_dtype!(dtype, T => of_integers::<T, Sums<T, Products>>(isa))
+pub(super) fn dot(isa: Instructions, dtype: DType) -> VectorKernel {
+    for_dtype!(dtype, T => of_integers::<T, Sums<T, PairProducts>>(isa))
 }
 
 /// The kernel of a sum of squared differences.
-pub(super) fn square_distance(dtype: DType) -> Kernel {
+pub(super) fn square_distance(dtype: DType) -> VectorKernel {
     match dtype {
-        DType::F32 => portable_kernel::<Sums<f32, SquaredDifferences>>(),
-        DType::F64 => portable_kernel::<Sums<f64, SquaredDifferences>>(),
+        DType::F32 => portable_kernel::<Sums<f32, PairSquaredDifferences>>(),
+        DType::F64 => portable_kernel::<Sums<f64, PairSquaredDifferences>>(),
         _ => unreachable!("squared distances are those of floats"),
     }
 }
 
 /// The kernel of sums of products, of rows.
 pub(super) fn dots(isa: Instructions, dtype: DType) -> RowsKernel {
-    for_dtype!(dtype, T => rows_of_integers::<T, Sums<T, Products>>(isa))
+    for_dtype!(dtype, T => rows_of_integers::<T, Sums<T, PairProducts>>(isa))
 }
 
 /// The kernel of sums of squared differences, of rows.
 pub(super) fn square_distances(dtype: DType) -> RowsKernel {
     match dtype {
-        DType::F32 => portable_rows_kernel::<Sums<f32, SquaredDifferences>>(),
-        DType::F64 => portable_rows_kernel::<Sums<f64, SquaredDifferences>>(),
+        DType::F32 => portable_rows_kernel::<Sums<f32, PairSquaredDifferences>>(),
+        DType::F64 => portable_rows_kernel::<Sums<f64, PairSquaredDifferences>>(),
         _ => unreachable!("squared distances are those of floats"),
     }
 }

@@ -4,12 +4,12 @@
 //! by themselves, so they are spelled out in registers; machines without them use the portable loops.
 
 use super::reduction;
-use super::{Instructions, Kernel, RowsKernel};
+use super::{Instructions, RowsKernel, VectorKernel};
 use crate::operation::Reduction;
 use crate::shape::DType;
 
 /// The kernel of the reduction of a run.
-pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
+pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> VectorKernel {
     #[cfg(target_arch = "x86_64")]
     if let Some((kernel, _)) = x86::reduce(isa, op, dtype) {
         return kernel;
@@ -27,7 +27,7 @@ pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> Row
 }
 
 /// The kernel of a sum of products.
-pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
+pub(super) fn dot(isa: Instructions, dtype: DType) -> VectorKernel {
     #[cfg(target_arch = "x86_64")]
     if let Some((kernel, _)) = x86::dot(isa, dtype) {
         return kernel;
@@ -36,7 +36,7 @@ pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
 }
 
 /// The kernel of a sum of squared differences.
-pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
+pub(super) fn square_distance(isa: Instructions, dtype: DType) -> VectorKernel {
     #[cfg(target_arch = "x86_64")]
     if let Some((kernel, _)) = x86::square_distance(isa, dtype) {
         return kernel;
@@ -64,7 +64,7 @@ pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{DType, Instructions, Kernel, Reduction, RowsKernel, reduction::LANES};
+    use super::{DType, Instructions, Reduction, RowsKernel, VectorKernel, reduction::LANES};
     use crate::array::{Arithmetic, larger, smaller};
     use crate::engine::cpu::elements::{counted, load, store};
     use crate::engine::cpu::vector::USES_REGISTERS;
@@ -72,7 +72,7 @@ mod x86 {
     use crate::engine::cpu::vector::packed::{Packed, Vectorised};
 
     /// The reduction of the elements, or pairs of elements, of a run.
-    pub(super) trait Term<V: Packed> {
+    pub(super) trait RowTerm<V: Packed> {
         /// Whether there is a second operand.
         const PAIRS: bool = true;
         /// The value for nothing.
@@ -99,13 +99,13 @@ mod x86 {
     }
 
     /// The elements of the first operand only.
-    pub(super) struct Elements;
-    pub(super) struct Products;
-    pub(super) struct SquaredDifferences;
-    pub(super) struct Largest;
-    pub(super) struct Smallest;
+    pub(super) struct RowElements;
+    pub(super) struct RowProducts;
+    pub(super) struct RowSquaredDifferences;
+    pub(super) struct RowLargest;
+    pub(super) struct RowSmallest;
 
-    impl<V: Packed> Term<V> for Elements {
+    impl<V: Packed> RowTerm<V> for RowElements {
         const PAIRS: bool = false;
         #[inline(always)]
         fn add(sum: V, a: V, _: V) -> V {
@@ -115,7 +115,7 @@ mod x86 {
 
     macro_rules! extreme {
         ($name:ident, $better:ident, $nothing:ident) => {
-            impl<V: Packed> Term<V> for $name {
+            impl<V: Packed> RowTerm<V> for $name {
                 const PAIRS: bool = false;
                 #[inline(always)]
                 fn nothing() -> V::Element {
@@ -150,17 +150,17 @@ mod x86 {
         };
     }
 
-    extreme!(Largest, larger, LOWEST);
-    extreme!(Smallest, smaller, HIGHEST);
+    extreme!(RowLargest, larger, LOWEST);
+    extreme!(RowSmallest, smaller, HIGHEST);
 
-    impl<V: Packed> Term<V> for Products {
+    impl<V: Packed> RowTerm<V> for RowProducts {
         #[inline(always)]
         fn add(sum: V, a: V, b: V) -> V {
             a.multiply_add(b, sum)
         }
     }
 
-    impl<V: Packed + Lanes> Term<V> for SquaredDifferences {
+    impl<V: Packed + Lanes> RowTerm<V> for RowSquaredDifferences {
         #[inline(always)]
         fn add(sum: V, a: V, b: V) -> V {
             let difference = a - b;
@@ -187,7 +187,7 @@ mod x86 {
 
     /// The results of so many rows, every 32nd element together and then halves of those. All rows may be of one `a`.
     #[inline(always)]
-    unsafe fn sums<V: Packed, F: Term<V>, const ROWS: usize, const SHARED: bool>(
+    unsafe fn sums<V: Packed, F: RowTerm<V>, const ROWS: usize, const SHARED: bool>(
         a: [*const V::Element; ROWS],
         b: [*const V::Element; ROWS],
         count: usize,
@@ -251,7 +251,7 @@ mod x86 {
     }
 
     #[inline(always)]
-    unsafe fn rows<V: Packed, F: Term<V>, const ROWS: usize>(
+    unsafe fn rows<V: Packed, F: RowTerm<V>, const ROWS: usize>(
         (result, result_stride): (*mut u8, isize),
         (a, a_stride): (*const u8, isize),
         (b, b_stride): (*const u8, isize),
@@ -292,7 +292,7 @@ mod x86 {
     macro_rules! compiled {
         ($rows:ident, $one:ident, $features:literal) => {
             #[target_feature(enable = $features)]
-            unsafe fn $rows<V: Packed, F: Term<V>, const ROWS: usize>(
+            unsafe fn $rows<V: Packed, F: RowTerm<V>, const ROWS: usize>(
                 result: (*mut u8, isize),
                 a: (*const u8, isize),
                 b: (*const u8, isize),
@@ -305,7 +305,7 @@ mod x86 {
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn $one<V: Packed, F: Term<V>>(
+            unsafe fn $one<V: Packed, F: RowTerm<V>>(
                 result: *mut u8,
                 a: *const u8,
                 b: *const u8,
@@ -336,34 +336,34 @@ mod x86 {
         };
         (avx512, $t:ty, $width:ident, $rows:tt, $term:ty) => {
             (
-                avx512_of_one::<<$t as Vectorised>::$width, $term> as Kernel,
+                avx512_of_one::<<$t as Vectorised>::$width, $term> as VectorKernel,
                 avx512::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel,
             )
         };
         (avx2, $t:ty, $width:ident, $rows:tt, $term:ty) => {
             (
-                avx2_of_one::<<$t as Vectorised>::$width, $term> as Kernel,
+                avx2_of_one::<<$t as Vectorised>::$width, $term> as VectorKernel,
                 avx2::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel,
             )
         };
     }
 
     /// The kernels of the reduction of one row, and of rows.
-    pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Option<(Kernel, RowsKernel)> {
+    pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Option<(VectorKernel, RowsKernel)> {
         Some(match op {
-            Reduction::Sum => kernels!(isa, dtype, Elements),
-            Reduction::Max => kernels!(isa, dtype, Largest),
-            Reduction::Min => kernels!(isa, dtype, Smallest),
+            Reduction::Sum => kernels!(isa, dtype, RowElements),
+            Reduction::Max => kernels!(isa, dtype, RowLargest),
+            Reduction::Min => kernels!(isa, dtype, RowSmallest),
         })
     }
 
     /// The kernels of sums of products.
-    pub(super) fn dot(isa: Instructions, dtype: DType) -> Option<(Kernel, RowsKernel)> {
-        Some(kernels!(isa, dtype, Products))
+    pub(super) fn dot(isa: Instructions, dtype: DType) -> Option<(VectorKernel, RowsKernel)> {
+        Some(kernels!(isa, dtype, RowProducts))
     }
 
     /// The kernels of sums of squared differences.
-    pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Option<(Kernel, RowsKernel)> {
-        Some(kernels!(isa, dtype, SquaredDifferences))
+    pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Option<(VectorKernel, RowsKernel)> {
+        Some(kernels!(isa, dtype, RowSquaredDifferences))
     }
 }

@@ -13,11 +13,11 @@ macro_rules! objects {
 
         impl $name {
             /// The object that a function has made, if it has.
-            pub(in crate::engine::opencl::driver) fn made(raw: *mut std::ffi::c_void, status: ocl::ffi::cl_int) -> crate::engine::opencl::failure::Outcome<$name> {
+            pub(in crate::engine::opencl::driver) fn made(raw: *mut std::ffi::c_void, status: ocl::ffi::cl_int) -> crate::engine::opencl::failure::DeviceResult<$name> {
                 $crate::engine::opencl::driver::done(status)?;
                 let Some(raw) = std::ptr::NonNull::new(raw) else {
                     let text = concat!("it has made no ", $word, ", and does not say why");
-                    return Err($crate::engine::opencl::failure::Problem::Driver(text.into()));
+                    return Err($crate::engine::opencl::failure::DeviceProblem::Driver(text.into()));
                 };
                 #[cfg(test)]
                 $crate::engine::opencl::driver::living::count($word, 1);
@@ -48,21 +48,23 @@ macro_rules! objects {
 mod objects;
 mod queue;
 
-pub(super) use objects::{Argument, Built, Context, DeviceId, Kernel, Memory, PlatformId, devices, platforms};
+pub(super) use objects::{
+    Built, Context, DeviceId, DeviceKernel, KernelArgument, Memory, PlatformId, devices, platforms,
+};
 pub(super) use queue::{Event, Queue};
 
-use super::failure::{Outcome, Problem};
+use super::failure::{DeviceProblem, DeviceResult};
 use ocl::ffi::{CL_SUCCESS, cl_int};
 use std::ffi::c_void;
 use std::ptr;
 
 /// The result of a function.
-fn done(status: cl_int) -> Outcome<()> {
-    if status == CL_SUCCESS { Ok(()) } else { Err(Problem::of_status(status)) }
+fn done(status: cl_int) -> DeviceResult<()> {
+    if status == CL_SUCCESS { Ok(()) } else { Err(DeviceProblem::of_status(status)) }
 }
 
 /// Information from a driver, by a function that says how many bytes it takes, or writes them.
-fn bytes(ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> Outcome<Vec<u8>> {
+fn bytes(ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> DeviceResult<Vec<u8>> {
     let mut size = 0;
     done(ask(0, ptr::null_mut(), &mut size))?;
     let mut bytes = vec![0; size];
@@ -73,11 +75,11 @@ fn bytes(ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> Outcome<Vec<
 }
 
 /// A number of either of the sizes that OpenCL's numbers have.
-fn number(bytes: &[u8]) -> Outcome<u64> {
+fn number(bytes: &[u8]) -> DeviceResult<u64> {
     match (bytes.try_into().map(u32::from_ne_bytes), bytes.try_into().map(u64::from_ne_bytes)) {
         (Ok(number), _) => Ok(u64::from(number)),
         (_, Ok(number)) => Ok(number),
-        _ => Err(Problem::Driver(format!("it states a number of {} bytes", bytes.len()))),
+        _ => Err(DeviceProblem::Driver(format!("it states a number of {} bytes", bytes.len()))),
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
     use crate::engine::opencl::devices::all;
 
-    fn said<T: std::fmt::Debug>(outcome: Outcome<T>) -> String {
+    fn said<T: std::fmt::Debug>(outcome: DeviceResult<T>) -> String {
         outcome.unwrap_err().error("a device", "call", None).to_string()
     }
 

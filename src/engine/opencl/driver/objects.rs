@@ -1,7 +1,7 @@
 //! Platforms and devices, and the objects made there: contexts, memory, programs and their kernels.
 
 use super::{bytes, done, number, text};
-use crate::engine::opencl::failure::{Outcome, Problem};
+use crate::engine::opencl::failure::{DeviceProblem, DeviceResult};
 use ocl::ffi::{
     CL_BUILD_PROGRAM_FAILURE, CL_BUILD_SUCCESS, CL_DEVICE_TYPE_ALL, CL_KERNEL_LOCAL_MEM_SIZE,
     CL_KERNEL_WORK_GROUP_SIZE, CL_MEM_READ_WRITE, CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG,
@@ -26,7 +26,7 @@ unsafe impl Send for DeviceId {}
 unsafe impl Sync for DeviceId {}
 
 /// All drivers that the loader finds.
-pub(in crate::engine::opencl) fn platforms() -> Outcome<Vec<PlatformId>> {
+pub(in crate::engine::opencl) fn platforms() -> DeviceResult<Vec<PlatformId>> {
     let mut count = 0;
     // SAFETY: only their number is asked for.
     done(unsafe { ocl::ffi::clGetPlatformIDs(0, ptr::null_mut(), &mut count) })?;
@@ -37,7 +37,7 @@ pub(in crate::engine::opencl) fn platforms() -> Outcome<Vec<PlatformId>> {
 }
 
 /// All devices of a driver.
-pub(in crate::engine::opencl) fn devices(platform: PlatformId) -> Outcome<Vec<DeviceId>> {
+pub(in crate::engine::opencl) fn devices(platform: PlatformId) -> DeviceResult<Vec<DeviceId>> {
     let mut count = 0;
     let ask = |room, to, count| {
         // SAFETY: the platform is there, and so is the room for those that are asked for.
@@ -51,7 +51,7 @@ pub(in crate::engine::opencl) fn devices(platform: PlatformId) -> Outcome<Vec<De
 
 impl PlatformId {
     /// The platform's name.
-    pub(in crate::engine::opencl) fn name(self) -> Outcome<String> {
+    pub(in crate::engine::opencl) fn name(self) -> DeviceResult<String> {
         let name = bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
             unsafe { ocl::ffi::clGetPlatformInfo(self.0, ocl::ffi::CL_PLATFORM_NAME, size, to, needed) }
@@ -65,7 +65,7 @@ impl DeviceId {
         self.0
     }
 
-    fn info(self, request: cl_device_info) -> Outcome<Vec<u8>> {
+    fn info(self, request: cl_device_info) -> DeviceResult<Vec<u8>> {
         bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
             unsafe { ocl::ffi::clGetDeviceInfo(self.0, request, size, to, needed) }
@@ -73,17 +73,17 @@ impl DeviceId {
     }
 
     /// A number that it states.
-    pub(in crate::engine::opencl) fn number(self, request: cl_device_info) -> Outcome<u64> {
+    pub(in crate::engine::opencl) fn number(self, request: cl_device_info) -> DeviceResult<u64> {
         number(&self.info(request)?)
     }
 
     /// The first of several numbers of the size of addresses that it states.
-    pub(in crate::engine::opencl) fn first_number(self, request: cl_device_info) -> Outcome<u64> {
+    pub(in crate::engine::opencl) fn first_number(self, request: cl_device_info) -> DeviceResult<u64> {
         number(self.info(request)?.get(..size_of::<usize>()).unwrap_or_default())
     }
 
     /// A text that it states.
-    pub(in crate::engine::opencl) fn text(self, request: cl_device_info) -> Outcome<String> {
+    pub(in crate::engine::opencl) fn text(self, request: cl_device_info) -> DeviceResult<String> {
         Ok(text(&self.info(request)?))
     }
 }
@@ -107,7 +107,7 @@ unsafe impl Sync for Built {}
 unsafe impl Sync for Stored {}
 
 impl Context {
-    pub(in crate::engine::opencl) fn new(device: DeviceId) -> Outcome<Context> {
+    pub(in crate::engine::opencl) fn new(device: DeviceId) -> DeviceResult<Context> {
         let mut status = CL_SUCCESS;
         // SAFETY: one device is named, and nobody is to be told of errors.
         let raw = unsafe { ocl::ffi::clCreateContext(ptr::null(), 1, &device.0, None, ptr::null_mut(), &mut status) };
@@ -128,7 +128,7 @@ pub(in crate::engine::opencl) struct Memory {
 }
 
 impl Memory {
-    pub(in crate::engine::opencl) fn new(context: &Context, bytes: usize) -> Outcome<Memory> {
+    pub(in crate::engine::opencl) fn new(context: &Context, bytes: usize) -> DeviceResult<Memory> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let mut status = CL_SUCCESS;
         // SAFETY: no memory of the host is named.
@@ -144,7 +144,7 @@ impl Memory {
 
 impl Built {
     /// A program of a source.
-    pub(in crate::engine::opencl) fn of_source(context: &Context, source: &str) -> Outcome<Built> {
+    pub(in crate::engine::opencl) fn of_source(context: &Context, source: &str) -> DeviceResult<Built> {
         let (mut status, start, length) = (CL_SUCCESS, source.as_ptr().cast(), source.len());
         // SAFETY: there is one text, of this length.
         let raw = unsafe { ocl::ffi::clCreateProgramWithSource(context.raw(), 1, &start, &length, &mut status) };
@@ -152,7 +152,11 @@ impl Built {
     }
 
     /// A program that was built for a device before.
-    pub(in crate::engine::opencl) fn of_binary(context: &Context, device: DeviceId, binary: &[u8]) -> Outcome<Built> {
+    pub(in crate::engine::opencl) fn of_binary(
+        context: &Context,
+        device: DeviceId,
+        binary: &[u8],
+    ) -> DeviceResult<Built> {
         let (mut own, mut status, start, length) = (CL_SUCCESS, CL_SUCCESS, binary.as_ptr(), binary.len());
         // SAFETY: there is one device, and one binary of this length.
         let raw = unsafe {
@@ -165,8 +169,8 @@ impl Built {
     }
 
     /// Compiles a source, or links a binary.
-    pub(in crate::engine::opencl) fn build(&self, device: DeviceId, options: &str) -> Outcome<()> {
-        let options = CString::new(options).map_err(|error| Problem::Driver(error.to_string()))?;
+    pub(in crate::engine::opencl) fn build(&self, device: DeviceId, options: &str) -> DeviceResult<()> {
+        let options = CString::new(options).map_err(|error| DeviceProblem::Driver(error.to_string()))?;
         // SAFETY: there is one device, and the options end with a zero. Without somebody to tell, the call waits.
         let status =
             unsafe { ocl::ffi::clBuildProgram(self.raw(), 1, &device.0, options.as_ptr(), None, ptr::null_mut()) };
@@ -178,13 +182,13 @@ impl Built {
         let log = self.build_info(device, CL_PROGRAM_BUILD_LOG).map(|log| text(&log)).unwrap_or_default();
         let lines: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
         match status {
-            _ if !lines.is_empty() => Err(Problem::Build(lines.join("\n"))),
-            CL_SUCCESS | CL_BUILD_PROGRAM_FAILURE => Err(Problem::Build("it does not say why".into())),
-            status => Err(Problem::of_status(status)),
+            _ if !lines.is_empty() => Err(DeviceProblem::Build(lines.join("\n"))),
+            CL_SUCCESS | CL_BUILD_PROGRAM_FAILURE => Err(DeviceProblem::Build("it does not say why".into())),
+            status => Err(DeviceProblem::of_status(status)),
         }
     }
 
-    fn build_info(&self, device: DeviceId, request: cl_program_build_info) -> Outcome<Vec<u8>> {
+    fn build_info(&self, device: DeviceId, request: cl_program_build_info) -> DeviceResult<Vec<u8>> {
         bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
             unsafe { ocl::ffi::clGetProgramBuildInfo(self.raw(), device.0, request, size, to, needed) }
@@ -192,7 +196,7 @@ impl Built {
     }
 
     /// The binary of a program that was built for one device; `None` if the driver has none.
-    pub(in crate::engine::opencl) fn binary(&self) -> Outcome<Option<Vec<u8>>> {
+    pub(in crate::engine::opencl) fn binary(&self) -> DeviceResult<Option<Vec<u8>>> {
         let sizes = bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
             unsafe { ocl::ffi::clGetProgramInfo(self.raw(), CL_PROGRAM_BINARY_SIZES, size, to, needed) }
@@ -211,14 +215,14 @@ impl Built {
 
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine::opencl) enum Argument<'a> {
+pub(in crate::engine::opencl) enum KernelArgument<'a> {
     Memory(&'a Memory),
     Number(i64),
 }
 
 /// The value that a kernel's argument was last set to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
+enum LastArgument {
     Nothing,
     Memory(u64),
     Number(i64),
@@ -226,18 +230,18 @@ enum Told {
 
 /// A kernel, and the arguments of its next launch.
 #[derive(Debug)]
-pub(in crate::engine::opencl) struct Kernel {
+pub(in crate::engine::opencl) struct DeviceKernel {
     compiled: Compiled,
-    told: Vec<Told>,
+    told: Vec<LastArgument>,
 }
 
-impl Kernel {
-    pub(in crate::engine::opencl) fn new(program: &Built, name: &str) -> Outcome<Kernel> {
-        let name = CString::new(name).map_err(|error| Problem::Driver(error.to_string()))?;
+impl DeviceKernel {
+    pub(in crate::engine::opencl) fn new(program: &Built, name: &str) -> DeviceResult<DeviceKernel> {
+        let name = CString::new(name).map_err(|error| DeviceProblem::Driver(error.to_string()))?;
         let mut status = CL_SUCCESS;
         // SAFETY: the name ends with a zero.
         let raw = unsafe { ocl::ffi::clCreateKernel(program.raw(), name.as_ptr(), &mut status) };
-        Ok(Kernel { compiled: Compiled::made(raw, status)?, told: Vec::new() })
+        Ok(DeviceKernel { compiled: Compiled::made(raw, status)?, told: Vec::new() })
     }
 
     pub(super) fn address(&self) -> *mut std::ffi::c_void {
@@ -245,27 +249,27 @@ impl Kernel {
     }
 
     /// Makes later launches take this, and returns whether it is a change: the driver is only told of changes.
-    pub(in crate::engine::opencl) fn set(&mut self, at: usize, argument: Argument<'_>) -> Outcome<bool> {
+    pub(in crate::engine::opencl) fn set(&mut self, at: usize, argument: KernelArgument<'_>) -> DeviceResult<bool> {
         if self.told.len() <= at {
-            self.told.resize(at + 1, Told::Nothing);
+            self.told.resize(at + 1, LastArgument::Nothing);
         }
         let told = match argument {
             // By its number: other memory may come to be where it was.
-            Argument::Memory(memory) => Told::Memory(memory.number),
-            Argument::Number(number) => Told::Number(number),
+            KernelArgument::Memory(memory) => LastArgument::Memory(memory.number),
+            KernelArgument::Number(number) => LastArgument::Number(number),
         };
         if self.told[at] == told {
             return Ok(false);
         }
-        self.told[at] = Told::Nothing;
+        self.told[at] = LastArgument::Nothing;
         let (index, kernel) = (at as u32, self.compiled.raw());
         done(match argument {
-            Argument::Memory(memory) => {
+            KernelArgument::Memory(memory) => {
                 let raw = memory.stored.raw();
                 // SAFETY: the address of memory is what is passed for an array.
                 unsafe { ocl::ffi::clSetKernelArg(kernel, index, size_of_val(&raw), (&raw const raw).cast()) }
             }
-            Argument::Number(number) => {
+            KernelArgument::Number(number) => {
                 // SAFETY: so many bytes are there.
                 unsafe { ocl::ffi::clSetKernelArg(kernel, index, size_of_val(&number), (&raw const number).cast()) }
             }
@@ -274,7 +278,7 @@ impl Kernel {
         Ok(true)
     }
 
-    fn info(&self, device: DeviceId, request: cl_kernel_work_group_info) -> Outcome<u64> {
+    fn info(&self, device: DeviceId, request: cl_kernel_work_group_info) -> DeviceResult<u64> {
         let stated = bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
             unsafe { ocl::ffi::clGetKernelWorkGroupInfo(self.compiled.raw(), device.0, request, size, to, needed) }
@@ -283,12 +287,12 @@ impl Kernel {
     }
 
     /// The most work items of a group.
-    pub(in crate::engine::opencl) fn largest_group(&self, device: DeviceId) -> Outcome<usize> {
+    pub(in crate::engine::opencl) fn largest_group(&self, device: DeviceId) -> DeviceResult<usize> {
         Ok(self.info(device, CL_KERNEL_WORK_GROUP_SIZE)? as usize)
     }
 
     /// Bytes of local memory that a group takes.
-    pub(in crate::engine::opencl) fn local_memory(&self, device: DeviceId) -> Outcome<u64> {
+    pub(in crate::engine::opencl) fn local_memory(&self, device: DeviceId) -> DeviceResult<u64> {
         self.info(device, CL_KERNEL_LOCAL_MEM_SIZE)
     }
 }

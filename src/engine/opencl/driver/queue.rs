@@ -1,7 +1,7 @@
 //! Queues of commands, and the events by which commands of one queue wait for another's.
 
-use super::{Context, DeviceId, Kernel, Memory, bytes, done, number};
-use crate::engine::opencl::failure::{Outcome, Problem};
+use super::{Context, DeviceId, DeviceKernel, Memory, bytes, done, number};
+use crate::engine::opencl::failure::{DeviceProblem, DeviceResult};
 use ocl::ffi::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_FALSE, CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_START,
     CL_QUEUE_PROFILING_ENABLE, CL_SUCCESS, cl_event, cl_int, cl_uint,
@@ -27,7 +27,7 @@ impl Event {
     /// # Errors
     ///
     /// When it has failed.
-    pub(in crate::engine::opencl) fn is_complete(&self) -> Outcome<bool> {
+    pub(in crate::engine::opencl) fn is_complete(&self) -> DeviceResult<bool> {
         let mut status: cl_int = CL_COMPLETE;
         // SAFETY: there is room for a number of this size.
         done(unsafe {
@@ -35,7 +35,7 @@ impl Event {
             ocl::ffi::clGetEventInfo(self.raw(), CL_EVENT_COMMAND_EXECUTION_STATUS, size_of_val(&status), to, none)
         })?;
         // A failed command has the number of the failure instead of a status.
-        if status < 0 { Err(Problem::of_status(status)) } else { Ok(status == CL_COMPLETE) }
+        if status < 0 { Err(DeviceProblem::of_status(status)) } else { Ok(status == CL_COMPLETE) }
     }
 
     /// Waits until the command is complete.
@@ -43,13 +43,13 @@ impl Event {
     /// # Errors
     ///
     /// When it has failed.
-    pub(in crate::engine::opencl) fn wait(&self) -> Outcome<()> {
+    pub(in crate::engine::opencl) fn wait(&self) -> DeviceResult<()> {
         // SAFETY: there is one event.
         done(unsafe { ocl::ffi::clWaitForEvents(1, &self.raw()) })
     }
 
     /// Seconds that the command took, if its queue measures that.
-    pub(in crate::engine::opencl) fn seconds(&self) -> Outcome<f64> {
+    pub(in crate::engine::opencl) fn seconds(&self) -> DeviceResult<f64> {
         let at = |request| {
             let stated = bytes(|size, to, needed| {
                 // SAFETY: there is room for so many bytes.
@@ -63,7 +63,7 @@ impl Event {
 
     /// An event of no command, which becomes complete when that is said.
     #[cfg(test)]
-    pub(in crate::engine::opencl) fn by_hand(context: &Context) -> Outcome<Event> {
+    pub(in crate::engine::opencl) fn by_hand(context: &Context) -> DeviceResult<Event> {
         let mut status = CL_SUCCESS;
         // SAFETY: the context is there.
         let raw = unsafe { ocl::ffi::clCreateUserEvent(context.address(), &mut status) };
@@ -71,7 +71,7 @@ impl Event {
     }
 
     #[cfg(test)]
-    pub(in crate::engine::opencl) fn set_by_hand(&self, status: cl_int) -> Outcome<()> {
+    pub(in crate::engine::opencl) fn set_by_hand(&self, status: cl_int) -> DeviceResult<()> {
         // SAFETY: the event was made by hand.
         done(unsafe { ocl::ffi::clSetUserEventStatus(self.raw(), status) })
     }
@@ -91,7 +91,7 @@ fn first(events: &[cl_event]) -> (cl_uint, *const cl_event) {
 fn with_event(
     after: &[&Event],
     enqueue: impl FnOnce(cl_uint, *const cl_event, *mut cl_event) -> cl_int,
-) -> Outcome<Event> {
+) -> DeviceResult<Event> {
     let (after, mut event) = (addresses(after), ptr::null_mut());
     let (count, start) = first(&after);
     let status = enqueue(count, start, &mut event);
@@ -102,7 +102,7 @@ fn with_event(
 fn in_turn(
     is_observed: bool,
     enqueue: impl FnOnce(cl_uint, *const cl_event, *mut cl_event) -> cl_int,
-) -> Outcome<Option<Event>> {
+) -> DeviceResult<Option<Event>> {
     match is_observed {
         true => with_event(&[], enqueue).map(Some),
         false => done(enqueue(0, ptr::null(), ptr::null_mut())).map(|()| None),
@@ -111,7 +111,7 @@ fn in_turn(
 
 impl Queue {
     /// A queue in order, which measures how long commands take if that is wanted.
-    pub(in crate::engine::opencl) fn new(context: &Context, device: DeviceId, measures: bool) -> Outcome<Queue> {
+    pub(in crate::engine::opencl) fn new(context: &Context, device: DeviceId, measures: bool) -> DeviceResult<Queue> {
         let (mut status, properties) = (CL_SUCCESS, if measures { CL_QUEUE_PROFILING_ENABLE } else { 0 });
         // SAFETY: context and device are there.
         let raw =
@@ -120,19 +120,19 @@ impl Queue {
     }
 
     /// Makes the driver start the enqueued commands. Then other queues may wait for its events.
-    pub(in crate::engine::opencl) fn flush(&self) -> Outcome<()> {
+    pub(in crate::engine::opencl) fn flush(&self) -> DeviceResult<()> {
         // SAFETY: the queue is there.
         done(unsafe { ocl::ffi::clFlush(self.raw()) })
     }
 
     /// Waits until all enqueued commands are complete.
-    pub(in crate::engine::opencl) fn finish(&self) -> Outcome<()> {
+    pub(in crate::engine::opencl) fn finish(&self) -> DeviceResult<()> {
         // SAFETY: the queue is there.
         done(unsafe { ocl::ffi::clFinish(self.raw()) })
     }
 
     /// An event that completes once all earlier commands have.
-    pub(in crate::engine::opencl) fn marker(&self) -> Outcome<Event> {
+    pub(in crate::engine::opencl) fn marker(&self) -> DeviceResult<Event> {
         with_event(&[], |count, start, event| {
             // SAFETY: there are so many events.
             unsafe { ocl::ffi::clEnqueueMarkerWithWaitList(self.raw(), count, start, event) }
@@ -140,7 +140,7 @@ impl Queue {
     }
 
     /// Makes later commands wait for these events.
-    pub(in crate::engine::opencl) fn barrier(&self, after: &[&Event]) -> Outcome<()> {
+    pub(in crate::engine::opencl) fn barrier(&self, after: &[&Event]) -> DeviceResult<()> {
         let after = addresses(after);
         let (count, start) = first(&after);
         // SAFETY: there are so many events.
@@ -155,10 +155,10 @@ impl Queue {
     /// complete.
     pub(in crate::engine::opencl) unsafe fn launch(
         &self,
-        kernel: &Kernel,
+        kernel: &DeviceKernel,
         (items, group): (usize, usize),
         is_observed: bool,
-    ) -> Outcome<Option<Event>> {
+    ) -> DeviceResult<Option<Event>> {
         in_turn(is_observed, |count, start, event| {
             let (queue, kernel, none) = (self.raw(), kernel.address(), ptr::null());
             // SAFETY: as the caller's; there are so many events.
@@ -172,7 +172,7 @@ impl Queue {
         (to, at, bytes): (&Memory, usize, usize),
         pattern: &[u8],
         is_observed: bool,
-    ) -> Outcome<Option<Event>> {
+    ) -> DeviceResult<Option<Event>> {
         in_turn(is_observed, |count, start, event| {
             let (queue, to, (pattern, size)) = (self.raw(), to.address(), (pattern.as_ptr().cast(), pattern.len()));
             // SAFETY: the pattern is copied by the call; drivers check what is beyond the memory.
@@ -186,7 +186,7 @@ impl Queue {
         (from, from_at): (&Memory, usize),
         (to, to_at): (&Memory, usize),
         bytes: usize,
-    ) -> Outcome<()> {
+    ) -> DeviceResult<()> {
         let (queue, from, to) = (self.raw(), from.address(), to.address());
         // SAFETY: drivers check what is beyond the memory.
         done(unsafe {
@@ -204,7 +204,7 @@ impl Queue {
         (to, at): (&Memory, usize),
         from: &[u8],
         after: &[&Event],
-    ) -> Outcome<Event> {
+    ) -> DeviceResult<Event> {
         with_event(after, |count, start, event| {
             let (queue, to, (bytes, from)) = (self.raw(), to.address(), (from.len(), from.as_ptr().cast()));
             // SAFETY: as the caller's; there are so many bytes and events.
@@ -222,7 +222,7 @@ impl Queue {
         (from, at): (&Memory, usize),
         (to, bytes): (*mut u8, usize),
         after: &[&Event],
-    ) -> Outcome<Event> {
+    ) -> DeviceResult<Event> {
         with_event(after, |count, start, event| {
             let (queue, from, to) = (self.raw(), from.address(), to.cast());
             // SAFETY: as the caller's; there are so many events.

@@ -1,36 +1,41 @@
 //! Operations that lowering left alone: sorts, and extremes of nothing.
 
-use super::sort::Sorted;
-use super::{Scope, Writer};
+use super::sort::SortedPositions;
+use super::{KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Inner};
-use crate::engine::opencl::failure::{Outcome, Problem};
-use crate::kernel::{Call, Called, Procedure, Sort, lower_unblocked};
+use crate::engine::opencl::failure::{DeviceProblem, DeviceResult};
+use crate::kernel::{Call, CallKind, Procedure, Sort, lower_unblocked};
 use crate::shape::Value;
 use crate::source::helpers::routines;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Rows of so many elements, times the steps that an item takes at least, are short enough for one item if there are enough of
 /// them.
 const SHORT: usize = 4;
 
-impl Writer {
+impl KernelWriter {
     /// An operation that was left alone.
-    pub(super) fn call(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, call: &Call) -> Outcome<Inner> {
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+    pub(super) fn call(
+        &mut self,
+        procedure: &Procedure,
+        plan: &mut BufferPlan<'_>,
+        call: &Call,
+    ) -> DeviceResult<Inner> {
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let sort = match call.called() {
-            Called::Sort(sort) => sort,
-            Called::Nothing => {
+            CallKind::Sort(sort) => sort,
+            CallKind::Nothing => {
                 let fills = call.results.iter().map(|&to| scope.fill(to, Value::I64(0)));
                 return Ok(Inner::Actions(fills.collect()));
             }
-            Called::Procedure => {
+            CallKind::Procedure => {
                 // Functions with derivatives of their own are replaced by their computation.
                 let procedure = lower_unblocked(&call.body.without_marks());
                 if procedure.leaves_alone(call) {
                     let problem = format!("{}: positions that can't be counted", call.name());
-                    return Err(Problem::Unsupported(problem));
+                    return Err(DeviceProblem::Unsupported(problem));
                 }
                 let code = self.procedure(procedure, &[])?;
                 return Ok(Inner::Call { code, arguments: call.arguments.clone(), results: call.results.clone() });
@@ -41,7 +46,7 @@ impl Writer {
             () if sort.rows() * sort.extent == 0 => {}
             () if self.is_sorted_by_items(&scope, &sort) => actions.push(self.rows(&scope, &sort)),
             () => {
-                let to = Sorted { positions: sort.result, keys: None };
+                let to = SortedPositions { positions: sort.result, keys: None };
                 self.sorted(&mut scope, plan, &sort, to, &mut actions);
             }
         }
@@ -49,14 +54,14 @@ impl Writer {
     }
 
     /// Whether one item sorts each row.
-    fn is_sorted_by_items(&self, scope: &Scope<'_>, sort: &Sort) -> bool {
+    fn is_sorted_by_items(&self, scope: &KernelScope<'_>, sort: &Sort) -> bool {
         let is_short = sort.extent <= SHORT * self.limits.least_steps;
         let are_many = sort.rows() >= self.busy() && is_short;
         self.run_length(sort, scope.dtype(sort.array)).is_none() || !self.limits.is_serial && are_many
     }
 
     /// Rows that are each sorted by one item.
-    fn rows(&mut self, scope: &Scope<'_>, sort: &Sort) -> Action {
+    fn rows(&mut self, scope: &KernelScope<'_>, sort: &Sort) -> Action {
         let &Sort { array, result, extent, inner, .. } = sort;
         let operands = scope.operands(&[array], &[result]);
         let mut text = Text::default();

@@ -16,22 +16,22 @@ mod table;
 mod vectors;
 mod windows;
 
-use super::code::{Action, COPIED, Code, Grid, Inner, Operand, SweepsCode};
-use super::devices::Limits;
-use super::failure::{Outcome, Problem};
-use super::tuning::Products;
-use crate::kernel::{BufferId, Procedure, Source, Step};
+use super::code::{Action, COPIED, DeviceCode, Grid, Inner, KernelArray, SweepsCode};
+use super::devices::DeviceLimits;
+use super::failure::{DeviceProblem, DeviceResult};
+use super::tuning::ProductOptions;
+use crate::kernel::{BufferId, BufferSource, Procedure, Step};
 use crate::shape::{DType, Value};
 use crate::source::c::C;
 use crate::source::helpers;
 use crate::source::language::{Helper, Language};
-use crate::source::plan::{Place, Plan};
+use crate::source::plan::{BufferBinding, BufferPlan};
 use crate::source::text::Text;
-use once::{Written, WrittenKernels, anonymous};
+use once::{WrittenKernel, WrittenKernels, anonymous};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Kernels under construction.
-pub(super) struct Writer {
+pub(super) struct KernelWriter {
     language: C,
     helpers: BTreeSet<Helper>,
     text: Text,
@@ -42,9 +42,9 @@ pub(super) struct Writer {
     /// How many names of functions and known arrays beside kernels were given.
     functions: usize,
     /// The capabilities of the device.
-    limits: Limits,
+    limits: DeviceLimits,
     /// How matrix products are computed.
-    products: Products,
+    products: ProductOptions,
     /// Whether some kernels have subgroups combine the values of their items.
     has_subgroups: bool,
     /// The user's names of the program's arrays, by the buffers of its outermost procedure.
@@ -57,11 +57,11 @@ const PREFIX: &str = "deltaray";
 /// The line of a source whose kernels have subgroups combine the values of their items.
 pub(super) const SUBGROUPS: &str = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable";
 
-impl Writer {
-    pub(super) fn new(limits: Limits, products: Products) -> Writer {
+impl KernelWriter {
+    pub(super) fn new(limits: DeviceLimits, products: ProductOptions) -> KernelWriter {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
         let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
-        Writer {
+        KernelWriter {
             language,
             helpers,
             text,
@@ -111,7 +111,12 @@ impl Writer {
     }
 
     /// A program's kernels, whose comments call its parameters and results by these names.
-    pub(super) fn program(&mut self, procedure: Procedure, parameters: &[String], results: &[String]) -> Outcome<Code> {
+    pub(super) fn program(
+        &mut self,
+        procedure: Procedure,
+        parameters: &[String],
+        results: &[String],
+    ) -> DeviceResult<DeviceCode> {
         let results = procedure.results.iter().map(|&id| procedure.origin(id)).zip(results);
         let mut called: BTreeMap<BufferId, String> = results.map(|(id, name)| (id, name.clone())).collect();
         called.extend((0..procedure.parameters as BufferId).zip(parameters.iter().cloned()));
@@ -122,9 +127,9 @@ impl Writer {
 
     /// A procedure's kernels, and those of all procedures inside. Each `changed` parameter becomes the result at a position, in
     /// the same memory.
-    pub(super) fn procedure(&mut self, procedure: Procedure, changed: &[(usize, usize)]) -> Outcome<Code> {
+    pub(super) fn procedure(&mut self, procedure: Procedure, changed: &[(usize, usize)]) -> DeviceResult<DeviceCode> {
         let procedure = self.with_prologues(self.with_epilogues(procedure)?)?;
-        let mut plan = Plan::new(&procedure, changed);
+        let mut plan = BufferPlan::new(&procedure, changed);
         let mut inner = Vec::new();
         for step in &procedure.steps {
             plan.next();
@@ -137,16 +142,18 @@ impl Writer {
             }
         }
         plan.next();
-        let places: Vec<Place> = (0..procedure.buffers.len()).map(|id| plan.place(id as BufferId)).collect();
+        let places: Vec<BufferBinding> = (0..procedure.buffers.len()).map(|id| plan.place(id as BufferId)).collect();
         let constants = procedure.buffers.iter().enumerate().filter_map(|(id, buffer)| match &buffer.source {
-            Source::Constant(array) if places[id] != Place::Unused => Some((id as BufferId, array.clone())),
+            BufferSource::Constant(array) if places[id] != BufferBinding::Unused => {
+                Some((id as BufferId, array.clone()))
+            }
             _ => None,
         });
         let (slots, copied, constants) = (plan.slots().to_vec(), plan.copied(), constants.collect());
-        Ok(Code { places, slots, constants, copied, steps: inner, procedure })
+        Ok(DeviceCode { places, slots, constants, copied, steps: inner, procedure })
     }
 
-    fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> Outcome<Inner> {
+    fn step(&mut self, procedure: &Procedure, plan: &mut BufferPlan<'_>, step: &Step) -> DeviceResult<Inner> {
         // One kernel of many work items is better than one of a single item, whatever that would have to do.
         if let Step::Loop(repeated) = step
             && let Some(inner) = self.recurrence(procedure, plan, repeated)
@@ -171,8 +178,8 @@ impl Writer {
                 let condition = sweeps.condition.clone().map(|condition| self.procedure(condition, &[])).transpose()?;
                 let of_sweeps = sweeps.bodies.iter().zip(&sweeps.sweeps.sweeps);
                 let bodies = of_sweeps.map(|(body, sweep)| self.procedure(body.clone(), &body.changed(sweep.carries)));
-                let bodies = bodies.collect::<Outcome<Vec<Code>>>()?;
-                let ends = condition.iter().chain(bodies.first()).all(Code::ends);
+                let bodies = bodies.collect::<DeviceResult<Vec<DeviceCode>>>()?;
+                let ends = condition.iter().chain(bodies.first()).all(DeviceCode::ends);
                 let first = sweeps.bodies[0].changed(sweeps.sweeps.sweeps[0].carries).into_iter();
                 let bytes = |(_, carry): (usize, usize)| {
                     let ty = &procedure.buffers[sweeps.arguments[carry] as usize].ty;
@@ -183,7 +190,9 @@ impl Writer {
             }
             Step::Call(call) => self.call(procedure, plan, call)?,
             Step::First(_) => unreachable!("only the engine of the CPU lowers loops that go on from others"),
-            Step::Blocks(_) => return Err(Problem::Unsupported("blocks of rows are not lowered for devices".into())),
+            Step::Blocks(_) => {
+                return Err(DeviceProblem::Unsupported("blocks of rows are not lowered for devices".into()));
+            }
         })
     }
 
@@ -199,7 +208,7 @@ impl Writer {
     }
 
     /// A kernel whose items are on their own: its text begins with the position of each.
-    fn kernel(&mut self, word: &str, operands: &Operands, items: usize, body: Text) -> Action {
+    fn kernel(&mut self, word: &str, operands: &KernelOperands, items: usize, body: Text) -> Action {
         let mut text = Text::default();
         text.line("const long item = get_global_id(0);");
         text.line(format!("if (item >= {items}) return;"));
@@ -214,7 +223,7 @@ impl Writer {
 
     /// A kernel: its head, which has arrays begin where they are said to, and its text; unless one that was written does the same
     /// with other arrays.
-    fn group_kernel(&mut self, word: &str, operands: &Operands, grid: Grid, body: Text) -> Action {
+    fn group_kernel(&mut self, word: &str, operands: &KernelOperands, grid: Grid, body: Text) -> Action {
         // Compilers that know how many work items share registers give each as many as there are.
         let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void {word}", grid.group);
         let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
@@ -222,13 +231,13 @@ impl Writer {
         // The user's names of arrays, by their names in the kernel.
         let called = |parameters: &[String]| -> Vec<String> {
             let called = operands.all.iter().zip(parameters).filter_map(|(operand, name)| match operand {
-                Operand::Buffer(id) => Some(format!("{name}: {}", commented(self.called.get(id)?))),
-                Operand::Slot(_) => None,
+                KernelArray::Buffer(id) => Some(format!("{name}: {}", commented(self.called.get(id)?))),
+                KernelArray::Slot(_) => None,
             });
             called.collect()
         };
         let key = anonymous(&required, &body, operands);
-        if let Some(Written { name, parameters }) = self.written.get(&key) {
+        if let Some(WrittenKernel { name, parameters }) = self.written.get(&key) {
             let called = called(parameters);
             if !called.is_empty() {
                 self.text.line(format!("/* {name} once more, {} */", called.join(", ")));
@@ -255,7 +264,7 @@ impl Writer {
         self.text.append(body);
         self.text.close();
         self.text.line("");
-        self.written.insert(key, Written { name, parameters });
+        self.written.insert(key, WrittenKernel { name, parameters });
         launched(self.names.len() - 1)
     }
 }
@@ -277,13 +286,13 @@ fn commented(name: &str) -> String {
 }
 
 /// The buffers of a procedure, followed by memory of a step's own.
-struct Scope<'a> {
+struct KernelScope<'a> {
     procedure: &'a Procedure,
     /// Slot, element type, and number of elements.
     scratch: Vec<(usize, DType, usize)>,
 }
 
-impl Scope<'_> {
+impl KernelScope<'_> {
     fn scratch(&self, id: BufferId) -> Option<&(usize, DType, usize)> {
         (id as usize).checked_sub(self.procedure.buffers.len()).map(|at| &self.scratch[at])
     }
@@ -304,21 +313,21 @@ impl Scope<'_> {
 
     /// Has one value written to all elements of a buffer.
     fn fill(&self, to: BufferId, value: Value) -> Action {
-        let operand = self.scratch(to).map_or(Operand::Buffer(to), |&(slot, ..)| Operand::Slot(slot));
+        let operand = self.scratch(to).map_or(KernelArray::Buffer(to), |&(slot, ..)| KernelArray::Slot(slot));
         Action::Fill { to: operand, count: self.count(to), value }
     }
 
     /// The arrays that a kernel takes: each once, whatever it is called.
-    fn operands(&self, read: &[BufferId], written: &[BufferId]) -> Operands {
+    fn operands(&self, read: &[BufferId], written: &[BufferId]) -> KernelOperands {
         let origin = |id: BufferId| if self.scratch(id).is_some() { id } else { self.procedure.origin(id) };
         let origins: BTreeSet<BufferId> = written.iter().map(|&id| origin(id)).collect();
-        let mut operands = Operands::default();
+        let mut operands = KernelOperands::default();
         for &id in read.iter().chain(written) {
             let (name, operand) = match self.scratch(id) {
                 Some(&(slot, ..)) => {
-                    (format!("part{}", id as usize - self.procedure.buffers.len()), Operand::Slot(slot))
+                    (format!("part{}", id as usize - self.procedure.buffers.len()), KernelArray::Slot(slot))
                 }
-                None => (format!("b{}", origin(id)), Operand::Buffer(origin(id))),
+                None => (format!("b{}", origin(id)), KernelArray::Buffer(origin(id))),
             };
             if !operands.all.contains(&operand) {
                 operands.parameters.push((name.clone(), self.dtype(id), origins.contains(&origin(id))));
@@ -332,10 +341,10 @@ impl Scope<'_> {
 
 /// The arrays that a kernel takes, and numbers.
 #[derive(Default)]
-struct Operands {
+struct KernelOperands {
     /// Name, element type, and whether it is written.
     parameters: Vec<(String, DType, bool)>,
-    all: Vec<Operand>,
+    all: Vec<KernelArray>,
     /// The name of each buffer.
     names: BTreeMap<BufferId, String>,
     /// Numbers that it takes after the arrays, and that differ from launch to launch: their names, and their values in one

@@ -6,20 +6,20 @@
 //! several items reach one element at known places, loops are changed so that they do not ([`super::windows`]). At computed
 //! places they exchange the element atomically, or, if atomics are not allowed, one of them does all steps that could reach it.
 
-use super::parts::{Manner, Part, first, parts, second, written_first};
-use super::{Scope, Writer};
+use super::parts::{KernelPart, ReductionManner, first, parts, second, written_first};
+use super::{KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::engine::opencl::devices::Limits;
-use crate::kernel::{BufferId, Mode, Nest, Procedure};
+use crate::engine::opencl::devices::DeviceLimits;
+use crate::kernel::{BufferId, Nest, Procedure, StoreMode};
 use crate::shape::{DType, steps};
 use crate::source::helpers::opencl;
 use crate::source::order::{order, parallel_first};
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use crate::source::together::counter;
-use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{BufferFacts, NestWriter};
 use crate::source::writer::{Finish, Together};
 use std::collections::HashSet;
 
@@ -62,24 +62,25 @@ struct Shares {
     columns: bool,
 }
 
-impl Writer {
+impl KernelWriter {
     /// A nest as kernels.
     pub(super) fn nest(
         &mut self,
         procedure: &Procedure,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         nest: &Nest,
         continues: bool,
     ) -> Vec<Action> {
         let mut nest = tidied(nest, &plan.unread);
         let mut actions = Vec::new();
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let bound = self.most_operands();
         while let Some(value) = first(&nest, bound) {
             let (dtype, count) = (nest.values[value as usize].1, steps(nest.extents.iter().copied()));
             let buffer = scope.add(plan.memory(dtype, count), dtype, count);
             let first = tidied(&written_first(&mut nest, value, buffer), &HashSet::new());
-            let part = Part { nest: first, reduced: Vec::new(), manner: Manner::Apart, is_second: false };
+            let part =
+                KernelPart { nest: first, reduced: Vec::new(), manner: ReductionManner::Apart, is_second: false };
             self.part(&mut scope, plan, &part, &|_| false, &mut actions);
         }
         // The second part that stores to a buffer continues from the first part's results.
@@ -90,7 +91,7 @@ impl Writer {
             let goes_on =
                 |id: BufferId| continues || procedure.continued.contains(&id) || stored.contains(&procedure.origin(id));
             match part.manner {
-                Manner::Sorted => self.by_place(&mut scope, plan, &part, &goes_on, &mut actions),
+                ReductionManner::Sorted => self.by_place(&mut scope, plan, &part, &goes_on, &mut actions),
                 _ => self.part(&mut scope, plan, &part, &goes_on, &mut actions),
             }
             stored.extend(origins);
@@ -104,7 +105,7 @@ impl Writer {
     }
 
     /// How a reduction handles several positions that reach one element.
-    fn manner(&self, nest: &Nest, dtype: DType) -> Manner {
+    fn manner(&self, nest: &Nest, dtype: DType) -> ReductionManner {
         let limits = &self.limits;
         let (order, parallel) = parallel_first(nest);
         let apart = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
@@ -116,18 +117,18 @@ impl Writer {
         let is_worth_a_sort =
             in_turn >= WORTH_A_SORT * limits.least_steps && in_turn.saturating_mul(apart) <= MOST_SORTED;
         match () {
-            () if apart >= self.busy() => Manner::InTurn,
-            () if has_atomics && !is_slow => Manner::Atomic,
-            () if !limits.is_serial && is_worth_a_sort && self.has_room_to_sort(DType::I64) => Manner::Sorted,
-            () => Manner::InTurn,
+            () if apart >= self.busy() => ReductionManner::InTurn,
+            () if has_atomics && !is_slow => ReductionManner::Atomic,
+            () if !limits.is_serial && is_worth_a_sort && self.has_room_to_sort(DType::I64) => ReductionManner::Sorted,
+            () => ReductionManner::InTurn,
         }
     }
 
     pub(super) fn part(
         &mut self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
-        part: &Part,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
+        part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,
     ) {
@@ -137,7 +138,7 @@ impl Writer {
         if self.has_table(scope, part) {
             return self.table(scope, part, goes_on, actions);
         }
-        let is_shared = part.manner != Manner::InTurn;
+        let is_shared = part.manner != ReductionManner::InTurn;
         let (order, parallel) = match is_shared {
             false => parallel_first(nest),
             true => {
@@ -150,8 +151,8 @@ impl Writer {
         let (read, written) = touched(nest);
         let mut operands = scope.operands(&read, &written);
         let mut partial: Vec<BufferId> = Vec::new();
-        if shares.chunks > 1 && part.manner == Manner::Apart {
-            for store in nest.stores.iter().filter(|store| store.mode != Mode::Write) {
+        if shares.chunks > 1 && part.manner == ReductionManner::Apart {
+            for store in nest.stores.iter().filter(|store| store.mode != StoreMode::Write) {
                 let (dtype, count) = (nest.values[store.value as usize].1, shares.results * shares.chunks);
                 let id = scope.add(plan.memory(dtype, count), dtype, count);
                 partial.push(id);
@@ -166,10 +167,10 @@ impl Writer {
         };
         let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
         let name = |id: BufferId| operands.names[&id].clone();
-        let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: goes_on };
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &dtype, continues: goes_on };
         let mut loops =
             NestWriter::new(&self.language, nest, (order.clone(), parallel, Vec::new()), buffers, &mut self.helpers);
-        loops.atomics = if part.manner == Manner::Atomic { Some(opencl::atomic) } else { None };
+        loops.atomics = if part.manner == ReductionManner::Atomic { Some(opencl::atomic) } else { None };
         loops.width = width;
         if loops.has_blocks() {
             shares.results = steps(order.iter().map(|&axis| loops.places(axis)));
@@ -198,13 +199,13 @@ impl Writer {
 
     /// How a part is shared: as a reduction, unless it is none, or is not to be shared. One that is the second of two is shared
     /// by a group at most.
-    fn shares(&self, part: &Part, order_of_loops: &[usize], parallel: usize) -> Shares {
+    fn shares(&self, part: &KernelPart, order_of_loops: &[usize], parallel: usize) -> Shares {
         let (nest, limits) = (&part.nest, &self.limits);
         let extent = |axes: &[usize]| steps(axes.iter().map(|&axis| nest.extents[axis]));
         let (results, count) = (extent(&order_of_loops[..parallel]), extent(&order_of_loops[parallel..]));
         let columns = order(nest).last().is_some_and(|axis| !part.reduced.contains(axis));
         let alone = Shares { results, count, lanes: 1, chunks: 1, columns };
-        if part.reduced.is_empty() || part.manner == Manner::InTurn || nest.extents.contains(&0) {
+        if part.reduced.is_empty() || part.manner == ReductionManner::InTurn || nest.extents.contains(&0) {
             return alone;
         }
         let room = limits.local / (8 * nest.stores.len());
@@ -228,7 +229,7 @@ fn shared(
     loops: &mut NestWriter<'_>,
     Shares { results, count, lanes, chunks, columns }: Shares,
     arrays: Vec<String>,
-    limits: &Limits,
+    limits: &DeviceLimits,
 ) -> Grid {
     let (widest, is_serial) = (limits.group, limits.is_serial);
     let all = results.saturating_mul(chunks);

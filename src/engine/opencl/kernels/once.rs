@@ -1,21 +1,21 @@
 //! Kernels that do the same with other arrays, as for layers of one size: they are written and compiled once.
 
-use super::Operands;
+use super::KernelOperands;
 use crate::source::text::Text;
 use std::collections::HashMap;
 
 /// A kernel that was written.
-pub(super) struct Written {
+pub(super) struct WrittenKernel {
     pub(super) name: String,
     /// The names of its arrays.
     pub(super) parameters: Vec<String>,
 }
 
 /// Kernels by their text.
-pub(super) type WrittenKernels = HashMap<String, Written>;
+pub(super) type WrittenKernels = HashMap<String, WrittenKernel>;
 
 /// The text of a kernel, independent of the names of its arrays.
-pub(super) fn anonymous(head: &str, text: &Text, operands: &Operands) -> String {
+pub(super) fn anonymous(head: &str, text: &Text, operands: &KernelOperands) -> String {
     let mut names: HashMap<String, String> = HashMap::new();
     for (number, (name, dtype, writes)) in operands.parameters.iter().enumerate() {
         names.insert(name.clone(), format!("<{number}:{dtype}:{writes}>"));

@@ -6,7 +6,7 @@
 
 use super::windows::{by_element, is_apart};
 use crate::array::neutral_value;
-use crate::kernel::{Affine, BufferId, Guard, Guards, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, BufferId, Guard, Guards, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::operation::Reduction;
 use crate::shape::{self, DType};
 use crate::source::tidy::tidied;
@@ -14,19 +14,19 @@ use std::collections::{BTreeSet, HashSet};
 
 /// Stores of a nest that are a kernel.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct KernelPart {
     pub(super) nest: Nest,
     /// The axes that are reduced over.
     pub(super) reduced: Vec<usize>,
     /// How its reductions reach the elements.
-    pub(super) manner: Manner,
+    pub(super) manner: ReductionManner,
     /// Whether it combines partial results of others.
     pub(super) is_second: bool,
 }
 
 /// How reductions reach the elements of their buffers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Manner {
+pub(super) enum ReductionManner {
     /// Each position outside of the reduction has an element of its own.
     Apart,
     /// Several positions reach one element, and exchange it atomically.
@@ -42,9 +42,9 @@ pub(super) fn axes_of_values(nest: &Nest) -> Vec<BTreeSet<usize>> {
     let mut all: Vec<BTreeSet<usize>> = Vec::with_capacity(nest.values.len());
     for (value, _) in &nest.values {
         let mut own: BTreeSet<usize> = match value {
-            Value::Position(at) | Value::Gather { at, .. } => axes(at).collect(),
-            Value::Load { at, guards, .. } => axes(at).chain(axes_of_guards(guards)).collect(),
-            Value::Guarded(_, guards) => axes_of_guards(guards).collect(),
+            NestValue::Position(at) | NestValue::Gather { at, .. } => axes(at).collect(),
+            NestValue::Load { at, guards, .. } => axes(at).chain(axes_of_guards(guards)).collect(),
+            NestValue::Guarded(_, guards) => axes_of_guards(guards).collect(),
             _ => BTreeSet::new(),
         };
         for operand in value.operands() {
@@ -64,14 +64,14 @@ pub(super) fn axes_of_guards(guards: &Guards) -> impl Iterator<Item = usize> {
 }
 
 /// Determines the part of a store: the axes that it reduces over, and how.
-fn key(nest: &Nest, store: &Store, manner: Manner) -> (BTreeSet<usize>, Manner) {
+fn key(nest: &Nest, store: &Store, manner: ReductionManner) -> (BTreeSet<usize>, ReductionManner) {
     let mut moving: BTreeSet<usize> = axes(&store.at).chain(axes_of_guards(&store.guards)).collect();
     if let Some((index, ..)) = store.index {
         moving.extend(&axes_of_values(nest)[index as usize]);
     }
     let outer: Vec<usize> = moving.iter().copied().collect();
     let is_apart = store.index.is_none() && is_apart(store, &outer, &nest.extents);
-    let manner = if is_apart { Manner::Apart } else { manner };
+    let manner = if is_apart { ReductionManner::Apart } else { manner };
     ((0..nest.extents.len()).filter(|axis| !moving.contains(axis)).collect(), manner)
 }
 
@@ -80,7 +80,7 @@ fn key(nest: &Nest, store: &Store, manner: Manner) -> (BTreeSet<usize>, Manner) 
 fn with_guarded_reductions(nest: &mut Nest, count: impl Fn(BufferId) -> usize) {
     for at in 0..nest.stores.len() {
         let store = &nest.stores[at];
-        let Mode::Reduce(op) = store.mode else { continue };
+        let StoreMode::Reduce(op) = store.mode else { continue };
         let moves = |axis: usize| nest.extents[axis] == 1 || store.at.coefficients[axis] != 0;
         let (mut kept, guards): (Guards, Guards) =
             store.guards.iter().cloned().partition(|guard| axes(&guard.position).all(moves));
@@ -104,12 +104,12 @@ fn with_guarded_reductions(nest: &mut Nest, count: impl Fn(BufferId) -> usize) {
             nest.values.len() as ValueId - 1
         };
         nest.stores[at].value = if op == Reduction::Sum {
-            add(Value::Guarded(value, guards), dtype)
+            add(NestValue::Guarded(value, guards), dtype)
         } else {
-            let yes = add(Value::Constant(shape::Value::Bool(true)), DType::Bool);
-            let is_there = add(Value::Guarded(yes, guards), DType::Bool);
-            let neutral = add(Value::Constant(neutral_value(op, dtype)), dtype);
-            add(Value::Select(is_there, value, neutral), dtype)
+            let yes = add(NestValue::Constant(shape::Value::Bool(true)), DType::Bool);
+            let is_there = add(NestValue::Guarded(yes, guards), DType::Bool);
+            let neutral = add(NestValue::Constant(neutral_value(op, dtype)), dtype);
+            add(NestValue::Select(is_there, value, neutral), dtype)
         };
     }
 }
@@ -127,19 +127,24 @@ pub(super) fn parts(
     nest: &Nest,
     bound: usize,
     count: impl Fn(BufferId) -> usize,
-    manner: impl Fn(&Nest, DType) -> Manner,
-) -> Vec<Part> {
+    manner: impl Fn(&Nest, DType) -> ReductionManner,
+) -> Vec<KernelPart> {
     if nest.stores.is_empty() {
         return Vec::new();
     }
     if nest.extents.contains(&0) {
-        return vec![Part { nest: nest.clone(), reduced: Vec::new(), manner: Manner::InTurn, is_second: false }];
+        return vec![KernelPart {
+            nest: nest.clone(),
+            reduced: Vec::new(),
+            manner: ReductionManner::InTurn,
+            is_second: false,
+        }];
     }
     let mut nest = nest.clone();
     with_guarded_reductions(&mut nest, &count);
-    let mut found: Vec<((BTreeSet<usize>, Manner), Vec<Store>)> = Vec::new();
+    let mut found: Vec<((BTreeSet<usize>, ReductionManner), Vec<Store>)> = Vec::new();
     let (writes, reductions): (Vec<Store>, Vec<Store>) =
-        std::mem::take(&mut nest.stores).into_iter().partition(|store| store.mode == Mode::Write);
+        std::mem::take(&mut nest.stores).into_iter().partition(|store| store.mode == StoreMode::Write);
     let read = read(&nest, bound);
     let fits = |stores: &[Store], other: &Store| {
         arrays(&nest, &read, &stores.iter().chain([other]).collect::<Vec<_>>()) <= bound
@@ -155,10 +160,11 @@ pub(super) fn parts(
         }
         let own = key(&nest, &store, manner(&alone, nest.values[store.value as usize].1));
         let is_free = |stores: &[Store]| {
-            let is_alone = own.1 == Manner::Atomic || stores.iter().all(|other| other.buffer != store.buffer);
+            let is_alone = own.1 == ReductionManner::Atomic || stores.iter().all(|other| other.buffer != store.buffer);
             is_alone && fits(stores, &store)
         };
-        match found.iter_mut().find(|(key, stores)| *key == own && own.1 != Manner::Sorted && is_free(stores)) {
+        match found.iter_mut().find(|(key, stores)| *key == own && own.1 != ReductionManner::Sorted && is_free(stores))
+        {
             Some((_, stores)) => stores.push(store),
             None => found.push((own, vec![store])),
         }
@@ -166,25 +172,25 @@ pub(super) fn parts(
     // If nothing is reduced, a write has an item for each element. Otherwise it joins a reduction, but not one where a few
     // items go through everything, or where positions are sorted.
     for write in writes {
-        let is_free = |((_, manner), stores): &&mut ((BTreeSet<usize>, Manner), Vec<Store>)| {
-            !matches!(manner, Manner::InTurn | Manner::Sorted) && fits(stores, &write)
+        let is_free = |((_, manner), stores): &&mut ((BTreeSet<usize>, ReductionManner), Vec<Store>)| {
+            !matches!(manner, ReductionManner::InTurn | ReductionManner::Sorted) && fits(stores, &write)
         };
         match found.iter_mut().filter(is_free).min_by_key(|((reduced, _), _)| reduced.len()) {
             Some((_, stores)) => stores.push(write),
-            None => found.push(((BTreeSet::new(), Manner::Apart), vec![write])),
+            None => found.push(((BTreeSet::new(), ReductionManner::Apart), vec![write])),
         }
     }
-    found.sort_by_key(|(_, stores)| stores.iter().all(|store| store.mode != Mode::Write));
+    found.sort_by_key(|(_, stores)| stores.iter().all(|store| store.mode != StoreMode::Write));
     let mut parts = Vec::new();
     for ((_, manner), stores) in found {
-        let written: Vec<Store> = stores.iter().filter(|store| store.mode == Mode::Write).cloned().collect();
+        let written: Vec<Store> = stores.iter().filter(|store| store.mode == StoreMode::Write).cloned().collect();
         // Parts are simpler than the whole.
         let part = tidied(&pruned(&nest, stores), &HashSet::new());
-        let reduced = match part.stores.iter().find(|store| store.mode != Mode::Write) {
+        let reduced = match part.stores.iter().find(|store| store.mode != StoreMode::Write) {
             Some(store) => key(&part, store, manner).0.into_iter().collect(),
             None => Vec::new(),
         };
-        parts.push(Part { nest: part, reduced, manner, is_second: false });
+        parts.push(KernelPart { nest: part, reduced, manner, is_second: false });
         for store in written {
             read_again(&mut nest, &store);
         }
@@ -193,8 +199,8 @@ pub(super) fn parts(
         // Written values are read, if their places are also known.
         let mut part = by_element(&pruned(&nest, vec![store])).unwrap_or(part);
         with_guarded_reductions(&mut part, &count);
-        let reduced = key(&part, &part.stores[0], Manner::Atomic).0.into_iter().collect();
-        parts.push(Part { nest: part, reduced, manner: Manner::Apart, is_second: false });
+        let reduced = key(&part, &part.stores[0], ReductionManner::Atomic).0.into_iter().collect();
+        parts.push(KernelPart { nest: part, reduced, manner: ReductionManner::Apart, is_second: false });
     }
     parts
 }
@@ -205,7 +211,7 @@ fn read(nest: &Nest, bound: usize) -> Vec<BTreeSet<BufferId>> {
     let mut all: Vec<BTreeSet<BufferId>> = Vec::with_capacity(nest.values.len());
     for (value, _) in &nest.values {
         let mut own = BTreeSet::new();
-        if let Value::Load { buffer, .. } | Value::Gather { buffer, .. } = value {
+        if let NestValue::Load { buffer, .. } | NestValue::Gather { buffer, .. } = value {
             own.insert(*buffer);
         }
         for operand in value.operands() {
@@ -228,7 +234,7 @@ fn arrays(nest: &Nest, read: &[BTreeSet<BufferId>], stores: &[&Store]) -> usize 
         }
     }
     debug_assert!(nest.values.len() == read.len(), "what each value reads");
-    all.len() + stores.iter().filter(|store| store.mode != Mode::Write).count()
+    all.len() + stores.iter().filter(|store| store.mode != StoreMode::Write).count()
 }
 
 /// A value to store in memory first, if some store needs more arrays than a kernel takes. Of the values that read fewer than
@@ -251,9 +257,9 @@ pub(super) fn written_first(nest: &mut Nest, value: ValueId, buffer: BufferId) -
         inner *= nest.extents[axis] as i64;
     }
     let guards = Guards::new();
-    let store = Store { value, buffer, at: at.clone(), guards: guards.clone(), index: None, mode: Mode::Write };
+    let store = Store { value, buffer, at: at.clone(), guards: guards.clone(), index: None, mode: StoreMode::Write };
     let first = pruned(nest, vec![store]);
-    nest.values[value as usize].0 = Value::Load { buffer, at, guards };
+    nest.values[value as usize].0 = NestValue::Load { buffer, at, guards };
     *nest = pruned(nest, nest.stores.clone());
     first
 }
@@ -261,9 +267,9 @@ pub(super) fn written_first(nest: &mut Nest, value: ValueId, buffer: BufferId) -
 /// Reads a written value back, if that costs less than computing it again.
 pub(super) fn read_again(nest: &mut Nest, store: &Store) {
     let (value, _) = &mut nest.values[store.value as usize];
-    let is_computed = !matches!(value, Value::Constant(_) | Value::Position(_) | Value::Load { .. });
+    let is_computed = !matches!(value, NestValue::Constant(_) | NestValue::Position(_) | NestValue::Load { .. });
     if is_computed && store.guards.is_empty() && store.index.is_none() {
-        *value = Value::Load { buffer: store.buffer, at: store.at.clone(), guards: Guards::new() };
+        *value = NestValue::Load { buffer: store.buffer, at: store.at.clone(), guards: Guards::new() };
     }
 }
 
@@ -302,7 +308,7 @@ pub(super) fn pruned(nest: &Nest, stores: Vec<Store>) -> Nest {
 /// The nest that combines the partial results of `chunks` parts of reductions, which are the elements of `arrays` for each
 /// store that reduces. Its axes are those at whose positions there are results, and then the parts; where `columns`, the parts
 /// of one result are as far from each other as there are results.
-pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool, arrays: &[BufferId]) -> Part {
+pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool, arrays: &[BufferId]) -> KernelPart {
     let extents: Vec<usize> = outer.iter().map(|&axis| nest.extents[axis]).chain([chunks]).collect();
     let (results, rank) = (shape::steps(extents[..outer.len()].iter().copied()), extents.len());
     // Each axis goes on by as many results as its inner ones have.
@@ -320,14 +326,14 @@ pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool,
         coefficients: outer.iter().map(|&axis| of.coefficients[axis]).chain([0]).collect(),
     };
     let mut second = Nest { extents: extents.into(), ..Nest::default() };
-    let stores = nest.stores.iter().filter(|store| store.mode != Mode::Write);
+    let stores = nest.stores.iter().filter(|store| store.mode != StoreMode::Write);
     for (store, &buffer) in stores.zip(arrays) {
         let dtype = nest.values[store.value as usize].1;
         let value = second.values.len() as ValueId;
-        second.values.push((Value::Load { buffer, at: at.clone(), guards: Guards::new() }, dtype));
+        second.values.push((NestValue::Load { buffer, at: at.clone(), guards: Guards::new() }, dtype));
         let mut guards = store.guards.clone();
         guards.iter_mut().for_each(|guard| guard.position = moved(&guard.position));
         second.stores.push(Store { value, at: moved(&store.at), guards, ..store.clone() });
     }
-    Part { reduced: vec![rank - 1], nest: second, manner: Manner::Apart, is_second: true }
+    KernelPart { reduced: vec![rank - 1], nest: second, manner: ReductionManner::Apart, is_second: true }
 }

@@ -1,8 +1,8 @@
 //! Checks, in debug builds, the reads and stores of a part of a nest position by position: that the elements exist, and that no
 //! two items store to one element.
 
-use super::parts::{Manner, Part};
-use crate::kernel::{Affine, BufferId, Guards, Mode, Store, Value};
+use super::parts::{KernelPart, ReductionManner};
+use crate::kernel::{Affine, BufferId, Guards, NestValue, Store, StoreMode};
 use crate::shape::steps;
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 const MOST: usize = 2000;
 
 /// The problem at some position of a small part, whose arrays have `count` elements.
-pub(super) fn problem(part: &Part, count: impl Fn(BufferId) -> usize) -> Option<String> {
+pub(super) fn problem(part: &KernelPart, count: impl Fn(BufferId) -> usize) -> Option<String> {
     let extents = &part.nest.extents;
     if extents.contains(&0) || steps(extents.iter().copied()) > MOST {
         return None;
@@ -20,7 +20,7 @@ pub(super) fn problem(part: &Part, count: impl Fn(BufferId) -> usize) -> Option<
     loop {
         let is_there = |buffer: BufferId, place: i64| (0..count(buffer) as i64).contains(&place);
         for (id, (value, _)) in part.nest.values.iter().enumerate() {
-            if let Value::Load { buffer, at, guards } = value
+            if let NestValue::Load { buffer, at, guards } = value
                 && hold(guards, &position)
                 && !is_there(*buffer, place(at, &position))
             {
@@ -37,7 +37,7 @@ pub(super) fn problem(part: &Part, count: impl Fn(BufferId) -> usize) -> Option<
             if ![own, own.wrapping_add(last)].iter().all(|&place| is_there(store.buffer, place)) {
                 return Some(format!("what is not there is stored to at {position:?}: {part:?}"));
             }
-            if part.manner == Manner::Apart && !is_item(store, part, &position, items, own) {
+            if part.manner == ReductionManner::Apart && !is_item(store, part, &position, items, own) {
                 return Some(format!("two items store to element {own}, one of them at {position:?}: {part:?}"));
             }
         }
@@ -48,8 +48,8 @@ pub(super) fn problem(part: &Part, count: impl Fn(BufferId) -> usize) -> Option<
 }
 
 /// Whether the item of a position is the only one so far that reduces to an element.
-fn is_item(store: &Store, part: &Part, position: &[i64], items: &mut HashMap<i64, Vec<i64>>, place: i64) -> bool {
-    if store.mode == Mode::Write {
+fn is_item(store: &Store, part: &KernelPart, position: &[i64], items: &mut HashMap<i64, Vec<i64>>, place: i64) -> bool {
+    if store.mode == StoreMode::Write {
         return true;
     }
     let mut item = position.to_vec();

@@ -3,20 +3,20 @@
 //! Carries are variables of the item's own; every input is read once, and every output written once, neighbouring items at
 //! neighbouring places.
 
-use super::{Operands, Scope, Writer};
+use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Inner};
 use crate::kernel::{BufferId, Loop, Procedure};
 use crate::shape::{DType, size};
 use crate::source::expression::elementwise;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
-use crate::term::recurrence::{Operand, Recurrence};
+use crate::term::recurrence::{Recurrence, StepOperand};
 use std::collections::BTreeSet;
 
 /// An array that a loop reads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Argument {
+pub(super) struct LoopArgument {
     pub(super) id: BufferId,
     pub(super) dtype: DType,
     /// Elements of each step.
@@ -35,8 +35,8 @@ pub(super) struct Sequence {
     pub(super) first: Vec<BufferId>,
     /// Their element types.
     pub(super) carried: Vec<DType>,
-    pub(super) inputs: Vec<Argument>,
-    pub(super) captures: Vec<Argument>,
+    pub(super) inputs: Vec<LoopArgument>,
+    pub(super) captures: Vec<LoopArgument>,
     /// The last carries.
     pub(super) last: Vec<BufferId>,
     pub(super) outputs: Vec<BufferId>,
@@ -47,7 +47,7 @@ pub(super) struct Sequence {
 pub(super) enum Inputs<'a> {
     /// In memory.
     Arrays,
-    /// In variables of the item's own, at this position of each: see [`Writer::keep`].
+    /// In variables of the item's own, at this position of each: see [`KernelWriter::keep`].
     Kept(&'a str),
 }
 
@@ -68,7 +68,7 @@ impl Sequence {
         let (arguments, inputs) = (&repeated.arguments, scan.carries + scan.inputs);
         let argument = |at: usize| {
             let ty = scan.body.parameter_type(at);
-            Argument { id: arguments[at], dtype: ty.dtype, slice: ty.size() }
+            LoopArgument { id: arguments[at], dtype: ty.dtype, slice: ty.size() }
         };
         Some(Sequence {
             places: size(&recurrence.shape),
@@ -95,18 +95,18 @@ impl Sequence {
     }
 
     /// The element type of a value of a step.
-    pub(super) fn dtype(&self, operand: Operand) -> DType {
+    pub(super) fn dtype(&self, operand: StepOperand) -> DType {
         match operand {
-            Operand::Carry(carry) => self.carried[carry],
-            Operand::Input(input) => self.inputs[input].dtype,
-            Operand::Capture(capture) => self.captures[capture].dtype,
-            Operand::Constant(value) => value.dtype(),
-            Operand::Step(step) => self.recurrence.steps[step].dtype,
+            StepOperand::Carry(carry) => self.carried[carry],
+            StepOperand::Input(input) => self.inputs[input].dtype,
+            StepOperand::Capture(capture) => self.captures[capture].dtype,
+            StepOperand::Constant(value) => value.dtype(),
+            StepOperand::Step(step) => self.recurrence.steps[step].dtype,
         }
     }
 
     /// The values from which these are computed.
-    pub(super) fn needed(&self, results: &[Operand]) -> Needed {
+    pub(super) fn needed(&self, results: &[StepOperand]) -> Needed {
         let mut needed = Needed {
             steps: vec![false; self.recurrence.steps.len()],
             inputs: BTreeSet::new(),
@@ -129,13 +129,13 @@ impl Sequence {
     }
 
     /// The text of a value of a step.
-    pub(super) fn text(&self, language: &dyn Language, operand: Operand) -> String {
+    pub(super) fn text(&self, language: &dyn Language, operand: StepOperand) -> String {
         match operand {
-            Operand::Carry(carry) => format!("carry{carry}"),
-            Operand::Input(input) => format!("input{input}"),
-            Operand::Capture(capture) => format!("capture{capture}"),
-            Operand::Constant(value) => language.literal(value),
-            Operand::Step(step) => format!("value{step}"),
+            StepOperand::Carry(carry) => format!("carry{carry}"),
+            StepOperand::Input(input) => format!("input{input}"),
+            StepOperand::Capture(capture) => format!("capture{capture}"),
+            StepOperand::Constant(value) => language.literal(value),
+            StepOperand::Step(step) => format!("value{step}"),
         }
     }
 
@@ -146,20 +146,25 @@ impl Sequence {
 }
 
 impl Needed {
-    fn add(&mut self, operand: Operand) {
+    fn add(&mut self, operand: StepOperand) {
         match operand {
-            Operand::Carry(carry) => _ = self.carries.insert(carry),
-            Operand::Input(input) => _ = self.inputs.insert(input),
-            Operand::Capture(capture) => _ = self.captures.insert(capture),
-            Operand::Step(step) => self.steps[step] = true,
-            Operand::Constant(_) => {}
+            StepOperand::Carry(carry) => _ = self.carries.insert(carry),
+            StepOperand::Input(input) => _ = self.inputs.insert(input),
+            StepOperand::Capture(capture) => _ = self.captures.insert(capture),
+            StepOperand::Step(step) => self.steps[step] = true,
+            StepOperand::Constant(_) => {}
         }
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// A loop whose step is elementwise, if it is one, without a launch for each step.
-    pub(super) fn recurrence(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, repeated: &Loop) -> Option<Inner> {
+    pub(super) fn recurrence(
+        &mut self,
+        procedure: &Procedure,
+        plan: &mut BufferPlan<'_>,
+        repeated: &Loop,
+    ) -> Option<Inner> {
         let sequence = Sequence::new(repeated)?;
         if sequence.places == 0 {
             return Some(Inner::Actions(Vec::new()));
@@ -167,7 +172,7 @@ impl Writer {
         if repeated.arguments.len() + repeated.results.len() + 4 * sequence.carries() > self.limits.most_arrays() {
             return None;
         }
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let actions = match self.shared_scan(&mut scope, plan, &sequence) {
             Some(actions) => actions,
             None => vec![self.one_by_one(&scope, &sequence)],
@@ -176,7 +181,7 @@ impl Writer {
     }
 
     /// A recurrence with an item for each place.
-    fn one_by_one(&mut self, scope: &Scope<'_>, sequence: &Sequence) -> Action {
+    fn one_by_one(&mut self, scope: &KernelScope<'_>, sequence: &Sequence) -> Action {
         let all = sequence.needed(&sequence.recurrence.results);
         let read = [&sequence.first[..], &sequence.read(&all)].concat();
         let operands = scope.operands(&read, &sequence.written());
@@ -186,7 +191,7 @@ impl Writer {
             let start = format!("{}[item]", operands.names[id]);
             text.line(self.language.declare_variable(
                 &format!("carry{carry}"),
-                sequence.dtype(Operand::Carry(carry)),
+                sequence.dtype(StepOperand::Carry(carry)),
                 &start,
             ));
         }
@@ -198,9 +203,9 @@ impl Writer {
     }
 
     /// Names the captures at an item's place.
-    pub(super) fn captures(&self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed) {
+    pub(super) fn captures(&self, text: &mut Text, sequence: &Sequence, operands: &KernelOperands, needed: &Needed) {
         for &capture in &needed.captures {
-            let Argument { id, dtype, slice } = sequence.captures[capture];
+            let LoopArgument { id, dtype, slice } = sequence.captures[capture];
             let place = if slice == 1 { "0" } else { "item" };
             let element = format!("{}[{place}]", operands.names[&id]);
             text.line(self.language.declare(&format!("capture{capture}"), dtype, &element));
@@ -219,7 +224,7 @@ impl Writer {
         &self,
         text: &mut Text,
         sequence: &Sequence,
-        operands: &Operands,
+        operands: &KernelOperands,
         needed: &Needed,
         position: &str,
     ) {
@@ -228,14 +233,21 @@ impl Writer {
     }
 
     /// The inputs of a step, whose number in the order of steps is `number`, under names.
-    fn inputs(&self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed, from: Inputs<'_>) {
+    fn inputs(
+        &self,
+        text: &mut Text,
+        sequence: &Sequence,
+        operands: &KernelOperands,
+        needed: &Needed,
+        from: Inputs<'_>,
+    ) {
         let position = match sequence.reverse {
             false => "number".to_string(),
             true => format!("{} - number", sequence.length.saturating_sub(1)),
         };
         text.declare("at", format!("const long at = {position};"));
         for &input in &needed.inputs {
-            let Argument { id, dtype, slice } = sequence.inputs[input];
+            let LoopArgument { id, dtype, slice } = sequence.inputs[input];
             let element = match from {
                 Inputs::Arrays => format!("{}[{}]", operands.names[&id], sequence.place(slice)),
                 Inputs::Kept(position) => format!("kept{input}[{position}]"),
@@ -249,7 +261,7 @@ impl Writer {
         &mut self,
         text: &mut Text,
         sequence: &Sequence,
-        operands: &Operands,
+        operands: &KernelOperands,
         needed: &Needed,
         from: Inputs<'_>,
     ) {
@@ -274,7 +286,7 @@ impl Writer {
         &mut self,
         text: &mut Text,
         sequence: &Sequence,
-        operands: &Operands,
+        operands: &KernelOperands,
         needed: &Needed,
         from: Inputs<'_>,
     ) {
@@ -285,17 +297,21 @@ impl Writer {
             text.line(format!("{}[{place}] = {value};", operands.names[id]));
         }
         // All carries change at once.
-        let changed = || (0..carries).filter(|&carry| results[carry] != Operand::Carry(carry));
+        let changed = || (0..carries).filter(|&carry| results[carry] != StepOperand::Carry(carry));
         for carry in changed() {
             let value = sequence.text(&self.language, results[carry]);
-            text.line(self.language.declare(&format!("next{carry}"), sequence.dtype(Operand::Carry(carry)), &value));
+            text.line(self.language.declare(
+                &format!("next{carry}"),
+                sequence.dtype(StepOperand::Carry(carry)),
+                &value,
+            ));
         }
         changed().for_each(|carry| text.line(format!("carry{carry} = next{carry};")));
     }
 }
 
 /// Writes the carries after the last step.
-pub(super) fn last_carries(text: &mut Text, sequence: &Sequence, operands: &Operands) {
+pub(super) fn last_carries(text: &mut Text, sequence: &Sequence, operands: &KernelOperands) {
     for (carry, id) in sequence.last.iter().enumerate() {
         text.line(format!("{}[item] = carry{carry};", operands.names[id]));
     }

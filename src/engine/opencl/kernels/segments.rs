@@ -6,18 +6,18 @@
 //! by their places again, until they are so few that the first item of each segment combines all of it. Axes along which the
 //! elements of a place are distinct, such as those of rows, are not sorted: the items at each of their positions do the same.
 
-use super::parts::{Manner, Part, axes_of_guards, axes_of_values, pruned};
-use super::sort::{Sorted, position_type};
-use super::{Operands, Scope, Writer};
+use super::parts::{KernelPart, ReductionManner, axes_of_guards, axes_of_values, pruned};
+use super::sort::{SortedPositions, position_type};
+use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::Action;
-use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, Sort, Store, Value, ValueId};
+use crate::kernel::{Affine, BufferId, Guards, Nest, NestValue, Sort, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Comparison, Order, Reduction};
 use crate::shape::{self, DType, steps};
 use crate::source::functions;
 use crate::source::language::Language;
 use crate::source::order::parallel_first;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ const LAST: usize = 256;
 
 /// Places in order, and the values that reach them.
 #[derive(Clone, Copy)]
-struct Level {
+struct SegmentLevel {
     count: usize,
     /// The place that each position reaches, plus 1; 0 where nothing is stored.
     keys: BufferId,
@@ -67,19 +67,19 @@ fn linear(at: &mut Affine, axes: &[(usize, usize)], distance: usize) {
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// A part that is one reduction, sorted by places.
     pub(super) fn by_place(
         &mut self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
-        part: &Part,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
+        part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,
     ) {
         let nest = &part.nest;
         let store = &nest.stores[0];
-        let Mode::Reduce(op) = store.mode else { unreachable!("what is written needs no order") };
+        let StoreMode::Reduce(op) = store.mode else { unreachable!("what is written needs no order") };
         let dtype = nest.values[store.value as usize].1;
         if !goes_on(store.buffer) {
             actions.push(scope.fill(store.buffer, neutral_value(op, dtype)));
@@ -97,7 +97,7 @@ impl Writer {
         let key = if scope.count(store.buffer) < i32::MAX as usize { DType::I32 } else { DType::I64 };
         let target = Target { store, op, dtype, key, columns };
         let (count, width) = (steps(rows.iter().map(|&(_, extent)| extent)), target.width());
-        let mut memory = |scope: &mut Scope<'_>, dtype, count| scope.add(plan.memory(dtype, count), dtype, count);
+        let mut memory = |scope: &mut KernelScope<'_>, dtype, count| scope.add(plan.memory(dtype, count), dtype, count);
         let [keys, sorted] = [0, 1].map(|_| memory(scope, key, count));
         let values = memory(scope, dtype, count * width);
         let positions = memory(scope, position_type(count), count);
@@ -107,13 +107,13 @@ impl Writer {
             self.part(scope, plan, &part, &|id| !is_own(id, buffers) && goes_on(id), actions);
         }
         let sort = Sort { order: Order::Ascending, array: keys, result: positions, outer: 1, extent: count, inner: 1 };
-        self.sorted(scope, plan, &sort, Sorted { positions, keys: Some(sorted) }, actions);
-        let mut level = Level { count, keys: sorted, values, positions: Some(positions) };
+        self.sorted(scope, plan, &sort, SortedPositions { positions, keys: Some(sorted) }, actions);
+        let mut level = SegmentLevel { count, keys: sorted, values, positions: Some(positions) };
         while level.count > LAST {
             let count = 2 * level.count.div_ceil(CHUNK);
             let keys = scope.add(plan.memory(key, count), key, count);
             let values = scope.add(plan.memory(dtype, count * width), dtype, count * width);
-            let next = Level { count, keys, values, positions: None };
+            let next = SegmentLevel { count, keys, values, positions: None };
             actions.push(self.chunks(scope, &target, level, next));
             level = next;
         }
@@ -141,14 +141,14 @@ impl Writer {
     }
 
     /// Combines a value with the element of a place, if that exists.
-    fn store(&mut self, text: &mut Text, target: &Target<'_>, operands: &Operands, value: &str) {
+    fn store(&mut self, text: &mut Text, target: &Target<'_>, operands: &KernelOperands, value: &str) {
         let element = format!("{}[key - 1 + away]", operands.names[&target.store.buffer]);
         let combined = self.combined(target, &element, value);
         text.line(format!("if (key != 0) {element} = {combined};"));
     }
 
     /// The value of a column at a position.
-    fn value(target: &Target<'_>, operands: &Operands, level: Level) -> String {
+    fn value(target: &Target<'_>, operands: &KernelOperands, level: SegmentLevel) -> String {
         let position = match level.positions {
             Some(positions) => format!("(long){}[at]", operands.names[&positions]),
             None => "at".into(),
@@ -157,14 +157,20 @@ impl Writer {
     }
 
     /// Combines the values of each chunk. The values of its first and last place go on to the next level.
-    fn chunks(&mut self, scope: &Scope<'_>, target: &Target<'_>, level: Level, next: Level) -> Action {
+    fn chunks(
+        &mut self,
+        scope: &KernelScope<'_>,
+        target: &Target<'_>,
+        level: SegmentLevel,
+        next: SegmentLevel,
+    ) -> Action {
         let read: Vec<BufferId> = [level.keys, level.values].into_iter().chain(level.positions).collect();
         let operands = scope.operands(&read, &[target.store.buffer, next.keys, next.values]);
         let (keys, next_keys) = (&operands.names[&level.keys], &operands.names[&next.keys]);
         let next_values = &operands.names[&next.values];
         let (ty, key_type) = (self.language.dtype(target.dtype), self.language.dtype(target.key));
         let (width, neutral) = (target.width(), self.language.literal(neutral_value(target.op, target.dtype)));
-        let mut text = Writer::column(target, "chunk");
+        let mut text = KernelWriter::column(target, "chunk");
         text.line(format!("const long start = chunk * {CHUNK}, end = min(start + {CHUNK}, (long){});", level.count));
         text.line(format!("const {key_type} first = {keys}[start];"));
         text.line(format!("{key_type} key = first;"));
@@ -180,7 +186,7 @@ impl Writer {
         text.line("key = next;");
         text.line(format!("total = {neutral};"));
         text.close();
-        let combined = self.combined(target, "total", &Writer::value(target, &operands, level));
+        let combined = self.combined(target, "total", &KernelWriter::value(target, &operands, level));
         text.line(format!("total = {combined};"));
         text.close();
         // If all reach one place, there is nothing left for the last one.
@@ -195,17 +201,17 @@ impl Writer {
     }
 
     /// Combines the values of each segment, which the item at its first position does.
-    fn segments(&mut self, scope: &Scope<'_>, target: &Target<'_>, level: Level) -> Action {
+    fn segments(&mut self, scope: &KernelScope<'_>, target: &Target<'_>, level: SegmentLevel) -> Action {
         let read: Vec<BufferId> = [level.keys, level.values].into_iter().chain(level.positions).collect();
         let operands = scope.operands(&read, &[target.store.buffer]);
         let keys = &operands.names[&level.keys];
         let (ty, key_type) = (self.language.dtype(target.dtype), self.language.dtype(target.key));
-        let mut text = Writer::column(target, "start");
+        let mut text = KernelWriter::column(target, "start");
         text.line(format!("const {key_type} key = {keys}[start];"));
         text.line(format!("if (key == 0 || (start > 0 && {keys}[start - 1] == key)) return;"));
         let neutral = self.language.literal(neutral_value(target.op, target.dtype));
         text.line(format!("{ty} total = {neutral};"));
-        let combined = self.combined(target, "total", &Writer::value(target, &operands, level));
+        let combined = self.combined(target, "total", &KernelWriter::value(target, &operands, level));
         text.open(format!("for (long at = start; at < {} && {keys}[at] == key; at++)", level.count));
         text.line(format!("total = {combined};"));
         text.close();
@@ -215,7 +221,7 @@ impl Writer {
 }
 
 /// A part that writes the place of each position, plus 1, or 0 where nothing is stored.
-fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: BufferId) -> Part {
+fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: BufferId) -> KernelPart {
     let (mut nest, store, rank) = (nest.clone(), target.store, nest.extents.len());
     for axis in 0..rank {
         if rows.iter().all(|&(row, _)| row != axis) {
@@ -228,44 +234,44 @@ fn places(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], keys: Buffe
     };
     let mut at = store.at.clone();
     at.offset += 1;
-    let mut key = add(Value::Position(at), DType::I64);
+    let mut key = add(NestValue::Position(at), DType::I64);
     if let Some((index, stride, extent)) = store.index {
-        let mut number = |number| add(Value::Constant(shape::Value::I64(number)), DType::I64);
+        let mut number = |number| add(NestValue::Constant(shape::Value::I64(number)), DType::I64);
         let [zero, stride, extent] = [0, stride, extent].map(&mut number);
-        let index = add(Value::Cast(DType::I64, index), DType::I64);
-        let scaled = add(Value::Binary(Binary::Mul, index, stride), DType::I64);
-        key = add(Value::Binary(Binary::Add, key, scaled), DType::I64);
+        let index = add(NestValue::Cast(DType::I64, index), DType::I64);
+        let scaled = add(NestValue::Binary(Binary::Mul, index, stride), DType::I64);
+        key = add(NestValue::Binary(Binary::Add, key, scaled), DType::I64);
         for comparison in [(Comparison::GreaterEqual, zero), (Comparison::Less, extent)] {
-            let inside = add(Value::Compare(comparison.0, index, comparison.1), DType::Bool);
-            key = add(Value::Select(inside, key, zero), DType::I64);
+            let inside = add(NestValue::Compare(comparison.0, index, comparison.1), DType::Bool);
+            key = add(NestValue::Select(inside, key, zero), DType::I64);
         }
     }
     if !store.guards.is_empty() {
-        key = add(Value::Guarded(key, store.guards.clone()), DType::I64);
+        key = add(NestValue::Guarded(key, store.guards.clone()), DType::I64);
     }
     if target.key != DType::I64 {
-        key = add(Value::Cast(target.key, key), target.key);
+        key = add(NestValue::Cast(target.key, key), target.key);
     }
     let mut at = Affine::constant(0, rank);
     linear(&mut at, rows, 1);
-    written(nest, Store { value: key, buffer: keys, at, guards: Guards::new(), index: None, mode: Mode::Write })
+    written(nest, Store { value: key, buffer: keys, at, guards: Guards::new(), index: None, mode: StoreMode::Write })
 }
 
 /// A part that writes the value of each position in each column. Values for the same place and column are reduced.
-fn terms(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], values: BufferId) -> Part {
+fn terms(nest: &Nest, target: &Target<'_>, rows: &[(usize, usize)], values: BufferId) -> KernelPart {
     let mut at = Affine::constant(0, nest.extents.len());
     linear(&mut at, &target.columns, 1);
     linear(&mut at, rows, target.width());
     let is_reduced = rows.len() + target.columns.len() < nest.extents.len();
-    let mode = if is_reduced { target.store.mode } else { Mode::Write };
+    let mode = if is_reduced { target.store.mode } else { StoreMode::Write };
     let store = Store { value: target.store.value, buffer: values, at, guards: Guards::new(), index: None, mode };
     written(nest.clone(), store)
 }
 
 /// A part with only this store, which reaches each element once, reduced over the axes that its place does not move along.
-fn written(nest: Nest, store: Store) -> Part {
+fn written(nest: Nest, store: Store) -> KernelPart {
     let nest = tidied(&pruned(&nest, vec![store]), &HashSet::new());
     let at = &nest.stores[0].at;
     let reduced = (0..nest.extents.len()).filter(|&axis| at.coefficients[axis] == 0).collect();
-    Part { nest, reduced, manner: Manner::Apart, is_second: false }
+    KernelPart { nest, reduced, manner: ReductionManner::Apart, is_second: false }
 }

@@ -1,14 +1,14 @@
 //! Loops and conditionals with little to do in each step, as kernels of a single work item: the host launches nothing for each
 //! step, and waits for no condition.
 
-use super::{Scope, Writer};
+use super::{KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::kernel::{Buffer, Procedure, Source, Step};
+use crate::kernel::{BufferSource, Procedure, ProcedureBuffer, Step};
 use crate::shape::steps;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
-use crate::source::plan::Plan;
-use crate::source::procedure::Writer as Functions;
+use crate::source::plan::BufferPlan;
+use crate::source::procedure::FunctionWriter as Functions;
 use crate::source::text::Text;
 use crate::term::Steps;
 
@@ -42,8 +42,8 @@ fn elements(step: &Step, repeated: bool) -> usize {
 /// elsewhere.
 fn elements_of(procedure: &Procedure, repeated: bool) -> usize {
     let computed = procedure.steps.iter().map(|step| elements(step, repeated)).fold(0, usize::saturating_add);
-    let size = |buffer: &Buffer| buffer.ty.size();
-    let known = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Constant(_)));
+    let size = |buffer: &ProcedureBuffer| buffer.ty.size();
+    let known = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, BufferSource::Constant(_)));
     let results = procedure.results.iter().map(|&id| &procedure.buffers[id as usize]);
     computed.max(known.chain(results).map(size).fold(0, usize::saturating_add))
 }
@@ -59,13 +59,13 @@ fn functions_of(writer: Functions<'_>) -> Text {
     all
 }
 
-impl Writer {
+impl KernelWriter {
     /// A loop or a conditional as a kernel of a single work item, if it is small enough for that, and needs no more memory
     /// than is known before it is run.
     pub(super) fn sequential(
         &mut self,
         procedure: &Procedure,
-        plan: &mut Plan<'_>,
+        plan: &mut BufferPlan<'_>,
         step: &Step,
     ) -> Option<Vec<Action>> {
         let has_steps = matches!(step, Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_));
@@ -97,7 +97,7 @@ impl Writer {
                 function.name
             }
         };
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let memory = function.scratch().map(|(dtype, count)| scope.add(plan.memory(dtype, count), dtype, count));
         let memory: Vec<_> = memory.collect();
         let filled: Vec<_> = written.iter().chain(&memory).copied().collect();

@@ -6,14 +6,14 @@
 //! compared where keys are equal; in merges, since those of the left run, which are before those of the right one, go first.
 
 use super::nest::power_of_two_below;
-use super::{Operands, Scope, Writer};
+use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Sort};
 use crate::operation::Order;
 use crate::shape::DType;
 use crate::source::helpers::{opencl, routines};
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Work items of a group that sorts, at most.
@@ -35,21 +35,21 @@ const MERGING: usize = 2;
 
 /// Where the sorted positions go.
 #[derive(Clone, Copy)]
-pub(super) struct Sorted {
+pub(super) struct SortedPositions {
     /// The positions within their rows.
     pub(super) positions: BufferId,
     /// The keys, if they are wanted too.
     pub(super) keys: Option<BufferId>,
 }
 
-impl Sorted {
+impl SortedPositions {
     fn buffers(&self) -> Vec<BufferId> {
         std::iter::once(self.positions).chain(self.keys).collect()
     }
 }
 
 /// Rows that are made of runs.
-struct Runs {
+struct SortedRuns {
     /// Elements of a run.
     length: usize,
     /// Runs of a row.
@@ -61,7 +61,7 @@ pub(super) fn position_type(extent: usize) -> DType {
     if extent <= i32::MAX as usize { DType::I32 } else { DType::I64 }
 }
 
-impl Writer {
+impl KernelWriter {
     /// The elements that a group has local memory for.
     fn tile(&self, dtype: DType) -> usize {
         let room = power_of_two_below(self.limits.local / (dtype.bytes() + 4));
@@ -96,15 +96,15 @@ impl Writer {
     /// Sorts rows that have a run length. There must be at least one row, and it must have an element.
     pub(super) fn sorted(
         &mut self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
         sort: &Sort,
-        to: Sorted,
+        to: SortedPositions,
         actions: &mut Vec<Action>,
     ) {
         let (dtype, count) = (scope.dtype(sort.array), sort.rows() * sort.extent);
         let length = self.run_length(sort, dtype).expect("rows that are shared are made of runs");
-        let runs = Runs { length, number: sort.extent.div_ceil(length) };
+        let runs = SortedRuns { length, number: sort.extent.div_ceil(length) };
         if runs.number == 1 {
             let operands = scope.operands(&[sort.array], &to.buffers());
             actions.push(self.runs(scope, sort, &runs, &operands, to));
@@ -112,7 +112,7 @@ impl Writer {
         }
         let mut memory = || {
             let mut slot = |dtype| scope.add(plan.memory(dtype, count), dtype, count);
-            Sorted { keys: Some(slot(dtype)), positions: slot(position_type(sort.extent)) }
+            SortedPositions { keys: Some(slot(dtype)), positions: slot(position_type(sort.extent)) }
         };
         let merges = runs.number.next_power_of_two().ilog2();
         let [mut from, mut other] = [memory(), if merges > 1 { memory() } else { to }];
@@ -149,10 +149,17 @@ impl Writer {
     }
 
     /// Runs that are sorted in local memory. Where a row is one run, that is all; else they are written one row after the other.
-    fn runs(&mut self, scope: &Scope<'_>, sort: &Sort, runs: &Runs, operands: &Operands, to: Sorted) -> Action {
+    fn runs(
+        &mut self,
+        scope: &KernelScope<'_>,
+        sort: &Sort,
+        runs: &SortedRuns,
+        operands: &KernelOperands,
+        to: SortedPositions,
+    ) -> Action {
         let &Sort { array, order, extent, inner, .. } = sort;
         let (rows, dtype, is_all) = (sort.rows(), scope.dtype(array), runs.number == 1);
-        let &Runs { length, number } = runs;
+        let &SortedRuns { length, number } = runs;
         // A group has several short runs.
         let tile = self.tile(dtype).min((rows * number).next_power_of_two().saturating_mul(length));
         let lanes = self.sorting_lanes().min(tile / 2);
@@ -214,11 +221,11 @@ impl Writer {
     /// Runs that are sorted by an item each, which has memory for their keys and their order.
     fn runs_in_turn(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         sort: &Sort,
-        &Runs { length, number }: &Runs,
+        &SortedRuns { length, number }: &SortedRuns,
         (unsorted, order): (BufferId, BufferId),
-        to: Sorted,
+        to: SortedPositions,
     ) -> Action {
         let &Sort { array, extent, inner, .. } = sort;
         let operands = scope.operands(&[array], &[&[unsorted, order][..], &to.buffers()].concat());
@@ -246,11 +253,11 @@ impl Writer {
     /// Merges two runs of `width` elements at a time; the last merge writes to the final place.
     fn merge(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &KernelScope<'_>,
         sort: &Sort,
-        operands: &Operands,
-        from: Sorted,
-        to: Sorted,
+        operands: &KernelOperands,
+        from: SortedPositions,
+        to: SortedPositions,
         is_last: bool,
     ) -> Action {
         let &Sort { array, order, extent, inner, .. } = sort;

@@ -2,11 +2,11 @@
 //! adds it to the elements when it is done, so that few exchanges go to memory that all groups share.
 
 use super::nest::power_of_two_below;
-use super::parts::{Manner, Part};
-use super::{Scope, Writer};
+use super::parts::{KernelPart, ReductionManner};
+use super::{KernelScope, KernelWriter};
 use crate::array::neutral_value;
 use crate::engine::opencl::code::{Action, Grid};
-use crate::kernel::{BufferId, Mode};
+use crate::kernel::{BufferId, StoreMode};
 use crate::operation::Reduction;
 use crate::shape::steps;
 use crate::source::helpers::opencl;
@@ -15,7 +15,7 @@ use crate::source::order::order;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
 use crate::source::together::counter;
-use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{BufferFacts, NestWriter};
 use crate::source::writer::{Finish, Together};
 
 /// Groups that each unit of a device is given, and items of a group at most.
@@ -25,15 +25,15 @@ const ITEMS: usize = 256;
 /// Positions for each element at least: beneath, the copies are more work than they save.
 const POSITIONS: usize = 4;
 
-impl Writer {
+impl KernelWriter {
     /// Whether a part is written in this way.
-    pub(super) fn has_table(&self, scope: &Scope<'_>, part: &Part) -> bool {
+    pub(super) fn has_table(&self, scope: &KernelScope<'_>, part: &KernelPart) -> bool {
         let nest = &part.nest;
         let buffers = nest.stores.iter().map(|store| store.buffer);
         let counts = || buffers.clone().map(|id| (scope.count(id), scope.dtype(id).bytes()));
         let positions = steps(nest.extents.iter().copied());
-        let is_reduced = nest.stores.iter().all(|store| store.mode != Mode::Write);
-        part.manner == Manner::Atomic
+        let is_reduced = nest.stores.iter().all(|store| store.mode != StoreMode::Write);
+        part.manner == ReductionManner::Atomic
             && !self.limits.is_serial
             && is_reduced
             && counts().map(|(count, width)| count.saturating_mul(width)).sum::<usize>() <= self.limits.local / 2
@@ -44,15 +44,15 @@ impl Writer {
     /// The part as a kernel.
     pub(super) fn table(
         &mut self,
-        scope: &Scope<'_>,
-        part: &Part,
+        scope: &KernelScope<'_>,
+        part: &KernelPart,
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,
     ) {
         let nest = &part.nest;
         let mut tables: Vec<(BufferId, Reduction)> = Vec::new();
         for store in &nest.stores {
-            let Mode::Reduce(op) = store.mode else { unreachable!("only reductions are exchanged") };
+            let StoreMode::Reduce(op) = store.mode else { unreachable!("only reductions are exchanged") };
             if tables.iter().all(|&(id, _)| id != store.buffer) {
                 tables.push((store.buffer, op));
             }
@@ -69,7 +69,7 @@ impl Writer {
             None => operands.names[&id].clone(),
         };
         let (count_of, dtype_of) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
-        let buffers = Buffers { name: &name, count: &count_of, dtype: &dtype_of, continues: goes_on };
+        let buffers = BufferFacts { name: &name, count: &count_of, dtype: &dtype_of, continues: goes_on };
         let mut loops = NestWriter::new(&self.language, nest, (order(nest), 0, Vec::new()), buffers, &mut self.helpers);
         loops.atomics = Some(opencl::local_atomic);
         loops.has_vectors = false;

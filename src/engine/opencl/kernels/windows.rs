@@ -7,7 +7,7 @@
 //! Where they reach `2 i + 3 k`, both loops are split, `i` is `3 s + t`, and the place `6 (s + q) + 2 t + 3 r`: all of these
 //! are distinct, since the differences by the last two are no multiples of 6.
 
-use crate::kernel::{Affine, Guard, Guards, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, Guard, Guards, Nest, NestValue, Store, ValueId};
 use crate::shape::{self, DType};
 use crate::source::tidy::{is_one_to_one, tidied};
 use std::collections::HashSet;
@@ -197,7 +197,7 @@ impl Windows {
     /// Marks the values whose places move along an axis.
     fn mark(&mut self, axis: usize) {
         for ((value, _), is_moved) in self.nest.values.iter().zip(&mut self.is_moved) {
-            if let Value::Load { at, .. } | Value::Gather { at, .. } = value {
+            if let NestValue::Load { at, .. } | NestValue::Gather { at, .. } = value {
                 *is_moved |= at.coefficients[axis] != 0;
             }
         }
@@ -279,16 +279,16 @@ impl Windows {
         for ((value, dtype), is_moved) in nest.values.iter().zip(is_moved) {
             let mut value = value.map(|operand| places[operand as usize]);
             match &mut value {
-                Value::Load { guards: own, .. } if is_moved => own.extend(guards.iter().cloned()),
-                Value::Gather { index, .. } if is_moved => {
+                NestValue::Load { guards: own, .. } if is_moved => own.extend(guards.iter().cloned()),
+                NestValue::Gather { index, .. } if is_moved => {
                     let whole = DType::I64;
                     let [yes, none] = [shape::Value::Bool(true), shape::Value::I64(-1)].map(|constant| {
                         let dtype = constant.dtype();
-                        add(Value::Constant(constant), dtype)
+                        add(NestValue::Constant(constant), dtype)
                     });
-                    let is_there = add(Value::Guarded(yes, guards.clone()), DType::Bool);
-                    let wide = add(Value::Cast(whole, *index), whole);
-                    *index = add(Value::Select(is_there, wide, none), whole);
+                    let is_there = add(NestValue::Guarded(yes, guards.clone()), DType::Bool);
+                    let wide = add(NestValue::Cast(whole, *index), whole);
+                    *index = add(NestValue::Select(is_there, wide, none), whole);
                 }
                 _ => {}
             }

@@ -14,19 +14,19 @@ use std::rc::Rc;
 #[derive(Default)]
 pub(super) struct Continued {
     /// For each loop the carries that begin with other arrays.
-    carries: HashMap<NodeId, Vec<Carry>>,
+    carries: HashMap<NodeId, Vec<ContinuedCarry>>,
     /// The sums, each with the loop and the carry that finally holds it.
     sums: HashMap<NodeId, (NodeId, usize)>,
 }
 
 /// A carry that begins with another array: the operand that it begins with now, and the replacement.
-pub(super) struct Carry {
+pub(super) struct ContinuedCarry {
     pub(super) operand: usize,
     pub(super) start: NodeId,
 }
 
 /// A carry of a loop.
-struct Carried<'a> {
+struct LoopCarry<'a> {
     /// The operand that it begins with.
     operand: usize,
     body: &'a Body,
@@ -35,10 +35,10 @@ struct Carried<'a> {
 }
 
 /// The carry that is an output of a loop in the end, if nothing but the loop's steps reads it.
-fn carried(op: &Op, output: usize) -> Option<Carried<'_>> {
+fn carried(op: &Op, output: usize) -> Option<LoopCarry<'_>> {
     match op {
         Op::Scan(scan) if output < scan.carries => {
-            Some(Carried { operand: output, body: &scan.body, position: output })
+            Some(LoopCarry { operand: output, body: &scan.body, position: output })
         }
         Op::Sweeps(sweeps) => {
             let sweep = (0..sweeps.sweeps.len()).find(|&sweep| sweeps.results(sweep).0.contains(&output))?;
@@ -48,7 +48,7 @@ fn carried(op: &Op, output: usize) -> Option<Carried<'_>> {
             }
             let position = output - sweeps.results(sweep).0.start;
             let operand = sweeps.operands(sweep).0.start + position;
-            Some(Carried { operand, body: &sweeps.sweeps[sweep].body, position })
+            Some(LoopCarry { operand, body: &sweeps.sweeps[sweep].body, position })
         }
         _ => None,
     }
@@ -72,7 +72,7 @@ impl Continued {
                     && uses[sum as usize] == 1
                     && let Some(operand) = continued.beginning(body, &mut walks, (args[0], *output), start)
                 {
-                    continued.carries.entry(args[0]).or_default().push(Carry { operand, start });
+                    continued.carries.entry(args[0]).or_default().push(ContinuedCarry { operand, start });
                     continued.sums.insert(id, (args[0], *output));
                     break;
                 }
@@ -88,7 +88,7 @@ impl Continued {
     }
 
     /// The carries of a loop that begin with other arrays.
-    pub(super) fn carries(&self, of: NodeId) -> &[Carry] {
+    pub(super) fn carries(&self, of: NodeId) -> &[ContinuedCarry] {
         self.carries.get(&of).map_or(&[], |carries| carries)
     }
 
@@ -180,7 +180,7 @@ impl Walks {
             Op::Constant(array) => array.uniform().is_some_and(|value| value.to_f64() == 0.0),
             _ => false,
         };
-        let Carried { operand, body, position } = carried(&node.op, output)?;
+        let LoopCarry { operand, body, position } = carried(&node.op, output)?;
         let is_sum = is_zero(node.args[operand]) && self.added_to(body, position) == Some(position);
         is_sum.then_some(operand)
     }
@@ -208,7 +208,7 @@ impl Walks {
                 (&Op::Output(position), &[whole]) => {
                     let whole = body.node(whole);
                     let operand = match &whole.op {
-                        op if let Some(Carried { operand, body, position }) = carried(op, position) => {
+                        op if let Some(LoopCarry { operand, body, position }) = carried(op, position) => {
                             self.added_to(body, position).filter(|&carry| carry == position)?;
                             operand
                         }

@@ -4,7 +4,7 @@
 //! zero in the other side. The conditional returns the elements instead, and zeros for the other side, and they are scattered
 //! after it: so a loop around it adds a few elements in each step, and not the array.
 
-use super::{Outputs, Pass};
+use super::{Outputs, PrunePass};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Binary, Unary};
@@ -63,28 +63,28 @@ fn updates(side: &Body, result: NodeId) -> Option<Vec<Update>> {
 }
 
 /// An output of a conditional in terms of another one.
-enum Output {
+enum BranchOutput {
     /// The other one's at this position.
     Same(usize),
     /// A sum of updates: of each the position of its elements among the other one's outputs, and where it is scattered to.
-    Sum(Vec<(usize, Vec<Position>, Update)>),
+    Sum(Vec<(usize, Vec<UpdateElements>, Update)>),
 }
 
 #[derive(Clone, Copy)]
-enum Position {
+enum UpdateElements {
     Output(usize),
     Operand(usize),
 }
 
 /// The sides of a conditional that results in updates.
-struct Sides<'a> {
+struct UpdateSides<'a> {
     before: [&'a Body; 2],
     graphs: [Graph; 2],
     results: [Vec<NodeId>; 2],
 }
 
-impl<'a> Sides<'a> {
-    fn new(branch: &'a Branch) -> Sides<'a> {
+impl<'a> UpdateSides<'a> {
+    fn new(branch: &'a Branch) -> UpdateSides<'a> {
         let before = [&*branch.then, &*branch.otherwise];
         let graphs = before.map(|side| {
             let mut graph = Graph::like(side);
@@ -92,7 +92,7 @@ impl<'a> Sides<'a> {
             debug_assert!(ids.iter().zip(0..).all(|(&id, at)| id == at), "no two nodes are the same");
             graph
         });
-        Sides { before, graphs, results: [Vec::new(), Vec::new()] }
+        UpdateSides { before, graphs, results: [Vec::new(), Vec::new()] }
     }
 
     /// Has one side result in a node, and the other in zeros: the position of the result.
@@ -106,13 +106,13 @@ impl<'a> Sides<'a> {
     }
 
     /// The output at a position.
-    fn output(&mut self, at: usize) -> Output {
+    fn output(&mut self, at: usize) -> BranchOutput {
         let [then, otherwise] = self.before.map(|side| updates(side, side.results[at]));
         let (Some(then), Some(otherwise)) = (then, otherwise) else {
             for (results, side) in self.results.iter_mut().zip(self.before) {
                 results.push(side.results[at]);
             }
-            return Output::Same(self.results[0].len() - 1);
+            return BranchOutput::Same(self.results[0].len() - 1);
         };
         let sided = then.into_iter().map(|update| (0, update)).chain(otherwise.into_iter().map(|update| (1, update)));
         let terms = sided.map(|(side, update)| {
@@ -121,13 +121,13 @@ impl<'a> Sides<'a> {
             let arity = self.before[side].arity();
             // Captures are operands of the conditional, after the condition.
             let position = |&at: &NodeId| match (at as usize) < arity {
-                true => Position::Operand(1 + at as usize),
-                false => Position::Output(self.push(side, at)),
+                true => UpdateElements::Operand(1 + at as usize),
+                false => UpdateElements::Output(self.push(side, at)),
             };
             let positions = positions.iter().map(position).collect();
             (elements, positions, update)
         });
-        Output::Sum(terms.collect())
+        BranchOutput::Sum(terms.collect())
     }
 
     fn finish(self) -> Branch {
@@ -139,13 +139,13 @@ impl<'a> Sides<'a> {
     }
 }
 
-impl Pass {
+impl PrunePass {
     /// The outputs of a conditional that results in updates instead; `None` where there are none.
     pub(super) fn updates_of_branch(&mut self, branch: &Branch, args: &[NodeId], used: &[bool]) -> Option<Outputs> {
-        let mut sides = Sides::new(branch);
+        let mut sides = UpdateSides::new(branch);
         let outputs = used.iter().enumerate().map(|(at, &used)| used.then(|| sides.output(at)));
-        let outputs: Vec<Option<Output>> = outputs.collect();
-        if !outputs.iter().flatten().any(|output| matches!(output, Output::Sum(_))) {
+        let outputs: Vec<Option<BranchOutput>> = outputs.collect();
+        if !outputs.iter().flatten().any(|output| matches!(output, BranchOutput::Sum(_))) {
             return None;
         }
         let changed = sides.finish();
@@ -157,8 +157,8 @@ impl Pass {
         let results: Vec<NodeId> = results.into_iter().map(|result| result.expect("all are used")).collect();
         let outputs = outputs.into_iter().enumerate().map(|(at, output)| {
             Some(match output? {
-                Output::Same(position) => results[position],
-                Output::Sum(terms) => {
+                BranchOutput::Same(position) => results[position],
+                BranchOutput::Sum(terms) => {
                     let ty = branch.then.node(branch.then.results[at]).ty();
                     let zeros = Array::full(&ty.shape, Value::from_i64(ty.dtype, 0));
                     let mut sum = None;
@@ -181,7 +181,7 @@ impl Pass {
         &mut self,
         results: &[NodeId],
         args: &[NodeId],
-        (elements, positions): (usize, &[Position]),
+        (elements, positions): (usize, &[UpdateElements]),
         update: Update,
     ) -> NodeId {
         let mut operands = vec![results[elements]];
@@ -190,8 +190,8 @@ impl Pass {
         }
         for &position in positions {
             operands.push(match position {
-                Position::Output(position) => results[position],
-                Position::Operand(operand) => args[operand],
+                UpdateElements::Output(position) => results[position],
+                UpdateElements::Operand(operand) => args[operand],
             });
         }
         let op = match update.spread {

@@ -3,7 +3,7 @@
 //! An input that repeats smaller arrays, such as rows of one of them under masks, is as large as all steps together. A step
 //! computes its slice from their slices instead: so nothing larger than those arrays is kept.
 
-use super::Pass;
+use super::PrunePass;
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Binary, Unary};
@@ -22,7 +22,7 @@ const OPERATIONS: usize = 16;
 
 /// An array that a slice is computed from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Source {
+pub(super) enum SliceSource {
     /// A slice of another input.
     Slice(NodeId),
     /// The same array in each step.
@@ -30,16 +30,16 @@ pub(super) enum Source {
 }
 
 /// A slice of a view along the outermost axis.
-enum Sliced {
+enum SlicedView {
     /// A view of the same array for all.
     Same(AffineMap),
     /// A view of the slice of the array there.
     OfSlice(AffineMap),
 }
 
-fn sliced(map: &AffineMap) -> Option<Sliced> {
+fn sliced(map: &AffineMap) -> Option<SlicedView> {
     if map.ignored().contains(&0) {
-        return Some(Sliced::Same(drop_columns(map, &[0])));
+        return Some(SlicedView::Same(drop_columns(map, &[0])));
     }
     let is_alone = |row: usize| {
         let row = map.row(row);
@@ -54,7 +54,7 @@ fn sliced(map: &AffineMap) -> Option<Sliced> {
     }
     let inner: Vec<SmallVec<[i64; 4]>> = (1..rows).map(|row| SmallVec::from_slice(&map.row(row)[1..])).collect();
     let offsets: Vec<i64> = (1..rows).map(|row| map.offset(row)).collect();
-    Some(Sliced::OfSlice(AffineMap::new(&map.source()[1..], &map.result()[1..], &inner, &offsets)))
+    Some(SlicedView::OfSlice(AffineMap::new(&map.source()[1..], &map.result()[1..], &inner, &offsets)))
 }
 
 fn is_cheap(op: &Op) -> bool {
@@ -68,9 +68,9 @@ fn is_cheap(op: &Op) -> bool {
     }
 }
 
-impl Pass {
+impl PrunePass {
     /// A slice of an input as a function of smaller arrays and slices; `None` for inputs to be kept.
-    pub(super) fn computed_slice(&self, input: NodeId) -> Option<(Body, Vec<Source>)> {
+    pub(super) fn computed_slice(&self, input: NodeId) -> Option<(Body, Vec<SliceSource>)> {
         let of_type = |id: NodeId| self.graph.ty(id);
         if of_type(input).size() < LARGE {
             return None;
@@ -81,12 +81,12 @@ impl Pass {
             let view = if let Op::View(map) = &node.op { sliced(map) } else { None };
             match (&node.op, &view) {
                 (Op::Constant(array), _) if array.uniform().is_some() => {}
-                (_, Some(Sliced::Same(_))) => drop(sources.insert(Source::Whole(node.args[0]))),
-                (_, Some(Sliced::OfSlice(_))) => open.push(node.args[0]),
+                (_, Some(SlicedView::Same(_))) => drop(sources.insert(SliceSource::Whole(node.args[0]))),
+                (_, Some(SlicedView::OfSlice(_))) => open.push(node.args[0]),
                 (op, _) if is_cheap(op) => open.extend(&node.args),
                 _ if id == input => return None,
                 _ => {
-                    sources.insert(Source::Slice(id));
+                    sources.insert(SliceSource::Slice(id));
                     continue;
                 }
             }
@@ -95,34 +95,35 @@ impl Pass {
                 return None;
             }
         }
-        let elements = sources.iter().map(|&(Source::Slice(id) | Source::Whole(id))| size(&of_type(id).shape));
+        let elements =
+            sources.iter().map(|&(SliceSource::Slice(id) | SliceSource::Whole(id))| size(&of_type(id).shape));
         if elements.fold(0, usize::saturating_add).saturating_mul(GROWTH) > of_type(input).size() {
             return None;
         }
-        let sources: Vec<Source> = sources.into_iter().collect();
+        let sources: Vec<SliceSource> = sources.into_iter().collect();
         let types = sources.iter().map(|&source| match source {
-            Source::Slice(id) => Type::new(of_type(id).dtype, &of_type(id).shape[1..]),
-            Source::Whole(id) => of_type(id).clone(),
+            SliceSource::Slice(id) => Type::new(of_type(id).dtype, &of_type(id).shape[1..]),
+            SliceSource::Whole(id) => of_type(id).clone(),
         });
         let mut graph = Graph::new(&types.collect::<Vec<Type>>(), 0);
-        let place = |source: Source| sources.binary_search(&source).ok().map(|at| at as NodeId);
+        let place = |source: SliceSource| sources.binary_search(&source).ok().map(|at| at as NodeId);
         let mut ids: Vec<(NodeId, NodeId)> = Vec::new();
         for (id, view) in computed {
             let node = self.graph.node(id);
             let slice = |arg: NodeId| {
                 let known = ids.iter().find(|&&(other, _)| other == arg).map(|&(_, slice)| slice);
-                known.or_else(|| place(Source::Slice(arg))).expect("operands come first")
+                known.or_else(|| place(SliceSource::Slice(arg))).expect("operands come first")
             };
             let made = match (&node.op, view) {
                 (Op::Constant(array), _) => {
                     let value = array.uniform().expect("one value");
                     graph.add(Op::Constant(Array::full(&of_type(id).shape[1..], value)), &[])
                 }
-                (_, Some(Sliced::Same(map))) => {
-                    let whole = place(Source::Whole(node.args[0])).expect("a source");
+                (_, Some(SlicedView::Same(map))) => {
+                    let whole = place(SliceSource::Whole(node.args[0])).expect("a source");
                     if map.is_identity() { whole } else { graph.add(Op::View(map), &[whole]) }
                 }
-                (_, Some(Sliced::OfSlice(map))) => graph.add(Op::View(map), &[slice(node.args[0])]),
+                (_, Some(SlicedView::OfSlice(map))) => graph.add(Op::View(map), &[slice(node.args[0])]),
                 (op, _) => {
                     let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| slice(arg)).collect();
                     graph.add(op.clone(), &args)

@@ -1,6 +1,6 @@
 //! Loops with several sweeps, as text.
 
-use super::{Slot, Walk};
+use super::{BodyWriter, NodeText};
 use crate::term::op::Extension;
 use crate::term::op::{Checkpoints, Steps, Sweeps};
 use crate::term::print::lines::{STEP, WIDTH};
@@ -16,9 +16,9 @@ pub(in crate::term::print) fn checkpoints(checkpoints: Checkpoints) -> String {
     }
 }
 
-impl<X: Extension> Walk<'_, '_, X> {
+impl<X: Extension> BodyWriter<'_, '_, X> {
     /// `sweeps[10]`, the condition if there is one, and then each sweep, indented.
-    pub(super) fn sweeps(&mut self, at: usize, sweeps: &Sweeps<X>) -> Slot {
+    pub(super) fn sweeps(&mut self, at: usize, sweeps: &Sweeps<X>) -> NodeText {
         let args = &self.body.nodes[at].args;
         let own = sweeps.captures();
         self.fit(&args[..own], WIDTH / 2);
@@ -59,7 +59,7 @@ impl<X: Extension> Walk<'_, '_, X> {
             self.part(head, &sweep.body, parameters, &captures);
         }
         self.indent -= STEP;
-        Slot::Outputs(outputs)
+        NodeText::Outputs(outputs)
     }
 
     /// A head, the names of a body's parameters, and the body.

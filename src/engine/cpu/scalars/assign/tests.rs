@@ -5,10 +5,10 @@ use crate::operation::Binary;
 use crate::shape::DType;
 
 /// The contents of registers after instructions: any numbers that tell operations and operands apart.
-fn run(instructions: &[Instruction], registers: &mut [u64]) {
+fn run(instructions: &[ScalarInstruction], registers: &mut [u64]) {
     for instruction in instructions {
         let mixed =
-            |sum: u64, &read: &Register| (sum ^ registers[usize::from(read)]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            |sum: u64, &read: &RegisterIndex| (sum ^ registers[usize::from(read)]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         registers[usize::from(instruction.result)] = match instruction.op {
             Op::Move => registers[usize::from(instruction.operands[0])],
             op => instruction.reads().iter().fold(op as u64 + 1, mixed).rotate_left(7),
@@ -16,21 +16,31 @@ fn run(instructions: &[Instruction], registers: &mut [u64]) {
     }
 }
 
-fn product(result: usize, a: usize, b: usize) -> Instruction {
+fn product(result: usize, a: usize, b: usize) -> ScalarInstruction {
     let op = Op::binary(Binary::Mul, DType::F64).unwrap();
-    Instruction { op, result: result as Register, operands: [a as Register, b as Register, 0], number: 0 }
+    ScalarInstruction {
+        op,
+        result: result as RegisterIndex,
+        operands: [a as RegisterIndex, b as RegisterIndex, 0],
+        number: 0,
+    }
 }
 
 /// Checks that the first `carries` registers hold the values that their partners held; how many instructions there are, and new
 /// registers.
-fn check(block: Vec<Instruction>, carries: usize, registers: usize, pairs: &[(Register, Register)]) -> (usize, usize) {
+fn check(
+    block: Vec<ScalarInstruction>,
+    carries: usize,
+    registers: usize,
+    pairs: &[(RegisterIndex, RegisterIndex)],
+) -> (usize, usize) {
     let mut before: Vec<u64> = (0..2 * registers as u64).map(|at| at.wrapping_mul(0x1234_5678_9abc_def1) + 1).collect();
     let mut after = before.clone();
     run(&block, &mut before);
     let mut next = registers;
     let register = || {
         next += 1;
-        Some((next - 1) as Register)
+        Some((next - 1) as RegisterIndex)
     };
     let instructions = assigned(block.clone(), pairs, register).unwrap();
     run(&instructions, &mut after);
@@ -53,16 +63,17 @@ fn registers_get_what_others_held() {
             let (a, b) = (below(carries + at), below(carries + at));
             product(carries + at, a, b)
         });
-        let block: Vec<Instruction> = block.collect();
-        let pairs: Vec<_> = (0..carries).map(|to| (to as Register, below(carries + count) as Register)).collect();
+        let block: Vec<ScalarInstruction> = block.collect();
+        let pairs: Vec<_> =
+            (0..carries).map(|to| (to as RegisterIndex, below(carries + count) as RegisterIndex)).collect();
         check(block, carries, carries + count, &pairs);
     }
 }
 
 #[test]
 fn circles_are_cut_as_often_as_need_be() {
-    let pairs = |n: usize, from: fn(usize, usize) -> usize| -> Vec<(Register, Register)> {
-        (0..n).map(|to| (to as Register, from(to, n) as Register)).collect()
+    let pairs = |n: usize, from: fn(usize, usize) -> usize| -> Vec<(RegisterIndex, RegisterIndex)> {
+        (0..n).map(|to| (to as RegisterIndex, from(to, n) as RegisterIndex)).collect()
     };
     // A rotation needs one register.
     assert_eq!(check(Vec::new(), 50, 50, &pairs(50, |to, n| (to + 1) % n)), (51, 1));

@@ -1,13 +1,13 @@
 //! Nests that are left to kernels among the instructions.
 
-use super::{ELEMENTS, Flattener, Frame, Place};
+use super::{ELEMENTS, ElementStorage, Flattener, ProcedureFrame};
 use crate::array::neutral_value;
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
-use crate::engine::cpu::scalars::embedded::{EmbeddedNest, Part, Passed};
-use crate::engine::cpu::scalars::register::Register;
+use crate::engine::cpu::scalars::embedded::{EmbeddedCode, EmbeddedNest, PassedPointer};
+use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::engine::cpu::vector::Instructions;
-use crate::kernel::{BufferId, Mode, Nest};
+use crate::kernel::{BufferId, Nest, StoreMode};
 use crate::shape::Value;
 
 /// Nanoseconds of a nest that is reported by itself, and may be shared by threads.
@@ -19,8 +19,8 @@ const EMBEDDED: f64 = 8.0;
 pub(super) struct Embedded {
     nest: Nest,
     buffers: Vec<BufferId>,
-    passed: Register,
-    fills: Vec<(Passed, usize, Value)>,
+    passed: RegisterIndex,
+    fills: Vec<(PassedPointer, usize, Value)>,
 }
 
 /// The buffers that a nest reads or writes, each once.
@@ -33,7 +33,7 @@ fn touched(nest: &Nest) -> Vec<BufferId> {
 
 impl Flattener {
     /// Nanoseconds, about, for moving the elements that a nest reads or writes from registers to memory and back.
-    pub(super) fn cost_of_moves(&self, frame: &Frame<'_>, nest: &Nest) -> f64 {
+    pub(super) fn cost_of_moves(&self, frame: &ProcedureFrame<'_>, nest: &Nest) -> f64 {
         let touched = touched(nest);
         let count = touched.len();
         let moved = touched.into_iter().filter(|&id| {
@@ -45,26 +45,32 @@ impl Flattener {
 
     /// A nest whose work is done by kernels, which take about `cost` nanoseconds. The arrays that it writes are in memory from
     /// here on.
-    pub(super) fn embed(&mut self, frame: &mut Frame<'_>, nest: &Nest, cost: f64, continues: bool) -> Option<()> {
+    pub(super) fn embed(
+        &mut self,
+        frame: &mut ProcedureFrame<'_>,
+        nest: &Nest,
+        cost: f64,
+        continues: bool,
+    ) -> Option<()> {
         (cost <= HEAVY).then_some(())?;
         let mut fills: Vec<(BufferId, Value)> = Vec::new();
         for store in &nest.stores {
             let id = frame.procedure.origin(store.buffer);
             let is_there = frame.places.contains_key(&id);
             match store.mode {
-                Mode::Write if is_there => {}
-                Mode::Write => self.begin_in_memory(frame, id)?,
-                Mode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
+                StoreMode::Write if is_there => {}
+                StoreMode::Write => self.begin_in_memory(frame, id)?,
+                StoreMode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
                     is_there.then_some(())?;
                 }
-                Mode::Reduce(op) => {
+                StoreMode::Reduce(op) => {
                     self.begin_in_memory(frame, id)?;
                     fills.push((store.buffer, neutral_value(op, frame.ty(id).dtype)));
                 }
             }
         }
         let buffers = touched(nest);
-        let pointers: Vec<Register> = buffers.iter().map(|&id| self.pointer(frame, id)).collect::<Option<_>>()?;
+        let pointers: Vec<RegisterIndex> = buffers.iter().map(|&id| self.pointer(frame, id)).collect::<Option<_>>()?;
         for store in &nest.stores {
             self.place(frame, store.buffer)?.elements = None;
         }
@@ -76,13 +82,13 @@ impl Flattener {
     }
 
     /// Places a buffer without elements in memory.
-    fn begin_in_memory(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<()> {
+    fn begin_in_memory(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId) -> Option<()> {
         let ty = frame.ty(id);
         let pointer = match frame.results.get(&id) {
             Some(&pointer) => pointer,
             None => self.room(ty.bytes()?)?,
         };
-        frame.places.insert(id, Place::in_memory(ty.dtype, pointer));
+        frame.places.insert(id, ElementStorage::in_memory(ty.dtype, pointer));
         Some(())
     }
 
@@ -93,7 +99,7 @@ impl Flattener {
             for part in edges::parts(&nest, false).unwrap_or_else(|| vec![nest]) {
                 let code = assemble(isa, &part, &[], false);
                 let table = self.builder.registers(code.slots.len())?;
-                parts.push(Part::new(code, &buffers, table));
+                parts.push(EmbeddedCode::new(code, &buffers, table));
             }
             self.builder.embed(EmbeddedNest { parts, passed, fills });
         }

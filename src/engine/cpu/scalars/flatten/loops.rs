@@ -1,9 +1,9 @@
 //! Loops: steps with jumps, and their carries.
 
-use super::{ELEMENTS, Flattener, Frame, Place, STEP};
+use super::{ELEMENTS, ElementStorage, Flattener, ProcedureFrame, STEP};
 use crate::engine::cpu::scalars::builder::COPIED;
-use crate::engine::cpu::scalars::register::Register;
-use crate::kernel::{BufferId, Loop, Procedure, Source, Step, Sweeps};
+use crate::engine::cpu::scalars::register::RegisterIndex;
+use crate::kernel::{BufferId, BufferSource, Loop, Procedure, Step, SweepLoop};
 use crate::shape::{DType, Type};
 use crate::term::Steps;
 use crate::term::hash::TermMap;
@@ -13,17 +13,19 @@ const STEPS: f64 = 16.0;
 
 /// A carry of a loop: in registers of its own, which get the next value at the end of a step, in memory that steps change, or in
 /// memory that the next value is copied to.
-enum Carry {
-    Registers(DType, Vec<Register>),
-    Changed(DType, Register),
-    Copied(DType, Register),
+enum CarryStorage {
+    Registers(DType, Vec<RegisterIndex>),
+    Changed(DType, RegisterIndex),
+    Copied(DType, RegisterIndex),
 }
 
-impl Carry {
-    fn place(&self) -> Place {
+impl CarryStorage {
+    fn place(&self) -> ElementStorage {
         match self {
-            Carry::Registers(dtype, own) => Place::in_registers(*dtype, own.iter().copied()),
-            Carry::Changed(dtype, pointer) | Carry::Copied(dtype, pointer) => Place::in_memory(*dtype, *pointer),
+            CarryStorage::Registers(dtype, own) => ElementStorage::in_registers(*dtype, own.iter().copied()),
+            CarryStorage::Changed(dtype, pointer) | CarryStorage::Copied(dtype, pointer) => {
+                ElementStorage::in_memory(*dtype, *pointer)
+            }
         }
     }
 }
@@ -32,29 +34,29 @@ impl Flattener {
     /// The carries of a loop from some buffers to others, which are its results, with the values that it begins with.
     fn carries(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut ProcedureFrame<'_>,
         step: &Procedure,
         (from, to): (&[BufferId], &[BufferId]),
-    ) -> Option<Vec<Carry>> {
+    ) -> Option<Vec<CarryStorage>> {
         let mut carries = Vec::with_capacity(from.len());
         for (carry, (&id, &result)) in from.iter().zip(to).enumerate() {
             let ty = frame.ty(id);
             let is_large = ty.size() > ELEMENTS;
             carries.push(if step.changes(carry) && (is_large || is_written_at(step, carry as BufferId)) {
-                Carry::Changed(ty.dtype, self.begun(frame, id, result)?)
+                CarryStorage::Changed(ty.dtype, self.begun(frame, id, result)?)
             } else if is_large {
-                Carry::Copied(ty.dtype, self.begun(frame, id, result)?)
+                CarryStorage::Copied(ty.dtype, self.begun(frame, id, result)?)
             } else {
                 let first = self.elements(frame, id)?;
                 let own = first.into_iter().map(|from| self.builder.copied(from)).collect::<Option<_>>()?;
-                Carry::Registers(ty.dtype, own)
+                CarryStorage::Registers(ty.dtype, own)
             });
         }
         Some(carries)
     }
 
     /// The memory of a loop's result, initialised with a buffer's contents.
-    fn begun(&mut self, frame: &mut Frame<'_>, id: BufferId, result: BufferId) -> Option<Register> {
+    fn begun(&mut self, frame: &mut ProcedureFrame<'_>, id: BufferId, result: BufferId) -> Option<RegisterIndex> {
         let from = self.pointer(frame, id)?;
         let (origin, bytes) = (frame.procedure.origin(result), frame.ty(id).bytes()?);
         let to = match frame.results.get(&origin) {
@@ -70,7 +72,7 @@ impl Flattener {
     }
 
     /// The places of a loop's captures; small arrays are read before it begins.
-    fn captures(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<Place>> {
+    fn captures(&mut self, frame: &mut ProcedureFrame<'_>, ids: &[BufferId]) -> Option<Vec<ElementStorage>> {
         let mut places = Vec::with_capacity(ids.len());
         for &id in ids {
             let mut place = self.place(frame, id)?.clone();
@@ -83,14 +85,14 @@ impl Flattener {
     }
 
     /// A loop whose steps are counted.
-    pub(super) fn repeat(&mut self, frame: &mut Frame<'_>, repeated: &Loop) -> Option<()> {
+    pub(super) fn repeat(&mut self, frame: &mut ProcedureFrame<'_>, repeated: &Loop) -> Option<()> {
         let (scan, step) = (&repeated.scan, &repeated.step);
         let length = scan.length;
         (length > 0).then_some(())?;
         let first = if scan.reverse { length - 1 } else { 0 };
-        let mut moves: Vec<(Register, isize)> = Vec::new();
+        let mut moves: Vec<(RegisterIndex, isize)> = Vec::new();
         // A pointer to the first slice of an array, which moves with the steps.
-        let mut slices = |this: &mut Flattener, pointer: Register, ty: &Type| {
+        let mut slices = |this: &mut Flattener, pointer: RegisterIndex, ty: &Type| {
             let bytes = ty.bytes()? / length;
             let pointer = this.builder.pointer(pointer, first.checked_mul(bytes)?)?;
             let bytes = isize::try_from(bytes).ok()?;
@@ -103,7 +105,7 @@ impl Flattener {
         for &id in inputs {
             let pointer = self.pointer(frame, id)?;
             let ty = frame.ty(id);
-            places.push(Place::in_memory(ty.dtype, slices(self, pointer, ty)?));
+            places.push(ElementStorage::in_memory(ty.dtype, slices(self, pointer, ty)?));
         }
         places.extend(self.captures(frame, captured)?);
         let mut outputs = Vec::new();
@@ -113,17 +115,18 @@ impl Flattener {
                 Some(&pointer) => pointer,
                 None => self.room(ty.bytes()?)?,
             };
-            frame.places.insert(frame.procedure.origin(id), Place::in_memory(ty.dtype, whole));
+            frame.places.insert(frame.procedure.origin(id), ElementStorage::in_memory(ty.dtype, whole));
             outputs.push(slices(self, whole, ty)?);
         }
         let carries = self.carries(frame, step, (carried, &repeated.results))?;
-        let places = carries.iter().map(Carry::place).chain(places).collect();
+        let places = carries.iter().map(CarryStorage::place).chain(places).collect();
         let count = self.builder.count(length)?;
         let before = (self.builder.cost, self.kernels);
         let head = self.builder.repeat(count)?;
         let stacked = step.results[scan.carries..].iter().copied().zip(outputs);
-        let local =
-            stacked.clone().filter(|&(id, _)| matches!(step.buffers[step.origin(id) as usize].source, Source::Local));
+        let local = stacked
+            .clone()
+            .filter(|&(id, _)| matches!(step.buffers[step.origin(id) as usize].source, BufferSource::Local));
         let local = local.map(|(id, pointer)| (step.origin(id), pointer)).collect();
         let mut inner = self.procedure(step, places, local)?;
         for (id, pointer) in stacked {
@@ -142,22 +145,22 @@ impl Flattener {
     /// The registers of carries, each with the register of its next value.
     fn carried(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut ProcedureFrame<'_>,
         results: &[BufferId],
-        carries: &[Carry],
-    ) -> Option<Vec<(Register, Register)>> {
+        carries: &[CarryStorage],
+    ) -> Option<Vec<(RegisterIndex, RegisterIndex)>> {
         let mut pairs = Vec::new();
         for (&id, carry) in results.iter().zip(carries) {
             match carry {
-                Carry::Registers(_, own) => pairs.extend(own.iter().copied().zip(self.elements(frame, id)?)),
-                Carry::Changed(_, pointer) => {
+                CarryStorage::Registers(_, own) => pairs.extend(own.iter().copied().zip(self.elements(frame, id)?)),
+                CarryStorage::Changed(_, pointer) => {
                     let place = self.place(frame, id)?;
                     (place.elements.is_none() && place.pointer == Some(*pointer)).then_some(())?;
                 }
-                Carry::Copied(_, pointer) => {
+                CarryStorage::Copied(_, pointer) => {
                     // The first copy must not go to where another carry is copied from.
                     let source = frame.procedure.origin(id);
-                    let is_own = matches!(frame.procedure.buffers[source as usize].source, Source::Parameter(_));
+                    let is_own = matches!(frame.procedure.buffers[source as usize].source, BufferSource::Parameter(_));
                     let is_there = self.place(frame, id)?.pointer == Some(*pointer);
                     (is_there || !is_own).then_some(())?;
                     self.store_all(frame, id, *pointer)?;
@@ -168,7 +171,7 @@ impl Flattener {
     }
 
     /// A loop that ends by a condition and keeps nothing.
-    pub(super) fn sweeps(&mut self, frame: &mut Frame<'_>, lowered: &Sweeps) -> Option<()> {
+    pub(super) fn sweeps(&mut self, frame: &mut ProcedureFrame<'_>, lowered: &SweepLoop) -> Option<()> {
         let loops = &lowered.sweeps;
         let (Steps::While(_), [sweep], Some(condition)) = (&loops.steps, &loops.sweeps[..], &lowered.condition) else {
             return None;
@@ -177,7 +180,7 @@ impl Flattener {
         let captures = self.captures(frame, &lowered.arguments[loops.captures()..])?;
         let carried = (&lowered.arguments[..sweep.carries], &lowered.results[..]);
         let carries = self.carries(frame, &lowered.bodies[0], carried)?;
-        let places: Vec<Place> = carries.iter().map(Carry::place).chain(captures).collect();
+        let places: Vec<ElementStorage> = carries.iter().map(CarryStorage::place).chain(captures).collect();
         let before = (self.builder.cost, self.kernels);
         self.builder.open();
         let first = self.builder.label()?;

@@ -1,12 +1,12 @@
 //! Nests, position by position.
 
-use super::{Flattener, Frame, Place};
+use super::{ElementStorage, Flattener, ProcedureFrame};
 use crate::array::neutral_value;
 use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
 use crate::engine::cpu::scalars::instruction::{Indexed, Op};
-use crate::engine::cpu::scalars::register::Register;
+use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::kernel::roots::own_cost;
-use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::{DType, size};
 
@@ -21,18 +21,18 @@ fn hold(guards: &[Guard], position: &[usize]) -> bool {
 }
 
 impl Flattener {
-    pub(super) fn nest(&mut self, frame: &mut Frame<'_>, nest: &Nest, continues: bool) -> Option<()> {
+    pub(super) fn nest(&mut self, frame: &mut ProcedureFrame<'_>, nest: &Nest, continues: bool) -> Option<()> {
         let count = size(&nest.extents);
         self.values = self.values.checked_sub(count.checked_mul(nest.values.len() + nest.stores.len())?)?;
         for store in &nest.stores {
             let id = frame.procedure.origin(store.buffer);
             match store.mode {
-                Mode::Write if frame.places.contains_key(&id) => {}
-                Mode::Write => self.begin(frame, id, None)?,
-                Mode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
+                StoreMode::Write if frame.places.contains_key(&id) => {}
+                StoreMode::Write => self.begin(frame, id, None)?,
+                StoreMode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
                     frame.places.contains_key(&id).then_some(())?;
                 }
-                Mode::Reduce(op) => {
+                StoreMode::Reduce(op) => {
                     let neutral = self.builder.constant(neutral_value(op, frame.ty(id).dtype))?;
                     self.begin(frame, id, Some(neutral))?;
                 }
@@ -43,12 +43,12 @@ impl Flattener {
         }
         let fused = products(nest);
         let mut position = vec![0; nest.extents.len()];
-        let mut registers: Vec<Register> = Vec::with_capacity(nest.values.len());
+        let mut registers: Vec<RegisterIndex> = Vec::with_capacity(nest.values.len());
         loop {
             registers.clear();
             for ((value, dtype), &is_fused) in nest.values.iter().zip(&fused) {
                 let register = match is_fused {
-                    true => Register::MAX,
+                    true => RegisterIndex::MAX,
                     false => self.value(frame, nest, (value, *dtype), &registers, &position)?,
                 };
                 registers.push(register);
@@ -76,44 +76,44 @@ impl Flattener {
 
     fn value(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut ProcedureFrame<'_>,
         nest: &Nest,
-        (value, dtype): (&Value, DType),
-        registers: &[Register],
+        (value, dtype): (&NestValue, DType),
+        registers: &[RegisterIndex],
         position: &[usize],
-    ) -> Option<Register> {
+    ) -> Option<RegisterIndex> {
         let of = |id: ValueId| (registers[id as usize], nest.values[id as usize].1);
         let zero = crate::shape::Value::from_i64(dtype, 0);
         match value {
-            Value::Constant(value) => self.builder.constant(*value),
-            Value::Position(at) => self.builder.constant(crate::shape::Value::I64(place_at(at, position))),
-            Value::Load { guards, .. } | Value::Guarded(_, guards) if !hold(guards, position) => {
+            NestValue::Constant(value) => self.builder.constant(*value),
+            NestValue::Position(at) => self.builder.constant(crate::shape::Value::I64(place_at(at, position))),
+            NestValue::Load { guards, .. } | NestValue::Guarded(_, guards) if !hold(guards, position) => {
                 self.builder.constant(zero)
             }
-            Value::Load { buffer, at, .. } => {
+            NestValue::Load { buffer, at, .. } => {
                 self.element(frame, *buffer, usize::try_from(place_at(at, position)).ok()?)
             }
-            Value::Guarded(a, _) => Some(of(*a).0),
-            Value::Gather { buffer, at, stride, index, extent } => {
+            NestValue::Guarded(a, _) => Some(of(*a).0),
+            NestValue::Gather { buffer, at, stride, index, extent } => {
                 let pointer = self.pointer(frame, *buffer)?;
                 let place = indexed(dtype, place_at(at, position), *stride, *extent)?;
                 self.builder.load_at(pointer, place, of(*index).0, !frame.is_changing(*buffer))
             }
-            Value::Unary(op, a) => self.builder.unary(*op, dtype, of(*a).0),
-            Value::Binary(op, a, b) => self.builder.binary(*op, dtype, of(*a).0, of(*b).0),
-            Value::Compare(op, a, b) => self.builder.compare(*op, of(*a).1, of(*a).0, of(*b).0),
-            Value::Select(mask, yes, no) => self.builder.select(of(*mask).0, of(*yes).0, of(*no).0),
-            Value::Cast(to, a) => self.builder.cast(of(*a).1, *to, of(*a).0),
+            NestValue::Unary(op, a) => self.builder.unary(*op, dtype, of(*a).0),
+            NestValue::Binary(op, a, b) => self.builder.binary(*op, dtype, of(*a).0, of(*b).0),
+            NestValue::Compare(op, a, b) => self.builder.compare(*op, of(*a).1, of(*a).0, of(*b).0),
+            NestValue::Select(mask, yes, no) => self.builder.select(of(*mask).0, of(*yes).0, of(*no).0),
+            NestValue::Cast(to, a) => self.builder.cast(of(*a).1, *to, of(*a).0),
         }
     }
 
     fn store(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut ProcedureFrame<'_>,
         nest: &Nest,
         store: &Store,
         fused: &[bool],
-        registers: &[Register],
+        registers: &[RegisterIndex],
         position: &[usize],
     ) -> Option<()> {
         let (dtype, at) = (frame.ty(store.buffer).dtype, place_at(&store.at, position));
@@ -124,8 +124,8 @@ impl Flattener {
             self.place(frame, store.buffer)?.elements = None;
             let (place, index) = (indexed(dtype, at, stride, extent)?, registers[index as usize]);
             let value = match store.mode {
-                Mode::Write => value,
-                Mode::Reduce(op) => {
+                StoreMode::Write => value,
+                StoreMode::Reduce(op) => {
                     let old = self.builder.load_at(pointer, place, index, false)?;
                     self.builder.binary(op.combining(dtype), dtype, old, value)?
                 }
@@ -134,11 +134,11 @@ impl Flattener {
         }
         let at = usize::try_from(at).ok()?;
         let value = match store.mode {
-            Mode::Write => value,
-            Mode::Reduce(op) => {
+            StoreMode::Write => value,
+            StoreMode::Reduce(op) => {
                 let old = self.element(frame, store.buffer, at)?;
                 match &nest.values[store.value as usize].0 {
-                    &Value::Binary(_, a, b) if fused[store.value as usize] => {
+                    &NestValue::Binary(_, a, b) if fused[store.value as usize] => {
                         self.builder.times_plus(dtype, registers[a as usize], registers[b as usize], old)?
                     }
                     _ => self.builder.binary(op.combining(dtype), dtype, old, value)?,
@@ -146,8 +146,8 @@ impl Flattener {
             }
         };
         match self.place(frame, store.buffer)? {
-            Place { elements: Some(elements), pointer: None, .. } => *elements.get_mut(at)? = Some(value),
-            Place { elements: None, pointer: Some(pointer), .. } => {
+            ElementStorage { elements: Some(elements), pointer: None, .. } => *elements.get_mut(at)? = Some(value),
+            ElementStorage { elements: None, pointer: Some(pointer), .. } => {
                 let pointer = *pointer;
                 self.builder.store(dtype, pointer, at.checked_mul(dtype.bytes())?, value)?;
             }
@@ -162,10 +162,11 @@ impl Flattener {
 fn products(nest: &Nest) -> Vec<bool> {
     let uses = nest.uses();
     let mut fused = vec![false; nest.values.len()];
-    for store in nest.stores.iter().filter(|store| store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none())
+    for store in
+        nest.stores.iter().filter(|store| store.mode == StoreMode::Reduce(Reduction::Sum) && store.index.is_none())
     {
         let (value, dtype) = &nest.values[store.value as usize];
-        let is_product = matches!(value, Value::Binary(Binary::Mul, ..)) && dtype.is_float();
+        let is_product = matches!(value, NestValue::Binary(Binary::Mul, ..)) && dtype.is_float();
         fused[store.value as usize] = is_product && uses[store.value as usize] == 1;
     }
     fused
@@ -181,7 +182,8 @@ fn indexed(dtype: DType, at: i64, stride: i64, extent: i64) -> Option<Indexed> {
 /// Nanoseconds, about, of a nest's kernels.
 pub(super) fn cost_of_kernels(nest: &Nest) -> f64 {
     let positions = size(&nest.extents) as f64;
-    let computed = nest.values.iter().filter(|(value, _)| !matches!(value, Value::Constant(_) | Value::Load { .. }));
+    let computed =
+        nest.values.iter().filter(|(value, _)| !matches!(value, NestValue::Constant(_) | NestValue::Load { .. }));
     let costs = computed.map(|(value, _)| {
         let own = value.operation().map_or(1.0, |op| own_cost(&op));
         4.0 + own * (1.0 + positions / 8.0)
@@ -191,11 +193,11 @@ pub(super) fn cost_of_kernels(nest: &Nest) -> f64 {
 
 /// Nanoseconds, about, of a nest's instructions.
 pub(super) fn cost_of_instructions(nest: &Nest) -> f64 {
-    let of = |(value, dtype): &(Value, DType)| {
+    let of = |(value, dtype): &(NestValue, DType)| {
         let is_own = match value {
-            Value::Constant(_) | Value::Position(_) => return 0.0,
-            Value::Unary(op, _) => matches!(op, Unary::Powi(_)) || Op::unary(*op, *dtype).is_some(),
-            Value::Binary(op, ..) => Op::binary(*op, *dtype).is_some(),
+            NestValue::Constant(_) | NestValue::Position(_) => return 0.0,
+            NestValue::Unary(op, _) => matches!(op, Unary::Powi(_)) || Op::unary(*op, *dtype).is_some(),
+            NestValue::Binary(op, ..) => Op::binary(*op, *dtype).is_some(),
             _ => true,
         };
         if is_own { INSTRUCTION } else { KERNEL }

@@ -1,11 +1,11 @@
 //! Sine, cosine and tangent.
 
-use super::{Function, polynomial};
+use super::{VectorFunction, polynomial};
 use crate::engine::cpu::vector::lanes::{Lanes, Level, Mask, Real};
 use crate::operation::Unary;
 
 /// An angle as n π/2 + r, with a whole n and |r| up to π/4.
-struct Reduced<T: Lanes> {
+struct ReducedAngle<T: Lanes> {
     r: T,
     /// The part that r lacks, without the last rounding.
     rest: T,
@@ -21,7 +21,7 @@ fn half_pi<T: Real, L: Level>() -> ([T; 4], T) {
 }
 
 #[inline(always)]
-fn reduced<T: Lanes, L: Level>(x: T) -> Reduced<T> {
+fn reduced<T: Lanes, L: Level>(x: T) -> ReducedAngle<T> {
     let sum = x.times_plus::<L>(T::of(<T::Element>::TWO_OVER_PI), T::of(<T::Element>::ROUND));
     let n = sum - T::of(<T::Element>::ROUND);
     let [first, second, third, fourth] = half_pi::<T::Element, L>().0;
@@ -34,7 +34,7 @@ fn reduced<T: Lanes, L: Level>(x: T) -> Reduced<T> {
     let rest = n.times_plus::<L>(-second, left - less);
     let rest = n.times_plus::<L>(-fourth, rest);
     let rounding = n.times_plus::<L>(-third, less - r);
-    Reduced { r, rest, rounding, bits: sum.last_bits() }
+    ReducedAngle { r, rest, rounding, bits: sum.last_bits() }
 }
 
 /// Whether an angle has too many digits before the point for the parts of π/2.
@@ -44,18 +44,18 @@ fn too_large<T: Lanes, L: Level>(x: T) -> T::Mask {
 }
 
 /// A number as a sum of a large and a small one.
-type Parts<T> = (T, T);
+type TwoParts<T> = (T, T);
 
 /// sin(r + rest).
 #[inline(always)]
-fn sine<T: Lanes, L: Level>(r: T, rest: T) -> Parts<T> {
+fn sine<T: Lanes, L: Level>(r: T, rest: T) -> TwoParts<T> {
     let square = r * r;
     (r, (square * r).times_plus::<L>(polynomial::<T, L>(square, <T::Element>::SINE), rest))
 }
 
 /// cos(r + rest).
 #[inline(always)]
-fn cosine<T: Lanes, L: Level>(r: T, rest: T) -> Parts<T> {
+fn cosine<T: Lanes, L: Level>(r: T, rest: T) -> TwoParts<T> {
     let one = T::number(1.0);
     let square = r * r;
     let half_square = square * T::number(0.5);
@@ -68,24 +68,24 @@ fn cosine<T: Lanes, L: Level>(r: T, rest: T) -> Parts<T> {
 
 /// The first parts where the mask holds, else the others.
 #[inline(always)]
-fn either<T: Lanes>(mask: T::Mask, yes: Parts<T>, no: Parts<T>) -> Parts<T> {
+fn either<T: Lanes>(mask: T::Mask, yes: TwoParts<T>, no: TwoParts<T>) -> TwoParts<T> {
     (T::either(mask, yes.0, no.0), T::either(mask, yes.1, no.1))
 }
 
 /// The sum of the parts, and its rounding error.
 #[inline(always)]
-fn rounded<T: Lanes>((high, low): Parts<T>) -> Parts<T> {
+fn rounded<T: Lanes>((high, low): TwoParts<T>) -> TwoParts<T> {
     let sum = high + low;
     (sum, low - (sum - high))
 }
 
 pub(super) struct Sin;
 
-impl Function for Sin {
+impl VectorFunction for Sin {
     const ROW: Unary = Unary::Sin;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
-        let Reduced { r, rest, bits: (odd, negative), .. } = reduced::<T, L>(x);
+        let ReducedAngle { r, rest, bits: (odd, negative), .. } = reduced::<T, L>(x);
         let (high, low) = either(odd, cosine::<T, L>(r, rest), sine::<T, L>(r, rest));
         let value = high + low;
         let value = T::either(negative, -value, value);
@@ -100,11 +100,11 @@ impl Function for Sin {
 
 pub(super) struct Cos;
 
-impl Function for Cos {
+impl VectorFunction for Cos {
     const ROW: Unary = Unary::Cos;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
-        let Reduced { r, rest, bits: (odd, half_odd), .. } = reduced::<T, L>(x);
+        let ReducedAngle { r, rest, bits: (odd, half_odd), .. } = reduced::<T, L>(x);
         let (high, low) = either(odd, sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
         let value = high + low;
         T::either(odd.differs(half_odd), -value, value)
@@ -117,11 +117,11 @@ impl Function for Cos {
 
 pub(super) struct Tan;
 
-impl Function for Tan {
+impl VectorFunction for Tan {
     const ROW: Unary = Unary::Tan;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
-        let Reduced { r, rest, rounding, bits: (odd, _) } = reduced::<T, L>(x);
+        let ReducedAngle { r, rest, rounding, bits: (odd, _) } = reduced::<T, L>(x);
         let rest = rest + rounding;
         let (sine, cosine) = (sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
         let (above, below) = (either(odd, cosine, sine), either(odd, sine, cosine));

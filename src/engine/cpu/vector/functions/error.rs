@@ -1,13 +1,13 @@
 //! The error function.
 
 use super::exponential::Exp;
-use super::{Function, polynomial};
+use super::{VectorFunction, polynomial};
 use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 pub(super) struct Erf;
 
-impl Function for Erf {
+impl VectorFunction for Erf {
     const ROW: Unary = Unary::Erf;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {

@@ -1,12 +1,12 @@
 //! Exponentials, and functions made from them.
 
 use super::logarithm::ln_1p_of;
-use super::{Function, polynomial};
+use super::{VectorFunction, polynomial};
 use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 /// An argument as n ln 2 + r, with a whole n and |r| up to ln 2 / 2.
-struct Reduced<T> {
+struct ReducedExponent<T> {
     /// n in the last bits.
     sum: T,
     r: T,
@@ -19,11 +19,11 @@ pub(super) fn within<T: Lanes>(x: T, (low, high): (T::Element, T::Element)) -> T
 }
 
 #[inline(always)]
-fn reduced<T: Lanes, L: Level>(x: T) -> Reduced<T> {
+fn reduced<T: Lanes, L: Level>(x: T) -> ReducedExponent<T> {
     let sum = x.times_plus::<L>(T::of(<T::Element>::LOG2_E), T::of(<T::Element>::ROUND));
     let n = sum - T::of(<T::Element>::ROUND);
     let r = n.times_plus::<L>(-T::of(<T::Element>::LN_2_PARTS.0), x);
-    Reduced { sum, r: n.times_plus::<L>(-T::of(<T::Element>::LN_2_PARTS.1), r) }
+    ReducedExponent { sum, r: n.times_plus::<L>(-T::of(<T::Element>::LN_2_PARTS.1), r) }
 }
 
 /// exp(r) − 1 − r.
@@ -34,7 +34,7 @@ fn beyond_linear<T: Lanes, L: Level>(r: T) -> T {
 
 /// exp(x) · factor, with a factor that is a power of two.
 #[inline(always)]
-fn exp_of<T: Lanes, L: Level>(reduced: &Reduced<T>, factor: T) -> T {
+fn exp_of<T: Lanes, L: Level>(reduced: &ReducedExponent<T>, factor: T) -> T {
     let (first, second, _) = T::powers(reduced.sum);
     let value = T::number(1.0) + (reduced.r + beyond_linear::<T, L>(reduced.r));
     value * first * (second * factor)
@@ -43,14 +43,14 @@ fn exp_of<T: Lanes, L: Level>(reduced: &Reduced<T>, factor: T) -> T {
 /// exp(x + low), with a low part that is much smaller than 1.
 #[inline(always)]
 pub(super) fn exp_of_sum<T: Lanes, L: Level>(x: T, low: T) -> T {
-    let Reduced { sum, r } = reduced::<T, L>(within(x, <T::Element>::EXPONENTS));
-    exp_of::<T, L>(&Reduced { sum, r: r + low }, T::number(1.0))
+    let ReducedExponent { sum, r } = reduced::<T, L>(within(x, <T::Element>::EXPONENTS));
+    exp_of::<T, L>(&ReducedExponent { sum, r: r + low }, T::number(1.0))
 }
 
 /// exp(x) − 1 as a sum of two, the first the larger.
 #[inline(always)]
 fn exp_m1_in_parts<T: Lanes, L: Level>(x: T) -> (T, T) {
-    let Reduced { sum, r } = reduced::<T, L>(x);
+    let ReducedExponent { sum, r } = reduced::<T, L>(x);
     let (first, second, inverse) = T::powers(sum);
     // 2ⁿ r + (2ⁿ − 1) and 2ⁿ times the rest.
     let linear = first.times_plus::<L>(r, first - inverse);
@@ -67,7 +67,7 @@ fn or_vanishing<T: Lanes>(x: T, bound: T::Element, value: T) -> T {
 
 pub(super) struct Exp;
 
-impl Function for Exp {
+impl VectorFunction for Exp {
     const ROW: Unary = Unary::Exp;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -79,7 +79,7 @@ impl Function for Exp {
 
 pub(super) struct Exp2;
 
-impl Function for Exp2 {
+impl VectorFunction for Exp2 {
     const ROW: Unary = Unary::Exp2;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -87,13 +87,13 @@ impl Function for Exp2 {
         let bounded = within(x, bounds);
         let sum = bounded + T::of(<T::Element>::ROUND);
         let r = (bounded - (sum - T::of(<T::Element>::ROUND))) * T::of(<T::Element>::LN_2);
-        or_vanishing(x, bounds.0, exp_of::<T, L>(&Reduced { sum, r }, T::number(1.0)))
+        or_vanishing(x, bounds.0, exp_of::<T, L>(&ReducedExponent { sum, r }, T::number(1.0)))
     }
 }
 
 pub(super) struct Expm1;
 
-impl Function for Expm1 {
+impl VectorFunction for Expm1 {
     const ROW: Unary = Unary::Expm1;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -111,7 +111,7 @@ fn half_exp_of_size<T: Lanes, L: Level>(size: T) -> T {
 
 pub(super) struct Sinh;
 
-impl Function for Sinh {
+impl VectorFunction for Sinh {
     const ROW: Unary = Unary::Sinh;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -126,7 +126,7 @@ impl Function for Sinh {
 
 pub(super) struct Cosh;
 
-impl Function for Cosh {
+impl VectorFunction for Cosh {
     const ROW: Unary = Unary::Cosh;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -137,7 +137,7 @@ impl Function for Cosh {
 
 pub(super) struct Tanh;
 
-impl Function for Tanh {
+impl VectorFunction for Tanh {
     const ROW: Unary = Unary::Tanh;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -161,7 +161,7 @@ impl Function for Tanh {
 
 pub(super) struct Sigmoid;
 
-impl Function for Sigmoid {
+impl VectorFunction for Sigmoid {
     const ROW: Unary = Unary::Sigmoid;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -172,7 +172,7 @@ impl Function for Sigmoid {
 
 pub(super) struct Softplus;
 
-impl Function for Softplus {
+impl VectorFunction for Softplus {
     const ROW: Unary = Unary::Softplus;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {

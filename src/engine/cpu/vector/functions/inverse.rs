@@ -1,12 +1,12 @@
 //! The angles of a tangent, a sine and a cosine.
 
-use super::{Function, polynomial};
+use super::{VectorFunction, polynomial};
 use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 pub(super) struct Atan;
 
-impl Function for Atan {
+impl VectorFunction for Atan {
     const ROW: Unary = Unary::Atan;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -37,7 +37,7 @@ fn arcsine<T: Lanes, L: Level>(x: T, square: T) -> T {
 
 pub(super) struct Asin;
 
-impl Function for Asin {
+impl VectorFunction for Asin {
     const ROW: Unary = Unary::Asin;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -56,7 +56,7 @@ impl Function for Asin {
 
 pub(super) struct Acos;
 
-impl Function for Acos {
+impl VectorFunction for Acos {
     const ROW: Unary = Unary::Acos;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {

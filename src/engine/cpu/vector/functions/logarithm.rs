@@ -1,21 +1,21 @@
 //! Logarithms.
 
-use super::{Function, polynomial};
+use super::{VectorFunction, polynomial};
 use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 /// A positive number as 2ᵏ (1 + f), with a whole k and 1 + f from √½ to √2.
-struct Reduced<T> {
+struct ReducedNumber<T> {
     k: T,
     f: T,
 }
 
 #[inline(always)]
-fn reduced<T: Lanes>(x: T) -> Reduced<T> {
+fn reduced<T: Lanes>(x: T) -> ReducedNumber<T> {
     // Only numbers of full precision can be split.
     let small = x.less(T::of(<T::Element>::SMALLEST_NORMAL));
     let (k, rest, _) = T::either(small, x * T::of(<T::Element>::ENLARGE.0), x).split();
-    Reduced { k: T::either(small, k - T::of(<T::Element>::ENLARGE.1), k), f: rest - T::number(1.0) }
+    ReducedNumber { k: T::either(small, k - T::of(<T::Element>::ENLARGE.1), k), f: rest - T::number(1.0) }
 }
 
 /// The logarithm of an x that is none of those that the reduction takes for positive and finite.
@@ -40,7 +40,7 @@ fn natural<T: Lanes, L: Level>(k: T, f: T) -> T {
 /// k · unit + ln(1 + f) / ln(base), where unit and 1 / ln(base) are in two parts.
 #[inline(always)]
 fn to_base<T: Lanes, L: Level>(
-    Reduced { k, f }: Reduced<T>,
+    ReducedNumber { k, f }: ReducedNumber<T>,
     unit: (T::Element, T::Element),
     inverse: (T::Element, T::Element),
 ) -> T {
@@ -59,18 +59,18 @@ fn to_base<T: Lanes, L: Level>(
 
 pub(super) struct Ln;
 
-impl Function for Ln {
+impl VectorFunction for Ln {
     const ROW: Unary = Unary::Ln;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
-        let Reduced { k, f } = reduced(x);
+        let ReducedNumber { k, f } = reduced(x);
         with_special(x, natural::<T, L>(k, f))
     }
 }
 
 pub(super) struct Log2;
 
-impl Function for Log2 {
+impl VectorFunction for Log2 {
     const ROW: Unary = Unary::Log2;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -80,7 +80,7 @@ impl Function for Log2 {
 
 pub(super) struct Log10;
 
-impl Function for Log10 {
+impl VectorFunction for Log10 {
     const ROW: Unary = Unary::Log10;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
@@ -100,7 +100,7 @@ pub(super) fn ln_1p_of<T: Lanes, L: Level>(x: T) -> T {
 
 pub(super) struct Ln1p;
 
-impl Function for Ln1p {
+impl VectorFunction for Ln1p {
     const ROW: Unary = Unary::Ln1p;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {

@@ -17,7 +17,7 @@ mod real;
 use super::blocks::{Blocks, SMALL, between_blocks, each_large_block};
 use super::lanes::{Lanes, Level, Mask, Real};
 use super::level::{Loop, kernel};
-use super::{Instructions, Kernel, USES_REGISTERS};
+use super::{Instructions, USES_REGISTERS, VectorKernel};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
@@ -26,7 +26,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// A function with a vector version.
-trait Function {
+trait VectorFunction {
     /// The row of the operation table.
     const ROW: Unary;
 
@@ -80,7 +80,7 @@ fn polynomial<T: Lanes, L: Level>(x: T, coefficients: &[T::Element]) -> T {
 ///
 /// The pointers point at a block each, which may be the same.
 #[inline(always)]
-unsafe fn elements<T: Real, F: Function, L: Level, const COUNT: usize>(result: *mut T, a: *const T) {
+unsafe fn elements<T: Real, F: VectorFunction, L: Level, const COUNT: usize>(result: *mut T, a: *const T) {
     // Nothing is written to the result before the block is complete, and the loops are counting loops, since the compiler does
     // not always see through iterators here.
     let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
@@ -107,7 +107,7 @@ unsafe fn elements<T: Real, F: Function, L: Level, const COUNT: usize>(result: *
 ///
 /// As for [`elements`]; the machine has the registers.
 #[inline(always)]
-unsafe fn registers<V: Lanes, F: Function, L: Level, const COUNT: usize>(
+unsafe fn registers<V: Lanes, F: VectorFunction, L: Level, const COUNT: usize>(
     result: *mut V::Element,
     a: *const V::Element,
 ) {
@@ -140,7 +140,7 @@ const WIDEST: usize = 16;
 /// The pointers point at as many elements as the block has.
 #[cold]
 #[inline(never)]
-unsafe fn correct_outside<T: Real, F: Function, L: Level>(values: *mut T, a: *const T, count: usize) {
+unsafe fn correct_outside<T: Real, F: VectorFunction, L: Level>(values: *mut T, a: *const T, count: usize) {
     for at in 0..count {
         // SAFETY: the caller promises a block.
         unsafe {
@@ -153,7 +153,7 @@ unsafe fn correct_outside<T: Real, F: Function, L: Level>(values: *mut T, a: *co
 }
 
 /// Work on a block in registers, or on its elements.
-trait Block<T: Real> {
+trait RegisterBlock<T: Real> {
     /// Does it in registers, a whole number of which the block fills.
     ///
     /// # Safety
@@ -174,7 +174,7 @@ trait Block<T: Real> {
 ///
 /// There is a block, and the machine has the instructions of the level.
 #[inline(always)]
-unsafe fn in_registers<T: Real, L: Level, const COUNT: usize>(block: impl Block<T>) {
+unsafe fn in_registers<T: Real, L: Level, const COUNT: usize>(block: impl RegisterBlock<T>) {
     // Types alone decide, so that only the branch that is taken is compiled.
     // SAFETY: as the caller's.
     unsafe {
@@ -264,21 +264,21 @@ const fn fills<V: Lanes>(count: usize) -> bool {
 }
 
 /// The loop of a function with a vector version.
-struct Vectors<T, F>(PhantomData<(T, F)>);
+struct FunctionLoop<T, F>(PhantomData<(T, F)>);
 
 /// Results and operands of such a function.
-struct Runs<T, F, L>(*mut T, *const T, PhantomData<(F, L)>);
+struct FunctionRuns<T, F, L>(*mut T, *const T, PhantomData<(F, L)>);
 
-impl<T: Real, F: Function, L: Level> Blocks for Runs<T, F, L> {
+impl<T: Real, F: VectorFunction, L: Level> Blocks for FunctionRuns<T, F, L> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
-        let runs = Runs::<T, F, L>(self.0.wrapping_add(start), self.1.wrapping_add(start), PhantomData);
+        let runs = FunctionRuns::<T, F, L>(self.0.wrapping_add(start), self.1.wrapping_add(start), PhantomData);
         // SAFETY: as the caller's.
         unsafe { in_registers::<T, L, COUNT>(runs) };
     }
 }
 
-impl<T: Real, F: Function, L: Level> Padded for Runs<T, F, L> {
+impl<T: Real, F: VectorFunction, L: Level> Padded for FunctionRuns<T, F, L> {
     #[inline(always)]
     unsafe fn small(&self, start: usize, count: usize) {
         let mut room = [const { MaybeUninit::uninit() }; SMALL];
@@ -290,14 +290,14 @@ impl<T: Real, F: Function, L: Level> Padded for Runs<T, F, L> {
                 count,
                 #[inline(always)]
                 |results| {
-                    in_registers::<T, L, SMALL>(Runs::<T, F, L>(results, a, PhantomData));
+                    in_registers::<T, L, SMALL>(FunctionRuns::<T, F, L>(results, a, PhantomData));
                 },
             );
         }
     }
 }
 
-impl<T: Real, F: Function, L: Level> Block<T> for Runs<T, F, L> {
+impl<T: Real, F: VectorFunction, L: Level> RegisterBlock<T> for FunctionRuns<T, F, L> {
     #[inline(always)]
     unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
         // SAFETY: as the caller's.
@@ -310,16 +310,16 @@ impl<T: Real, F: Function, L: Level> Block<T> for Runs<T, F, L> {
     }
 }
 
-impl<T: Real, F: Function> Loop for Vectors<T, F> {
+impl<T: Real, F: VectorFunction> Loop for FunctionLoop<T, F> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises elements and room at the positions below `count`.
-        unsafe { each_padded_block::<L>(count, Runs::<T, F, L>(result.cast(), a.cast(), PhantomData)) };
+        unsafe { each_padded_block::<L>(count, FunctionRuns::<T, F, L>(result.cast(), a.cast(), PhantomData)) };
     }
 }
 
 /// The kernel of an operation that has a vector version.
-pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel> {
+pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<VectorKernel> {
     match (op, dtype, isa) {
         // The table has no kernel for whole powers, since the exponent comes with each call.
         _ if !USES_REGISTERS && !matches!(op, Unary::Powi(_)) => None,
@@ -333,10 +333,10 @@ pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel
 
 macro_rules! kernels {
     ($($module:ident: $($function:ident)*;)*) => {
-        fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<Kernel> {
+        fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<VectorKernel> {
             Some(match op {
                 Unary::Powi(_) => kernel::<powers::Powers<T>>(isa),
-                $($(Unary::$function => kernel::<Vectors<T, $module::$function>>(isa),)*)*
+                $($(Unary::$function => kernel::<FunctionLoop<T, $module::$function>>(isa),)*)*
                 _ => return None,
             })
         }

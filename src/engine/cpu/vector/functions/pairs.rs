@@ -2,16 +2,18 @@
 
 use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
-use super::{Block, Function, Padded, WIDEST, each_padded_block, in_registers, padded, polynomial, write_padded};
+use super::{
+    Padded, RegisterBlock, VectorFunction, WIDEST, each_padded_block, in_registers, padded, polynomial, write_padded,
+};
 use crate::array::Scalar;
 use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::blocks::{Blocks, SMALL, Source};
 use crate::engine::cpu::vector::lanes::{Lanes, Level, Mask, Real};
 use crate::engine::cpu::vector::level::MaskedLoop;
-use crate::engine::cpu::vector::masked::{Masked, Masks};
+use crate::engine::cpu::vector::masked::{MaskedRun, Masks};
 use crate::engine::cpu::vector::operands::pair_kernel;
 use crate::engine::cpu::vector::packed::Vectorised;
-use crate::engine::cpu::vector::{Instructions, Kernel, Operand, USES_REGISTERS};
+use crate::engine::cpu::vector::{Instructions, OperandForm, USES_REGISTERS, VectorKernel};
 use crate::operation::Binary;
 use crate::shape::DType;
 use std::marker::PhantomData;
@@ -33,15 +35,15 @@ trait Pairwise {
 }
 
 /// The loop of a function of two operands.
-struct Vectors<T, F>(PhantomData<(T, F)>);
+struct PairLoop<T, F>(PhantomData<(T, F)>);
 
 /// Results and operands of such a function.
-struct Runs<T, F, L>(*mut T, Masked<T>, Masked<T>, PhantomData<(F, L)>);
+struct PairRuns<T, F, L>(*mut T, MaskedRun<T>, MaskedRun<T>, PhantomData<(F, L)>);
 
 /// Such a block of them.
-struct PairsBlock<'a, T, F, L>(&'a Runs<T, F, L>, usize);
+struct PairsBlock<'a, T, F, L>(&'a PairRuns<T, F, L>, usize);
 
-impl<T: Real, F: Pairwise, L: Level> Blocks for Runs<T, F, L> {
+impl<T: Real, F: Pairwise, L: Level> Blocks for PairRuns<T, F, L> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
         // SAFETY: as the caller's.
@@ -49,7 +51,7 @@ impl<T: Real, F: Pairwise, L: Level> Blocks for Runs<T, F, L> {
     }
 }
 
-impl<T: Real, F: Pairwise, L: Level> Padded for Runs<T, F, L> {
+impl<T: Real, F: Pairwise, L: Level> Padded for PairRuns<T, F, L> {
     #[inline(always)]
     unsafe fn small(&self, start: usize, count: usize) {
         let mut rooms = [const { [const { MaybeUninit::uninit() }; SMALL] }; 2];
@@ -63,7 +65,7 @@ impl<T: Real, F: Pairwise, L: Level> Padded for Runs<T, F, L> {
                 count,
                 #[inline(always)]
                 |results| {
-                    let runs = Runs::<T, F, L>(results, Masked::run(a), Masked::run(b), PhantomData);
+                    let runs = PairRuns::<T, F, L>(results, MaskedRun::run(a), MaskedRun::run(b), PhantomData);
                     in_registers::<T, L, SMALL>(PairsBlock(&runs, 0));
                 },
             );
@@ -71,10 +73,10 @@ impl<T: Real, F: Pairwise, L: Level> Padded for Runs<T, F, L> {
     }
 }
 
-impl<T: Real, F: Pairwise, L: Level> Block<T> for PairsBlock<'_, T, F, L> {
+impl<T: Real, F: Pairwise, L: Level> RegisterBlock<T> for PairsBlock<'_, T, F, L> {
     #[inline(always)]
     unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
-        let PairsBlock(Runs(result, a, b, _), start) = self;
+        let PairsBlock(PairRuns(result, a, b, _), start) = self;
         let mut at = 0;
         while at < COUNT {
             // SAFETY: the caller promises elements and room at these positions.
@@ -92,7 +94,7 @@ impl<T: Real, F: Pairwise, L: Level> Block<T> for PairsBlock<'_, T, F, L> {
     }
     #[inline(always)]
     unsafe fn elements<const COUNT: usize>(self) {
-        let PairsBlock(Runs(result, a, b, _), start) = self;
+        let PairsBlock(PairRuns(result, a, b, _), start) = self;
         // SAFETY: the caller promises elements at these positions.
         let (a, b) = unsafe { (a.block::<COUNT>(start), b.block::<COUNT>(start)) };
         let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
@@ -143,12 +145,12 @@ unsafe fn corrected<V: Lanes, F: Pairwise>(value: V, a: V, b: V) -> V {
     }
 }
 
-impl<T: Real, F: Pairwise> MaskedLoop for Vectors<T, F> {
+impl<T: Real, F: Pairwise> MaskedLoop for PairLoop<T, F> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);
         // SAFETY: the caller promises `count` elements, or copies of one.
-        unsafe { each_padded_block::<L>(count, Runs::<T, F, L>(result.cast(), a, b, PhantomData)) };
+        unsafe { each_padded_block::<L>(count, PairRuns::<T, F, L>(result.cast(), a, b, PhantomData)) };
     }
 }
 
@@ -273,11 +275,16 @@ fn precise_power<T: Lanes<Element = f64>, L: Level>(a: T, b: T) -> T {
     exp_of_sum::<T, L>(product, T::either(bounded, low, T::number(0.0)))
 }
 
-fn of_floats<T: Real + Vectorised>(isa: Instructions, op: Binary, a: Operand, b: Operand) -> Option<Kernel> {
+fn of_floats<T: Real + Vectorised>(
+    isa: Instructions,
+    op: Binary,
+    a: OperandForm,
+    b: OperandForm,
+) -> Option<VectorKernel> {
     match op {
-        Binary::LogAddExp => Some(pair_kernel::<Vectors<T, LogAddExp>, T>(isa, a, b)),
-        Binary::Xlogy => Some(pair_kernel::<Vectors<T, Xlogy>, T>(isa, a, b)),
-        Binary::Pow => Some(pair_kernel::<Vectors<T, Pow>, T>(isa, a, b)),
+        Binary::LogAddExp => Some(pair_kernel::<PairLoop<T, LogAddExp>, T>(isa, a, b)),
+        Binary::Xlogy => Some(pair_kernel::<PairLoop<T, Xlogy>, T>(isa, a, b)),
+        Binary::Pow => Some(pair_kernel::<PairLoop<T, Pow>, T>(isa, a, b)),
         _ => None,
     }
 }
@@ -287,9 +294,9 @@ pub(in crate::engine::cpu::vector) fn binary(
     isa: Instructions,
     op: Binary,
     dtype: DType,
-    a: Operand,
-    b: Operand,
-) -> Option<Kernel> {
+    a: OperandForm,
+    b: OperandForm,
+) -> Option<VectorKernel> {
     match (op, dtype, isa) {
         _ if !USES_REGISTERS => None,
         // The logarithm in parts needs fused products, and that in the wider type is slower than a call without vectors of

@@ -1,6 +1,6 @@
 //! Whole powers: the products that make up the operation table's meaning, in its order.
 
-use super::{Block, in_registers};
+use super::{RegisterBlock, in_registers};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::engine::cpu::vector::USES_REGISTERS;
 use crate::engine::cpu::vector::blocks::{Blocks, each_block};
@@ -13,14 +13,14 @@ use std::marker::PhantomData;
 pub(super) struct Powers<T>(PhantomData<T>);
 
 /// Results, bases and the exponent of all.
-struct Runs<T, L>(*mut T, *const T, i64, PhantomData<L>);
+struct PowerRuns<T, L>(*mut T, *const T, i64, PhantomData<L>);
 
 impl<T: Real> Loop for Powers<T> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises the exponent at `b`.
         let exponent = unsafe { load(b.cast::<i64>()) };
-        let runs = Runs::<T, L>(result.cast(), a.cast(), exponent, PhantomData);
+        let runs = PowerRuns::<T, L>(result.cast(), a.cast(), exponent, PhantomData);
         // SAFETY: the caller promises elements and room at the positions below `count`.
         unsafe {
             if USES_REGISTERS {
@@ -32,17 +32,17 @@ impl<T: Real> Loop for Powers<T> {
     }
 }
 
-impl<T: Real, L: Level> Blocks for Runs<T, L> {
+impl<T: Real, L: Level> Blocks for PowerRuns<T, L> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
-        let &Runs(result, a, exponent, _) = self;
-        let runs = Runs::<T, L>(result.wrapping_add(start), a.wrapping_add(start), exponent, PhantomData);
+        let &PowerRuns(result, a, exponent, _) = self;
+        let runs = PowerRuns::<T, L>(result.wrapping_add(start), a.wrapping_add(start), exponent, PhantomData);
         // SAFETY: as the caller's.
         unsafe { in_registers::<T, L, COUNT>(runs) };
     }
 }
 
-impl<T: Real, L: Level> Block<T> for Runs<T, L> {
+impl<T: Real, L: Level> RegisterBlock<T> for PowerRuns<T, L> {
     #[inline(always)]
     unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
         // As many registers at a time as the block has, up to four, so that no product waits for the one before.
@@ -83,7 +83,7 @@ impl<T: Real, L: Level> Block<T> for Runs<T, L> {
 /// # Safety
 ///
 /// There are so many elements, and room for as many.
-unsafe fn by_table<T: Real, L>(&Runs(result, a, exponent, _): &Runs<T, L>, count: usize) {
+unsafe fn by_table<T: Real, L>(&PowerRuns(result, a, exponent, _): &PowerRuns<T, L>, count: usize) {
     let op = Unary::Powi(exponent as i32);
     counted!(at in 0..count => {
         // SAFETY: as the caller's.

@@ -1,6 +1,6 @@
 //! Single elements.
 
-use super::{Bits, Lanes, Level, Mask, Product};
+use super::{LaneBits, Lanes, Level, Mask, Product};
 use crate::engine::cpu::elements::{load, store};
 
 impl Mask for bool {
@@ -24,7 +24,7 @@ impl Mask for bool {
 
 macro_rules! element {
     ($t:ident, $bits:ident, mantissa: $mantissa:literal) => {
-        impl Bits for $bits {
+        impl LaneBits for $bits {
             #[inline(always)]
             fn of(bits: u64) -> $bits {
                 bits as $bits

@@ -3,7 +3,7 @@
 //! Masks of AVX-512 are a bit an element. Elsewhere a mask is a register in which the first bit of an element, its sign, is the
 //! answer; the other bits have no meaning.
 
-use super::{Bits, Lanes, Level, Mask};
+use super::{LaneBits, Lanes, Level, Mask};
 use crate::engine::cpu::elements::{load, store};
 use std::arch::x86_64::*;
 use std::mem::transmute;
@@ -63,7 +63,7 @@ macro_rules! instructions {
 macro_rules! bits {
     ($bits:ident: $element:ident, mantissa: $mantissa:literal, $splat:ident, $add:ident, $sub:ident, $and:ident,
      $or:ident, $xor:ident, $up:ident, $down:ident) => {
-        impl Bits for $bits {
+        impl LaneBits for $bits {
             instructions! {
                 fn of(bits: u64) -> Self = $bits($splat(bits as $element));
                 fn plus(self: Self, other: Self) -> Self = $bits($add(self.0, other.0));
@@ -361,7 +361,7 @@ impl<T: Mask> Mask for Pair<T> {
     }
 }
 
-impl<T: Bits> Bits for Pair<T> {
+impl<T: LaneBits> LaneBits for Pair<T> {
     #[inline(always)]
     fn of(bits: u64) -> Self {
         Pair(T::of(bits), T::of(bits))

@@ -404,7 +404,7 @@ fn powers_at_known_points() {
     let bases: Vec<f64> = POWERS.iter().map(|point| point.0).collect();
     let exponents: Vec<f64> = POWERS.iter().map(|point| point.1).collect();
     for isa in Instructions::available() {
-        let kernel = binary(isa, Binary::Pow, DType::F64, Operand::Run, Operand::Run);
+        let kernel = binary(isa, Binary::Pow, DType::F64, OperandForm::Run, OperandForm::Run);
         let (a, b) = (bases.as_ptr().cast(), exponents.as_ptr().cast());
         // SAFETY: the operands and the result have this many elements.
         let run = |out| unsafe { kernel(out, a, b, std::ptr::null(), POWERS.len()) };

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn kernel_on<T: Tested>(kernel: Kernel, start: T, a: &[T], b: &[T]) -> T {
+fn kernel_on<T: Tested>(kernel: VectorKernel, start: T, a: &[T], b: &[T]) -> T {
     let mut result = [start];
     // SAFETY: both operands have this many elements, and the result one.
     unsafe { kernel(result.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), std::ptr::null(), a.len()) };
@@ -155,7 +155,7 @@ fn columns<T: Tested>(make: impl Fn(f64) -> T, value: impl Fn(T) -> f64) {
                 |count: usize| -> Vec<T> { (0..count).map(|_| make(random.within(-9.0, 9.0).round())).collect() };
             let stride = count + 3;
             let (a, b) = (draw(rows * stride + count), draw(rows * stride + count));
-            for (operand, along) in [(Operand::Run, 1), (Operand::One, 0)] {
+            for (operand, along) in [(OperandForm::Run, 1), (OperandForm::One, 0)] {
                 for isa in Instructions::available() {
                     let mut result = vec![make(2.0); count + 1];
                     let [first, second] =

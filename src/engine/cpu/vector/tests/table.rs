@@ -5,7 +5,7 @@ use crate::operation::{BINARY_ROWS, COMPARISON_ROWS, UNARY_ROWS};
 use crate::shape::DType;
 use std::ptr::null;
 
-const OPERANDS: [Operand; 2] = [Operand::Run, Operand::One];
+const OPERANDS: [OperandForm; 2] = [OperandForm::Run, OperandForm::One];
 
 /// How far a kernel may be from the table's function, in steps of the type: functions with vector versions are within two units
 /// of the exact result, and the standard library's within one.
@@ -17,8 +17,8 @@ fn pointer<T>(elements: &[T]) -> *const u8 {
     elements.as_ptr().cast()
 }
 
-fn position(operand: Operand, at: usize) -> usize {
-    if operand == Operand::Run { at } else { 0 }
+fn position(operand: OperandForm, at: usize) -> usize {
+    if operand == OperandForm::Run { at } else { 0 }
 }
 
 fn unary_rows<T: Tested>() {
@@ -78,8 +78,8 @@ fn rows_with_a_parameter_read_it() {
 
 /// Runs a kernel of two operands out of place, and checks it.
 fn pair<T: Tested, U: Tested>(
-    kernel: Kernel,
-    kinds: (Operand, Operand),
+    kernel: VectorKernel,
+    kinds: (OperandForm, OperandForm),
     (a, b): (&[T], &[T]),
     expected: impl Fn(T, T) -> U,
     steps: impl Fn(T, T) -> u64,
@@ -110,7 +110,7 @@ fn binary_rows<T: Tested>() {
                     let exact = functions::binary(isa, op, T::DTYPE, kinds.0, kinds.1).is_none();
                     let steps = |a, b| if exact { 0 } else { T::allowed(op, a, b) };
                     pair(kernel, kinds, (&a, &b), |a, b| T::binary(op, a, b), steps, &name);
-                    if kinds != (Operand::Run, Operand::Run) {
+                    if kinds != (OperandForm::Run, OperandForm::Run) {
                         continue;
                     }
                     let (mut left, mut right) = (a.clone(), b.clone());
@@ -179,7 +179,7 @@ fn chosen_bits<T: Tested>() {
             }
         }
         for op in [Min, MinRight, Max, MaxRight] {
-            let kernel = binary(isa, op, T::DTYPE, Operand::Run, Operand::Run);
+            let kernel = binary(isa, op, T::DTYPE, OperandForm::Run, OperandForm::Run);
             // SAFETY: the operands and the result have this many elements.
             let found: Vec<T> =
                 result_of(a.len(), |out| unsafe { kernel(out, pointer(&a), pointer(&b), null(), a.len()) });

@@ -2,14 +2,15 @@
 
 use super::merging::{is_everywhere, origins, touched};
 use super::places;
-use crate::engine::opencl::failure::Outcome;
+use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
-use crate::engine::opencl::kernels::{Operands, Scope, Writer};
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::kernel::{
-    BATCH, BufferId, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Source, Step, Store, Value,
+    BATCH, BufferId, BufferSource, COLUMN, Epilogue, MatrixProduct, Nest, NestValue, Procedure, ROW, Step, Store,
+    StoreMode,
 };
 use crate::shape::steps;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use std::collections::HashSet;
@@ -18,7 +19,7 @@ use std::collections::HashSet;
 pub(super) const SUM: &str = "sum";
 
 /// The place for the epilogue of a product.
-struct Merge {
+struct EpilogueMerge {
     /// The step that becomes the epilogue.
     nest: usize,
     /// Whether the product moves to the step, instead of the step to the product.
@@ -28,20 +29,23 @@ struct Merge {
     rest: Option<Nest>,
 }
 
-impl Writer {
+impl KernelWriter {
     /// The procedure, with work on the elements of products in tiles moved into their epilogues.
-    pub(in crate::engine::opencl::kernels) fn with_epilogues(&self, mut procedure: Procedure) -> Outcome<Procedure> {
+    pub(in crate::engine::opencl::kernels) fn with_epilogues(
+        &self,
+        mut procedure: Procedure,
+    ) -> DeviceResult<Procedure> {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {
             return Ok(procedure);
         }
-        let unread = Plan::new(&procedure, &[]).unread;
+        let unread = BufferPlan::new(&procedure, &[]).unread;
         // If one nest reads several products, the last product has the others at hand.
         for at in (0..procedure.steps.len()).rev() {
             let Step::Product(product) = &procedure.steps[at] else { continue };
             if self.tiling(&procedure, product)?.is_none() {
                 continue;
             }
-            let Some(Merge { nest, moves_down, epilogue, rest }) =
+            let Some(EpilogueMerge { nest, moves_down, epilogue, rest }) =
                 self.possible_epilogue(&procedure, &unread, at, product)
             else {
                 continue;
@@ -70,10 +74,10 @@ impl Writer {
         procedure: &Procedure,
         unread: &HashSet<BufferId>,
         at: usize,
-        product: &Product,
-    ) -> Option<Merge> {
+        product: &MatrixProduct,
+    ) -> Option<EpilogueMerge> {
         let result = procedure.origin(product.result.buffer);
-        if product.continues || matches!(procedure.buffers[result as usize].source, Source::Parameter(_)) {
+        if product.continues || matches!(procedure.buffers[result as usize].source, BufferSource::Parameter(_)) {
             return None;
         }
         let origins = |ids: Vec<BufferId>| origins(procedure, ids);
@@ -121,15 +125,15 @@ impl Writer {
         {
             return None;
         }
-        Some(Merge { nest: at + 1 + between, moves_down, epilogue: Epilogue { nest, keeps_result }, rest })
+        Some(EpilogueMerge { nest: at + 1 + between, moves_down, epilogue: Epilogue { nest, keeps_result }, rest })
     }
 
     /// The work on an element of a product, whose position and sum have names.
     pub(super) fn epilogue(
         &mut self,
-        scope: &Scope<'_>,
-        operands: &Operands,
-        (product, index): (&Product, &str),
+        scope: &KernelScope<'_>,
+        operands: &KernelOperands,
+        (product, index): (&MatrixProduct, &str),
         nest: &Nest,
     ) -> Text {
         let at = read_at(nest, product.result.buffer).expect("an epilogue reads its product");
@@ -140,7 +144,7 @@ impl Writer {
 
 /// A nest split in two: its writes at known places, and the rest, if there is one, which reads what the first part writes.
 fn apart(nest: &Nest) -> (Nest, Option<Nest>) {
-    let is_written = |store: &Store| store.mode == Mode::Write && store.index.is_none();
+    let is_written = |store: &Store| store.mode == StoreMode::Write && store.index.is_none();
     let (writes, others): (Vec<Store>, Vec<Store>) = nest.stores.iter().cloned().partition(is_written);
     if others.is_empty() {
         return (nest.clone(), None);
@@ -155,30 +159,29 @@ fn apart(nest: &Nest) -> (Nest, Option<Nest>) {
 /// Where a nest reads a buffer.
 fn read_at(nest: &Nest, id: BufferId) -> Option<&crate::kernel::Affine> {
     nest.values.iter().find_map(|(value, _)| match value {
-        Value::Load { buffer, at, .. } if *buffer == id => Some(at),
+        NestValue::Load { buffer, at, .. } if *buffer == id => Some(at),
         _ => None,
     })
 }
 
 /// A nest that does elementwise work on a product's elements, each of which it reads at one position, as one that reads them by
 /// the name that the product has for them.
-fn of_elements(procedure: &Procedure, product: &Product, mut nest: Nest) -> Option<Nest> {
+fn of_elements(procedure: &Procedure, product: &MatrixProduct, mut nest: Nest) -> Option<Nest> {
     let (own, result) = (product.result.buffer, procedure.origin(product.result.buffer));
     for (value, _) in &mut nest.values {
         match value {
-            Value::Load { buffer, guards, .. } if procedure.origin(*buffer) == result => {
+            NestValue::Load { buffer, guards, .. } if procedure.origin(*buffer) == result => {
                 if !guards.is_empty() {
                     return None;
                 }
                 *buffer = own;
             }
-            Value::Gather { buffer, .. } if procedure.origin(*buffer) == result => return None,
+            NestValue::Gather { buffer, .. } if procedure.origin(*buffer) == result => return None,
             _ => {}
         }
     }
     let at = read_at(&nest, own)?.clone();
-    let is_elsewhere =
-        |value: &Value| matches!(value, Value::Load { buffer, at: other, .. } if *buffer == own && *other != at);
+    let is_elsewhere = |value: &NestValue| matches!(value, NestValue::Load { buffer, at: other, .. } if *buffer == own && *other != at);
     if nest.values.iter().any(|(value, _)| is_elsewhere(value)) || product.result.offset != 0 {
         return None;
     }

@@ -6,7 +6,7 @@ use crate::kernel::{COLUMN, ROW, SUMMED};
 use crate::source::text::Text;
 
 /// An operand's side of a tile: rows of the left one, columns of the right one.
-struct Side {
+struct TileSide {
     /// Which one it is.
     side: usize,
     /// The name of its tile.
@@ -26,7 +26,7 @@ impl Tiled<'_> {
         let Tiled { product, tile, element, index, .. } = self;
         let (down, across) = (tile.rows / tile.item_rows, tile.columns / tile.item_columns);
         let [rows, summed, columns] = product.sizes();
-        let left = Side {
+        let left = TileSide {
             side: 0,
             tile: "left_tile",
             lines: tile.rows,
@@ -34,7 +34,7 @@ impl Tiled<'_> {
             first: "first_row",
             is_along_summed: has_neighbours(&product.left.strides[SUMMED]),
         };
-        let right = Side {
+        let right = TileSide {
             side: 1,
             tile: "right_tile",
             lines: tile.columns,
@@ -111,7 +111,7 @@ impl Tiled<'_> {
     }
 
     /// Loads an operand's tile, zeros where it reaches beyond the edges.
-    fn load(&self, text: &mut Text, side: &Side, (is_whole, has_whole_lines): (bool, bool)) {
+    fn load(&self, text: &mut Text, side: &TileSide, (is_whole, has_whole_lines): (bool, bool)) {
         let Tiled { tile, index, .. } = self;
         let (elements, group) = (tile.summed * side.lines, tile.group());
         text.line("#pragma unroll");

@@ -10,7 +10,7 @@ use crate::source::text::Text;
 const VECTOR: usize = 64;
 
 /// An operand's tile, packed so that a block reads it from front to back.
-struct Packed {
+struct PackedTile {
     side: usize,
     tile: &'static str,
     /// Lines of a block.
@@ -26,7 +26,7 @@ impl Tiled<'_> {
     pub(super) fn items(&self, text: &mut Text) {
         let Tiled { product, tile, element, index, .. } = self;
         let [rows, _, columns] = product.sizes();
-        let left = Packed {
+        let left = PackedTile {
             side: 0,
             tile: "left_tile",
             block: tile.item_rows,
@@ -34,7 +34,7 @@ impl Tiled<'_> {
             first: "first_row",
             is_along_summed: has_neighbours(&product.left.strides[SUMMED]),
         };
-        let right = Packed {
+        let right = PackedTile {
             side: 1,
             tile: "right_tile",
             block: tile.item_columns,
@@ -76,9 +76,9 @@ impl Tiled<'_> {
     }
 
     /// Packs a tile of an operand, zeros where its last block reaches beyond the edge.
-    fn pack(&self, text: &mut Text, side: &Packed) {
+    fn pack(&self, text: &mut Text, side: &PackedTile) {
         let Tiled { tile, index, .. } = self;
-        let Packed { block, own, first, .. } = side;
+        let PackedTile { block, own, first, .. } = side;
         // Blocks come one after the other, and in each the lines of one position.
         text.open(format!("for (int b = 0; b < {own}; b += {block})"));
         text.line(format!("const int within = min({own} - b, {block});"));

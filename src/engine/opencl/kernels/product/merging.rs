@@ -1,11 +1,11 @@
 //! The common part of epilogues and prologues: the steps that may be done elsewhere, and elementwise work on an element of an
 //! operand or of the result of a product.
 
-use super::places::Element;
-use crate::engine::opencl::kernels::{Operands, Scope, Writer};
-use crate::kernel::{Affine, BufferId, Nest, Procedure, Step, Value};
+use super::places::ElementPlace;
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
+use crate::kernel::{Affine, BufferId, Nest, NestValue, Procedure, Step};
 use crate::source::text::Text;
-use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{BufferFacts, NestWriter};
 use std::collections::BTreeSet;
 
 /// The buffers that hold the elements of these.
@@ -34,14 +34,14 @@ pub(super) fn is_everywhere(at: &Affine, extents: &[usize], count: usize) -> boo
     at.offset == 0 && whole == i64::try_from(count).ok()
 }
 
-impl Writer {
+impl KernelWriter {
     /// The work of a nest at an element of a product's operand or result, which has a name wherever the nest reads or writes
     /// it; `at` is its place at the nest's positions.
     pub(super) fn elementwise(
         &mut self,
-        (scope, operands, index): (&Scope<'_>, &Operands, &str),
+        (scope, operands, index): (&KernelScope<'_>, &KernelOperands, &str),
         (nest, at): (&Nest, &Affine),
-        element: &Element,
+        element: &ElementPlace,
         given: (BufferId, &'static str),
     ) -> Text {
         let depth = nest.extents.len();
@@ -50,7 +50,7 @@ impl Writer {
         let mut text = Text::default();
         text.declare("place", format!("const {index} place = {};", element.place()));
         // Values computed from positions use long integers.
-        let has_positions = nest.values.iter().any(|(value, _)| matches!(value, Value::Position(_)));
+        let has_positions = nest.values.iter().any(|(value, _)| matches!(value, NestValue::Position(_)));
         let counter = if has_positions { "long" } else { index };
         for (level, &axis) in order.iter().enumerate() {
             let (stride, extent) = (at.coefficients[axis], nest.extents[axis]);
@@ -65,7 +65,7 @@ impl Writer {
         }
         let name = |id: BufferId| operands.names[&id].clone();
         let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
-        let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: &|_| false };
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &dtype, continues: &|_| false };
         let mut loops = NestWriter::new(&self.language, nest, (order, depth, Vec::new()), buffers, &mut self.helpers);
         loops.given = Some(given);
         // All positions are known already.

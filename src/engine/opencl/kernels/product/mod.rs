@@ -9,18 +9,18 @@ mod places;
 mod prologue;
 mod worth;
 
-use super::{Scope, Writer};
+use super::{KernelScope, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::engine::opencl::failure::Outcome;
-use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
-use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Nest, Procedure, Product, ROW, SUMMED};
-use crate::source::plan::Plan;
+use crate::engine::opencl::failure::DeviceResult;
+use crate::engine::opencl::tuning::{ProductChoice, ProductKernel, Sizes, Tile};
+use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, MatrixProduct, Nest, Procedure, ROW, SUMMED};
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 use epilogue::SUM;
 
 /// A product in tiles under construction.
 struct Tiled<'a> {
-    product: &'a Product,
+    product: &'a MatrixProduct,
     tile: Tile,
     /// In how many parts the summed axis is taken.
     parts: usize,
@@ -62,12 +62,12 @@ struct Tiling {
     part: usize,
 }
 
-impl Writer {
+impl KernelWriter {
     /// How a product is computed in tiles, if it is.
-    fn tiling(&self, procedure: &Procedure, product: &Product) -> Outcome<Option<Tiling>> {
+    fn tiling(&self, procedure: &Procedure, product: &MatrixProduct) -> DeviceResult<Option<Tiling>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
         let Sizes { batches, rows, summed, columns } = Sizes::of(product);
-        let Choice { kernel, parts } = self.products.choice(dtype, product, &self.limits)?;
+        let ProductChoice { kernel, parts } = self.products.choice(dtype, product, &self.limits)?;
         let (tile, group) = match kernel {
             ProductKernel::Groups(tile) => (tile, tile.group()),
             ProductKernel::Items(tile) => (tile, 1),
@@ -86,9 +86,9 @@ impl Writer {
     pub(super) fn product(
         &mut self,
         procedure: &Procedure,
-        plan: &mut Plan<'_>,
-        product: &Product,
-    ) -> Outcome<Vec<Action>> {
+        plan: &mut BufferPlan<'_>,
+        product: &MatrixProduct,
+    ) -> DeviceResult<Vec<Action>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
         let Some(Tiling { kernel, tile, group, parts, part }) = self.tiling(procedure, product)? else {
             return Ok(self.nest(procedure, plan, &product.as_nest(dtype), product.continues));
@@ -99,7 +99,7 @@ impl Writer {
             Some(Epilogue { nest, keeps_result }) => (Some(nest), *keeps_result),
             None => (None, true),
         };
-        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let mut scope = KernelScope { procedure, scratch: Vec::new() };
         let partial = (parts > 1).then(|| scope.add(plan.memory(dtype, parts * count), dtype, parts * count));
         // The arrays that the last kernel reads in addition, and those that it writes.
         let others = nest.iter().flat_map(|nest| nest.read()).filter(|&id| id != product.result.buffer);
@@ -148,7 +148,7 @@ impl Writer {
 
 /// The type that counts positions: the faster one, unless an array, a part of the memory, an extent or a value computed from
 /// positions is too large for it.
-fn index_type(procedure: &Procedure, product: &Product, count: usize) -> &'static str {
+fn index_type(procedure: &Procedure, product: &MatrixProduct, count: usize) -> &'static str {
     let sizes = [&product.left, &product.right, &product.result].map(|operand| {
         let id = procedure.origin(operand.buffer);
         procedure.buffers[id as usize].ty.size()

@@ -1,24 +1,24 @@
 //! Places of the elements of products' operands, as expressions.
 
-use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
+use crate::kernel::{BATCH, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::source::product::sum_of;
 
 /// The term that an axis of a product adds to a place: a multiple of its position, which is below an extent.
-struct Term {
+struct AxisTerm {
     stride: i64,
     extent: usize,
     position: String,
 }
 
 /// The element of an operand or of the result at a position of the product.
-pub(super) struct Element {
+pub(super) struct ElementPlace {
     offset: usize,
-    terms: Vec<Term>,
+    terms: Vec<AxisTerm>,
 }
 
-impl Element {
+impl ElementPlace {
     /// The element at these positions of roles, each of which goes over some axes together, the last of which runs first.
-    fn new(operand: &Strided, product: &Product, positions: [(usize, &str); 3]) -> Element {
+    fn new(operand: &Strided, product: &MatrixProduct, positions: [(usize, &str); 3]) -> ElementPlace {
         let mut terms = Vec::new();
         for (role, position) in positions {
             let extents = &product.extents[role];
@@ -31,10 +31,10 @@ impl Element {
                     (_, 1) => format!("({position} % {extent})"),
                     _ => format!("({position} / {inner} % {extent})"),
                 };
-                terms.push(Term { stride: stride as i64, extent, position });
+                terms.push(AxisTerm { stride: stride as i64, extent, position });
             }
         }
-        Element { offset: operand.offset, terms }
+        ElementPlace { offset: operand.offset, terms }
     }
 
     /// Its place in the array.
@@ -71,24 +71,24 @@ impl Element {
 
 /// The element of the left operand or of the right one, by its side, that a tile has at a line and a position of the summed
 /// axis: the lines are the rows of the one and the columns of the other.
-pub(super) fn operand(product: &Product, side: usize) -> Element {
+pub(super) fn operand(product: &MatrixProduct, side: usize) -> ElementPlace {
     let operand = [&product.left, &product.right][side];
-    Element::new(operand, product, [(BATCH, "batch"), ([ROW, COLUMN][side], "line"), (SUMMED, "position")])
+    ElementPlace::new(operand, product, [(BATCH, "batch"), ([ROW, COLUMN][side], "line"), (SUMMED, "position")])
 }
 
 /// The element of the result at a row and a column.
-pub(super) fn result(product: &Product) -> Element {
-    Element::new(&product.result, product, [(BATCH, "batch"), (ROW, "row"), (COLUMN, "column")])
+pub(super) fn result(product: &MatrixProduct) -> ElementPlace {
+    ElementPlace::new(&product.result, product, [(BATCH, "batch"), (ROW, "row"), (COLUMN, "column")])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn element(offset: usize, terms: &[(i64, usize, &str)]) -> Element {
+    fn element(offset: usize, terms: &[(i64, usize, &str)]) -> ElementPlace {
         let term =
-            |&(stride, extent, position): &(i64, usize, &str)| Term { stride, extent, position: position.into() };
-        Element { offset, terms: terms.iter().map(term).collect() }
+            |&(stride, extent, position): &(i64, usize, &str)| AxisTerm { stride, extent, position: position.into() };
+        ElementPlace { offset, terms: terms.iter().map(term).collect() }
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use super::merging::{filled, is_everywhere, origins, touched};
 use super::worth::Exchange;
 use super::{Loaded, places};
-use crate::engine::opencl::failure::Outcome;
+use crate::engine::opencl::failure::DeviceResult;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
-use crate::engine::opencl::kernels::{Operands, Scope, Writer};
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::engine::opencl::tuning::Tile;
-use crate::kernel::{BufferId, Mode, Nest, Procedure, Product, Source, Step, Store};
-use crate::source::plan::Plan;
+use crate::kernel::{BufferId, BufferSource, MatrixProduct, Nest, Procedure, Step, Store, StoreMode};
+use crate::source::plan::BufferPlan;
 use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,11 +16,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 const VALUE: &str = "value";
 
 /// Products that compute an array as they load it, in place of the nest that computed it.
-struct Merge {
+struct PrologueMerge {
     /// The rest of the nest, if there is one.
     rest: Option<Nest>,
     /// The products, and the positions of their steps.
-    products: Vec<(usize, Box<Product>)>,
+    products: Vec<(usize, Box<MatrixProduct>)>,
 }
 
 /// The steps that touch each buffer.
@@ -57,18 +57,21 @@ impl Uses {
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// The procedure whose products in tiles compute operands that nothing else reads as they load them, where that is worth it.
-    pub(in crate::engine::opencl::kernels) fn with_prologues(&self, mut procedure: Procedure) -> Outcome<Procedure> {
+    pub(in crate::engine::opencl::kernels) fn with_prologues(
+        &self,
+        mut procedure: Procedure,
+    ) -> DeviceResult<Procedure> {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {
             return Ok(procedure);
         }
-        let unread = Plan::new(&procedure, &[]).unread;
+        let unread = BufferPlan::new(&procedure, &[]).unread;
         let mut uses = Uses::of(&procedure);
         let mut is_kept = vec![true; procedure.steps.len()];
         for at in (0..procedure.steps.len()).rev() {
             // A nest may write several operands.
-            while let Some(Merge { rest, products }) = self.possible_prologue(&procedure, &unread, &uses, at)? {
+            while let Some(PrologueMerge { rest, products }) = self.possible_prologue(&procedure, &unread, &uses, at)? {
                 is_kept[at] = rest.is_some();
                 uses.exchange(&mut procedure, at, Step::Nest(rest.unwrap_or_default()));
                 for (at, product) in products {
@@ -88,7 +91,7 @@ impl Writer {
         unread: &HashSet<BufferId>,
         uses: &Uses,
         at: usize,
-    ) -> Outcome<Option<Merge>> {
+    ) -> DeviceResult<Option<PrologueMerge>> {
         let Step::Nest(nest) = &procedure.steps[at] else { return Ok(None) };
         for array in origins(procedure, nest.stores.iter().map(|store| store.buffer)) {
             let Some(products) = readers(procedure, uses, (at, array)) else { continue };
@@ -96,7 +99,7 @@ impl Writer {
             for &(at, product) in &products {
                 if let Some(tiling) = self.tiling(procedure, product)? {
                     let most = self.most_operands() - usize::from(tiling.parts > 1);
-                    readers.push(Reader { at, product, tile: tiling.tile, most });
+                    readers.push(ProductReader { at, product, tile: tiling.tile, most });
                 }
             }
             // The others have no place for it.
@@ -114,9 +117,9 @@ impl Writer {
     /// How a tile loads elements of the operand on a side.
     pub(super) fn loaded(
         &mut self,
-        scope: &Scope<'_>,
-        operands: &Operands,
-        (product, index): (&Product, &str),
+        scope: &KernelScope<'_>,
+        operands: &KernelOperands,
+        (product, index): (&MatrixProduct, &str),
         side: usize,
     ) -> Loaded {
         let element = places::operand(product, side);
@@ -132,9 +135,9 @@ impl Writer {
 }
 
 /// A product that reads an array.
-struct Reader<'a> {
+struct ProductReader<'a> {
     at: usize,
-    product: &'a Product,
+    product: &'a MatrixProduct,
     tile: Tile,
     /// How many arrays its kernel may take.
     most: usize,
@@ -146,9 +149,9 @@ fn readers<'p>(
     procedure: &'p Procedure,
     uses: &Uses,
     (at, array): (usize, BufferId),
-) -> Option<Vec<(usize, &'p Product)>> {
+) -> Option<Vec<(usize, &'p MatrixProduct)>> {
     let is_it = |id: BufferId| procedure.origin(id) == array;
-    let is_local = matches!(procedure.buffers[array as usize].source, Source::Local);
+    let is_local = matches!(procedure.buffers[array as usize].source, BufferSource::Local);
     if !is_local || procedure.results.iter().chain(&procedure.continued).any(|&id| is_it(id)) {
         return None;
     }
@@ -161,7 +164,7 @@ fn readers<'p>(
         let fills = touched(procedure, &procedure.steps[other]).1.contains(&array);
         (other > at && !fills && !beside.any(is_it)).then_some((other, &**product))
     };
-    let found: Vec<(usize, &Product)> = others.map(product).collect::<Option<_>>()?;
+    let found: Vec<(usize, &MatrixProduct)> = others.map(product).collect::<Option<_>>()?;
     (!found.is_empty()).then_some(found)
 }
 
@@ -170,13 +173,13 @@ fn merged(
     procedure: &Procedure,
     whole: &Nest,
     (at, array): (usize, BufferId),
-    readers: &[Reader<'_>],
+    readers: &[ProductReader<'_>],
     is_serial: bool,
-) -> Option<Merge> {
+) -> Option<PrologueMerge> {
     let is_own = |store: &Store| procedure.origin(store.buffer) == array;
     let (own, others): (Vec<Store>, Vec<Store>) = whole.stores.iter().cloned().partition(is_own);
     let [store] = &own[..] else { return None };
-    let is_simple = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
+    let is_simple = store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty();
     let size = procedure.buffers[array as usize].ty.size();
     let written = origins(procedure, whole.stores.iter().map(|store| store.buffer));
     let is_apart = written.is_disjoint(&origins(procedure, whole.read()));
@@ -187,17 +190,17 @@ fn merged(
     let filled: BTreeSet<BufferId> = filled(procedure, &procedure.steps[at + 1..=last]);
     // Other values that the nest writes may be read back instead of computed again.
     let mut reading = whole.clone();
-    let also_written = others.iter().filter(|other| other.mode == Mode::Write);
+    let also_written = others.iter().filter(|other| other.mode == StoreMode::Write);
     also_written.for_each(|other| read_again(&mut reading, other));
     let rest = (!others.is_empty()).then(|| pruned(whole, others));
-    let merge = |nest: &Nest| -> Option<(f64, Vec<Box<Product>>)> {
+    let merge = |nest: &Nest| -> Option<(f64, Vec<Box<MatrixProduct>>)> {
         let nest = tidied(&pruned(nest, own.clone()), &HashSet::new());
         if !origins(procedure, nest.read()).is_disjoint(&filled) {
             return None;
         }
         let mut products = Vec::new();
-        for Reader { product, most, .. } in readers {
-            let mut product = Box::new(Product::clone(product));
+        for ProductReader { product, most, .. } in readers {
+            let mut product = Box::new(MatrixProduct::clone(product));
             // Both operands may be the same array.
             for (side, id) in [product.left.buffer, product.right.buffer].into_iter().enumerate() {
                 if procedure.origin(id) == array {
@@ -219,5 +222,5 @@ fn merged(
     let candidates = [merge(whole), merge(&reading)].into_iter().flatten();
     let (_, products) = candidates.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let products = readers.iter().map(|reader| reader.at).zip(products).collect();
-    Some(Merge { rest, products })
+    Some(PrologueMerge { rest, products })
 }

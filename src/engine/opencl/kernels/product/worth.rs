@@ -8,7 +8,7 @@ use super::places;
 use crate::engine::opencl::kernels::parts::axes_of_values;
 use crate::engine::opencl::tuning::Tile;
 use crate::kernel::roots::own_cost;
-use crate::kernel::{BATCH, BufferId, COLUMN, Nest, Procedure, Product, ROW, SUMMED, Value};
+use crate::kernel::{BATCH, BufferId, COLUMN, MatrixProduct, Nest, NestValue, Procedure, ROW, SUMMED};
 use crate::shape::{DType, steps};
 
 /// Simple operations that take as long as a byte to memory. Graphics processors do ten and more meanwhile, but while tiles are
@@ -52,7 +52,7 @@ pub(super) struct Exchange<'a> {
 
 impl Exchange<'_> {
     /// The gain in bytes with these products, which have the prologue; `None` if there is none.
-    pub(super) fn gain<'p>(&self, products: impl Iterator<Item = (&'p Product, Tile)>) -> Option<f64> {
+    pub(super) fn gain<'p>(&self, products: impl Iterator<Item = (&'p MatrixProduct, Tile)>) -> Option<f64> {
         let Exchange { procedure, array, whole, rest, prologue, is_serial } = *self;
         let of_byte = if is_serial { OPERATIONS_IN_TURN } else { OPERATIONS };
         let elements = positions(prologue);
@@ -82,7 +82,7 @@ impl Exchange<'_> {
 
     /// How many elements of the array all tiles of a product load, and the operations of the prologue for that. One of these is
     /// a load that happens without the prologue too.
-    fn loads(&self, product: &Product, tile: Tile) -> (f64, f64) {
+    fn loads(&self, product: &MatrixProduct, tile: Tile) -> (f64, f64) {
         let (mut loads, mut operations) = (0.0, 0.0);
         for (side, operand) in [&product.left, &product.right].into_iter().enumerate() {
             if self.procedure.origin(operand.buffer) != self.array {
@@ -103,10 +103,10 @@ impl Exchange<'_> {
     /// The bytes that a nest reads, each place once; places that are not adjacent along an axis count several times.
     fn read(&self, nest: &Nest, along: Option<usize>) -> f64 {
         let axes = axes_of_values(nest);
-        let of = |(id, (value, dtype)): (usize, &(Value, DType))| {
-            let (Value::Load { buffer, at, .. } | Value::Gather { buffer, at, .. }) = value else { return 0.0 };
+        let of = |(id, (value, dtype)): (usize, &(NestValue, DType))| {
+            let (NestValue::Load { buffer, at, .. } | NestValue::Gather { buffer, at, .. }) = value else { return 0.0 };
             let is_computed = |axis: usize| match value {
-                Value::Gather { index, .. } => axes[*index as usize].contains(&axis),
+                NestValue::Gather { index, .. } => axes[*index as usize].contains(&axis),
                 _ => false,
             };
             let is_scattered = along.is_some_and(|axis| at.coefficients[axis].unsigned_abs() > 1 || is_computed(axis));
@@ -124,8 +124,8 @@ fn positions(nest: &Nest) -> f64 {
 
 /// The simple operations at each position of a nest: loads are some too.
 fn operations_of(nest: &Nest) -> f64 {
-    let cost = |value: &Value| match value {
-        Value::Constant(_) | Value::Position(_) => 0.0,
+    let cost = |value: &NestValue| match value {
+        NestValue::Constant(_) | NestValue::Position(_) => 0.0,
         value => value.operation().map_or(1.0, |op| own_cost(&op)),
     };
     nest.values.iter().map(|(value, _)| cost(value)).sum()

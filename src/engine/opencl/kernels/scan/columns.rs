@@ -1,12 +1,12 @@
 //! Scans at many places, whose neighbouring items have neighbouring places, so that memory is read and written in rows.
 
 use super::lookback::Tiles;
-use super::{LANES, Parts};
+use super::{ComposedSteps, LANES};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
-use crate::engine::opencl::kernels::{Scope, Writer};
+use crate::engine::opencl::kernels::{KernelScope, KernelWriter};
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Work items of a group where they are on their own.
@@ -16,9 +16,9 @@ const GROUP: usize = 128;
 /// fewer steps a tile has, and the cost of telling is the same for any number of steps.
 const STRIP: usize = 64;
 
-impl Writer {
+impl KernelWriter {
     /// Composes an item's steps with the next one, or begins with that.
-    fn compose_step(&mut self, text: &mut Text, parts: &Parts, is_first: &str) {
+    fn compose_step(&mut self, text: &mut Text, parts: &ComposedSteps, is_first: &str) {
         let own = |value: usize| format!("own{value}");
         for (value, both) in self.composed(parts, &own, &|value| format!("element{value}")).into_iter().enumerate() {
             let both = format!("{is_first} ? element{value} : ({both})");
@@ -30,10 +30,10 @@ impl Writer {
     /// A scan whose chunks have an item for each place.
     pub(super) fn columns(
         &mut self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
-        parts: &Parts,
+        parts: &ComposedSteps,
         chunks: usize,
     ) -> Vec<Action> {
         let (length, places) = (sequence.length, sequence.places);
@@ -109,7 +109,7 @@ impl Writer {
     }
 
     /// The items of a group, its neighbouring places, and the steps of each item, where every input is read once.
-    fn strip(&self, scope: &Scope<'_>, sequence: &Sequence, parts: &Parts) -> [usize; 3] {
+    fn strip(&self, scope: &KernelScope<'_>, sequence: &Sequence, parts: &ComposedSteps) -> [usize; 3] {
         let inputs = sequence.inputs.iter().map(|input| input.dtype);
         let written = sequence.written().into_iter().map(|id| scope.dtype(id));
         let widest = inputs.chain(written).map(|dtype| dtype.bytes()).max().unwrap_or(1);
@@ -126,10 +126,10 @@ impl Writer {
     /// The same scan in one kernel, which reads every input once: see [`super::lookback`].
     pub(super) fn columns_at_once(
         &mut self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
-        parts: &Parts,
+        parts: &ComposedSteps,
     ) -> Option<Vec<Action>> {
         let length = sequence.length;
         let [lanes, across, steps] = self.strip(scope, sequence, parts);

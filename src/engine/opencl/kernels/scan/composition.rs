@@ -8,25 +8,25 @@
 
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Value};
-use crate::term::recurrence::{Elementwise, Instruction, Operand, Recurrence};
+use crate::term::recurrence::{Elementwise, Recurrence, StepInstruction, StepOperand};
 use smallvec::{SmallVec, smallvec};
 
 /// The effect of a step on a carry, by values that depend on no carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Composition {
     /// It is combined with a value, by an operation that is associative and commutative apart from rounding.
-    Combined { op: Binary, by: Operand },
+    Combined { op: Binary, by: StepOperand },
     /// It is multiplied by one value, and another is added.
-    Affine { factor: Operand, summand: Operand },
+    Affine { factor: StepOperand, summand: StepOperand },
     /// A value takes its place.
-    Replaced { by: Operand },
+    Replaced { by: StepOperand },
     /// It does not change.
     Kept,
 }
 
 impl Composition {
     /// The values of a step.
-    pub(super) fn values(&self) -> SmallVec<[Operand; 2]> {
+    pub(super) fn values(&self) -> SmallVec<[StepOperand; 2]> {
         match *self {
             Composition::Combined { by, .. } | Composition::Replaced { by } => smallvec![by],
             Composition::Affine { factor, summand } => smallvec![factor, summand],
@@ -37,11 +37,11 @@ impl Composition {
 
 /// A value as `factor · carry + summand`. A missing factor is 1, if the carry occurs; a missing summand is 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Form {
+struct AffineForm {
     /// Whether the value depends on the carry.
     has_carry: bool,
-    factor: Option<Operand>,
-    summand: Option<Operand>,
+    factor: Option<StepOperand>,
+    summand: Option<StepOperand>,
 }
 
 /// The effects of a loop's steps on each of its carries, if all can be composed; instructions that compute the values are added
@@ -53,7 +53,7 @@ pub(super) fn compositions(recurrence: &mut Recurrence, dtypes: &[DType]) -> Opt
         let result = recurrence.results[carry];
         let combined = combined(recurrence, &depends, carry);
         found.push(match combined {
-            _ if result == Operand::Carry(carry) => Composition::Kept,
+            _ if result == StepOperand::Carry(carry) => Composition::Kept,
             _ if is_free(&depends, result) => Composition::Replaced { by: result },
             Some(composition) => composition,
             None => affine(recurrence, &depends, carry, dtype)?,
@@ -62,18 +62,18 @@ pub(super) fn compositions(recurrence: &mut Recurrence, dtypes: &[DType]) -> Opt
     Some(found)
 }
 
-fn is_free(depends: &[bool], operand: Operand) -> bool {
+fn is_free(depends: &[bool], operand: StepOperand) -> bool {
     match operand {
-        Operand::Carry(_) => false,
+        StepOperand::Carry(_) => false,
         // The added instructions depend on no carry.
-        Operand::Step(step) => !depends.get(step).copied().unwrap_or(false),
-        Operand::Input(_) | Operand::Capture(_) | Operand::Constant(_) => true,
+        StepOperand::Step(step) => !depends.get(step).copied().unwrap_or(false),
+        StepOperand::Input(_) | StepOperand::Capture(_) | StepOperand::Constant(_) => true,
     }
 }
 
 /// Whether the result is one operation on the carry and a value.
 fn combined(recurrence: &Recurrence, depends: &[bool], carry: usize) -> Option<Composition> {
-    let Operand::Step(step) = recurrence.results[carry] else { return None };
+    let StepOperand::Step(step) = recurrence.results[carry] else { return None };
     let instruction = &recurrence.steps[step];
     let Elementwise::Binary(op) = instruction.op else { return None };
     let is_associative = matches!(
@@ -92,7 +92,7 @@ fn combined(recurrence: &Recurrence, depends: &[bool], carry: usize) -> Option<C
             | Binary::BitOr
             | Binary::BitXor
     );
-    let own = Operand::Carry(carry);
+    let own = StepOperand::Carry(carry);
     let by = match instruction.operands[..] {
         [a, b] if a == own && is_free(depends, b) => b,
         [a, b] if b == own && is_free(depends, a) => a,
@@ -107,14 +107,16 @@ fn affine(recurrence: &mut Recurrence, depends: &[bool], carry: usize, dtype: DT
         return None;
     }
     // Only instructions that lead to the carry are looked at: the others only make outputs.
-    let form_of = |forms: &[Option<Form>], operand: Operand| match operand {
-        Operand::Carry(other) if other == carry => Some(Form { has_carry: true, factor: None, summand: None }),
-        Operand::Carry(_) => None,
-        Operand::Step(step) if depends[step] => forms[step],
-        free => Some(Form { has_carry: false, factor: None, summand: Some(free) }),
+    let form_of = |forms: &[Option<AffineForm>], operand: StepOperand| match operand {
+        StepOperand::Carry(other) if other == carry => {
+            Some(AffineForm { has_carry: true, factor: None, summand: None })
+        }
+        StepOperand::Carry(_) => None,
+        StepOperand::Step(step) if depends[step] => forms[step],
+        free => Some(AffineForm { has_carry: false, factor: None, summand: Some(free) }),
     };
-    let mut added = Added { steps: Vec::new(), first: recurrence.steps.len(), dtype };
-    let mut forms: Vec<Option<Form>> = Vec::with_capacity(recurrence.steps.len());
+    let mut added = AddedInstructions { steps: Vec::new(), first: recurrence.steps.len(), dtype };
+    let mut forms: Vec<Option<AffineForm>> = Vec::with_capacity(recurrence.steps.len());
     for (at, instruction) in recurrence.steps.iter().enumerate() {
         // Instructions that were added for other carries are free.
         let is_walked = depends.get(at).copied().unwrap_or(false) && instruction.dtype == dtype;
@@ -125,7 +127,7 @@ fn affine(recurrence: &mut Recurrence, depends: &[bool], carry: usize, dtype: DT
         forms.push(form);
     }
     let form = form_of(&forms, recurrence.results[carry])?;
-    let number = |number: i64| Operand::Constant(Value::from_i64(dtype, number));
+    let number = |number: i64| StepOperand::Constant(Value::from_i64(dtype, number));
     let composition = match (form.has_carry, form.factor, form.summand) {
         (true, None, Some(by)) => Composition::Combined { op: Binary::Add, by },
         (true, Some(by), None) => Composition::Combined { op: Binary::Mul, by },
@@ -138,30 +140,30 @@ fn affine(recurrence: &mut Recurrence, depends: &[bool], carry: usize, dtype: DT
 }
 
 /// Instructions that compute factors and summands.
-struct Added {
-    steps: Vec<Instruction>,
+struct AddedInstructions {
+    steps: Vec<StepInstruction>,
     /// The position of the first.
     first: usize,
     dtype: DType,
 }
 
-impl Added {
-    fn add(&mut self, op: Elementwise, operands: &[Operand]) -> Operand {
-        self.steps.push(Instruction { op, operands: operands.iter().copied().collect(), dtype: self.dtype });
-        Operand::Step(self.first + self.steps.len() - 1)
+impl AddedInstructions {
+    fn add(&mut self, op: Elementwise, operands: &[StepOperand]) -> StepOperand {
+        self.steps.push(StepInstruction { op, operands: operands.iter().copied().collect(), dtype: self.dtype });
+        StepOperand::Step(self.first + self.steps.len() - 1)
     }
 
-    fn sum(&mut self, a: Option<Operand>, b: Option<Operand>) -> Option<Operand> {
+    fn sum(&mut self, a: Option<StepOperand>, b: Option<StepOperand>) -> Option<StepOperand> {
         match (a, b) {
             (Some(a), Some(b)) => Some(self.add(Elementwise::Binary(Binary::Add), &[a, b])),
             (a, b) => a.or(b),
         }
     }
 
-    fn negated(&mut self, form: Form) -> Form {
-        let minus_one = Operand::Constant(Value::from_i64(self.dtype, -1));
+    fn negated(&mut self, form: AffineForm) -> AffineForm {
+        let minus_one = StepOperand::Constant(Value::from_i64(self.dtype, -1));
         let mut negative = |operand| self.add(Elementwise::Unary(Unary::Neg), &[operand]);
-        Form {
+        AffineForm {
             has_carry: form.has_carry,
             factor: if form.has_carry { Some(form.factor.map_or(minus_one, &mut negative)) } else { None },
             summand: form.summand.map(&mut negative),
@@ -171,11 +173,12 @@ impl Added {
     /// A value as a function of the carry.
     fn form(
         &mut self,
-        instruction: &Instruction,
-        form_of: impl Fn(Operand) -> Option<Form>,
-        is_free: impl Fn(Operand) -> bool,
-    ) -> Option<Form> {
-        let number = |added: &Added, number: i64| Operand::Constant(Value::from_i64(added.dtype, number));
+        instruction: &StepInstruction,
+        form_of: impl Fn(StepOperand) -> Option<AffineForm>,
+        is_free: impl Fn(StepOperand) -> bool,
+    ) -> Option<AffineForm> {
+        let number =
+            |added: &AddedInstructions, number: i64| StepOperand::Constant(Value::from_i64(added.dtype, number));
         match (instruction.op, &instruction.operands[..]) {
             (Elementwise::Unary(Unary::StopGradient), &[a]) => form_of(a),
             (Elementwise::Unary(Unary::Neg), &[a]) => Some(self.negated(form_of(a)?)),
@@ -193,7 +196,7 @@ impl Added {
                     _ => a.factor.or(b.factor),
                 };
                 let summand = self.sum(a.summand, b.summand);
-                Some(Form { has_carry: a.has_carry || b.has_carry, factor, summand })
+                Some(AffineForm { has_carry: a.has_carry || b.has_carry, factor, summand })
             }
             (Elementwise::Binary(Binary::Mul), &[a, b]) => {
                 let (form, by) = if is_free(b) { (form_of(a)?, b) } else { (form_of(b)?, a) };
@@ -210,14 +213,14 @@ impl Added {
         }
     }
 
-    fn scaled(&mut self, form: Form, op: Binary, by: Operand) -> Option<Form> {
-        let one = Operand::Constant(Value::from_i64(self.dtype, 1));
+    fn scaled(&mut self, form: AffineForm, op: Binary, by: StepOperand) -> Option<AffineForm> {
+        let one = StepOperand::Constant(Value::from_i64(self.dtype, 1));
         let factor = match (form.has_carry, form.factor) {
             (false, _) => None,
             (true, None) if op == Binary::Mul => Some(by),
             (true, factor) => Some(self.add(Elementwise::Binary(op), &[factor.unwrap_or(one), by])),
         };
         let summand = form.summand.map(|summand| self.add(Elementwise::Binary(op), &[summand, by]));
-        Some(Form { has_carry: form.has_carry, factor, summand })
+        Some(AffineForm { has_carry: form.has_carry, factor, summand })
     }
 }

@@ -16,15 +16,15 @@
 //! after spans. Telling them tile by tile would be as deterministic, but then all tiles of a place would have to be applied in
 //! sequence. With spans, groups compose many of them at the same time, and a step of that sequence covers several tiles.
 
-use super::{Parts, Writer};
+use super::{ComposedSteps, KernelWriter};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::kernels::recurrence::{Needed, Sequence};
-use crate::engine::opencl::kernels::{Operands, Scope};
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope};
 use crate::kernel::BufferId;
 use crate::shape::{DType, Value};
 use crate::source::helpers::opencl;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Tiles of a span, at most.
@@ -46,11 +46,11 @@ pub(super) struct Tiles {
     /// Tiles of a strip.
     number: usize,
     /// The messages between groups, if a strip has several tiles.
-    told: Option<Told>,
+    told: Option<GroupMessages>,
 }
 
 /// Memory of the step's own in which groups tell each other something.
-struct Told {
+struct GroupMessages {
     /// A counter, which gives groups their tiles, and a flag for each tile: 1 once the composition of its steps is known, 2
     /// once its outgoing carries are known too.
     flags: BufferId,
@@ -63,9 +63,9 @@ struct Told {
 impl Tiles {
     /// So many steps at each place in tiles of so many steps; `None` where there are more tiles than flags can count.
     pub(super) fn new(
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
-        parts: &Parts,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
+        parts: &ComposedSteps,
         sequence: &Sequence,
         [lanes, across, steps]: [usize; 3],
     ) -> Option<Tiles> {
@@ -74,7 +74,7 @@ impl Tiles {
         let (strips, number) = (places.div_ceil(across), sequence.length.div_ceil(steps));
         let all = strips.checked_mul(number).filter(|&all| all < i32::MAX as usize - lanes)?;
         let mut memory = |dtype: DType, count: usize| scope.add(plan.memory(dtype, count), dtype, count);
-        let told = (number > 1).then(|| Told {
+        let told = (number > 1).then(|| GroupMessages {
             flags: memory(DType::I32, all + 1),
             composed: parts.values.iter().map(|&dtype| memory(dtype, number * places)).collect(),
             carried: parts.dtypes.iter().map(|&dtype| memory(dtype, number * places)).collect(),
@@ -88,7 +88,7 @@ impl Tiles {
     }
 
     /// The arrays that the kernel takes, whose steps need these inputs.
-    pub(super) fn operands(&self, scope: &Scope<'_>, sequence: &Sequence, needed: &Needed) -> Operands {
+    pub(super) fn operands(&self, scope: &KernelScope<'_>, sequence: &Sequence, needed: &Needed) -> KernelOperands {
         let told = self.told.iter().flat_map(|told| {
             std::iter::once(told.flags).chain(told.composed.iter().copied()).chain(told.carried.iter().copied())
         });
@@ -129,15 +129,28 @@ impl Tiles {
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// The kernel of all tiles, and the actions before its launch.
-    pub(super) fn at_once(&mut self, scope: &Scope<'_>, tiles: &Tiles, operands: &Operands, text: Text) -> Vec<Action> {
+    pub(super) fn at_once(
+        &mut self,
+        scope: &KernelScope<'_>,
+        tiles: &Tiles,
+        operands: &KernelOperands,
+        text: Text,
+    ) -> Vec<Action> {
         let cleared = tiles.told.as_ref().map(|told| scope.fill(told.flags, Value::I32(0)));
         cleared.into_iter().chain([self.group_kernel("scan", operands, tiles.grid(), text)]).collect()
     }
 
     /// The beginning of a kernel of tiles of so many steps: finds the tile of its group.
-    pub(super) fn begin(&self, text: &mut Text, parts: &Parts, tiles: &Tiles, operands: &Operands, steps: usize) {
+    pub(super) fn begin(
+        &self,
+        text: &mut Text,
+        parts: &ComposedSteps,
+        tiles: &Tiles,
+        operands: &KernelOperands,
+        steps: usize,
+    ) {
         for (carry, &dtype) in parts.dtypes.iter().enumerate() {
             text.line(format!("__local {} starts{carry}[{}];", self.element(dtype), tiles.across));
             if tiles.told.is_some() {
@@ -172,7 +185,7 @@ impl Writer {
     }
 
     /// An array that other groups read or write at the same time.
-    fn shared_array(&self, operands: &Operands, id: BufferId, dtype: DType) -> String {
+    fn shared_array(&self, operands: &KernelOperands, id: BufferId, dtype: DType) -> String {
         format!("((volatile __global {} *){})", self.element(dtype), operands.names[&id])
     }
 
@@ -186,10 +199,10 @@ impl Writer {
     pub(super) fn look_back(
         &mut self,
         text: &mut Text,
-        parts: &Parts,
+        parts: &ComposedSteps,
         sequence: &Sequence,
         tiles: &Tiles,
-        operands: &Operands,
+        operands: &KernelOperands,
     ) {
         let (across, column) = (tiles.across, tiles.column());
         let first = |carry: usize| format!("{}[item]", operands.names[&sequence.first[carry]]);
@@ -255,7 +268,7 @@ impl Writer {
         text.line(raised);
     }
 
-    fn shared_arrays(&self, operands: &Operands, ids: &[BufferId], dtypes: &[DType]) -> Vec<String> {
+    fn shared_arrays(&self, operands: &KernelOperands, ids: &[BufferId], dtypes: &[DType]) -> Vec<String> {
         ids.iter().zip(dtypes).map(|(&id, &dtype)| self.shared_array(operands, id, dtype)).collect()
     }
 
@@ -284,7 +297,7 @@ impl Writer {
     fn go_forward(
         &mut self,
         text: &mut Text,
-        parts: &Parts,
+        parts: &ComposedSteps,
         tiles: &Tiles,
         composed: &[String],
         first_row: &str,

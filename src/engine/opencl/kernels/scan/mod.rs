@@ -17,7 +17,7 @@ mod tile;
 
 use super::nest::power_of_two_below;
 use super::recurrence::{Inputs, Needed, Sequence};
-use super::{Operands, Scope, Writer};
+use super::{KernelOperands, KernelScope, KernelWriter};
 use crate::engine::opencl::code::Action;
 use crate::kernel::BufferId;
 use crate::operation::{Binary, HelperFunction};
@@ -25,9 +25,9 @@ use crate::shape::{DType, Value};
 use crate::source::expression::elementwise;
 use crate::source::helpers::opencl;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
-use crate::term::recurrence::{Elementwise, Operand};
+use crate::term::recurrence::{Elementwise, StepOperand};
 use composition::{Composition, compositions};
 use stages::stages;
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ const KEPT: usize = 128;
 const KEPT_STEPS: usize = 16;
 
 /// The effect of consecutive steps on the carries: the values of their compositions, in the order of the carries.
-struct Parts {
+struct ComposedSteps {
     compositions: Vec<Composition>,
     /// Their element types, in the order of the carries.
     dtypes: Vec<DType>,
@@ -60,7 +60,7 @@ struct Parts {
     values: Vec<DType>,
 }
 
-impl Parts {
+impl ComposedSteps {
     /// Each composition, its element type, and the number of its first value.
     fn all(&self) -> impl Iterator<Item = (Composition, DType, usize)> {
         let mut first = 0;
@@ -72,26 +72,26 @@ impl Parts {
     }
 
     /// The values of one step.
-    fn operands(&self) -> Vec<Operand> {
+    fn operands(&self) -> Vec<StepOperand> {
         self.compositions.iter().flat_map(|composition| composition.values()).collect()
     }
 }
 
 /// A loop all of whose steps can be composed.
-fn composed(mut sequence: Sequence) -> Option<(Sequence, Parts)> {
+fn composed(mut sequence: Sequence) -> Option<(Sequence, ComposedSteps)> {
     let dtypes = sequence.carried.clone();
     let compositions = compositions(&mut sequence.recurrence, &dtypes)?;
-    let mut parts = Parts { compositions, dtypes, values: Vec::new() };
+    let mut parts = ComposedSteps { compositions, dtypes, values: Vec::new() };
     parts.values = parts.operands().into_iter().map(|operand| sequence.dtype(operand)).collect();
     Some((sequence, parts))
 }
 
-impl Writer {
+impl KernelWriter {
     /// A recurrence whose steps are shared, if they can be and that is worth it.
     pub(super) fn shared_scan(
         &mut self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
     ) -> Option<Vec<Action>> {
         let (length, places, least) = (sequence.length, sequence.places, self.limits.least_steps);
@@ -104,7 +104,7 @@ impl Writer {
         }
         let next = scope.procedure.buffers.len() + scope.scratch.len();
         let (stages, between) = stages(sequence, next as BufferId)?;
-        let composed = stages.into_iter().map(composed).collect::<Option<Vec<(Sequence, Parts)>>>()?;
+        let composed = stages.into_iter().map(composed).collect::<Option<Vec<(Sequence, ComposedSteps)>>>()?;
         for dtype in between {
             scope.add(plan.memory(dtype, length * places), dtype, length * places);
         }
@@ -130,10 +130,10 @@ impl Writer {
     /// Memory of the step's own for each value of the parts, and for each carry, of so many chunks of all places.
     fn memory(
         &self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
         places: usize,
-        parts: &Parts,
+        parts: &ComposedSteps,
         chunks: usize,
     ) -> [Vec<BufferId>; 2] {
         let mut all = |dtypes: &[DType], count: usize| {
@@ -144,7 +144,7 @@ impl Writer {
     }
 
     /// The steps whose inputs an item keeps until it knows the carries into them.
-    fn kept_steps(&self, sequence: &Sequence, parts: &Parts) -> usize {
+    fn kept_steps(&self, sequence: &Sequence, parts: &ComposedSteps) -> usize {
         let needed = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
         let bytes: usize = needed.inputs.iter().map(|&input| sequence.inputs[input].dtype.bytes()).sum();
         let steps = KEPT.checked_div(bytes).unwrap_or(KEPT_STEPS).clamp(1, KEPT_STEPS);
@@ -152,14 +152,14 @@ impl Writer {
     }
 
     /// Variables for all carries, of these values at first.
-    fn declare_carries(&self, text: &mut Text, parts: &Parts, value: &dyn Fn(usize) -> String) {
+    fn declare_carries(&self, text: &mut Text, parts: &ComposedSteps, value: &dyn Fn(usize) -> String) {
         for (carry, &dtype) in parts.dtypes.iter().enumerate() {
             text.line(self.language.declare_variable(&format!("carry{carry}"), dtype, &value(carry)));
         }
     }
 
     /// Variables for the values of compositions, which are set later.
-    fn declare_parts(&self, text: &mut Text, parts: &Parts, name: &str) {
+    fn declare_parts(&self, text: &mut Text, parts: &ComposedSteps, name: &str) {
         for (value, &dtype) in parts.values.iter().enumerate() {
             let zero = self.language.literal(Value::from_i64(dtype, 0));
             text.line(self.language.declare_variable(&format!("{name}{value}"), dtype, &zero));
@@ -171,16 +171,16 @@ impl Writer {
         &mut self,
         text: &mut Text,
         sequence: &Sequence,
-        operands: &Operands,
+        operands: &KernelOperands,
         needed: &Needed,
-        parts: &Parts,
+        parts: &ComposedSteps,
     ) {
         self.values(text, sequence, operands, needed, Inputs::Arrays);
         self.elements(text, sequence, parts);
     }
 
     /// The same where their operands have names.
-    fn elements(&self, text: &mut Text, sequence: &Sequence, parts: &Parts) {
+    fn elements(&self, text: &mut Text, sequence: &Sequence, parts: &ComposedSteps) {
         for (value, operand) in parts.operands().into_iter().enumerate() {
             let name = format!("element{value}");
             let element = sequence.text(&self.language, operand);
@@ -211,7 +211,7 @@ impl Writer {
     /// The combined values of some steps and of later ones: an expression for each.
     fn composed(
         &mut self,
-        parts: &Parts,
+        parts: &ComposedSteps,
         earlier: &dyn Fn(usize) -> String,
         later: &dyn Fn(usize) -> String,
     ) -> Vec<String> {
@@ -238,7 +238,7 @@ impl Writer {
     }
 
     /// Makes `carry` the outgoing carries of some steps, whose composition is at a place of these arrays.
-    fn apply(&mut self, text: &mut Text, parts: &Parts, arrays: &str, place: &str) {
+    fn apply(&mut self, text: &mut Text, parts: &ComposedSteps, arrays: &str, place: &str) {
         let steps = |value: usize| format!("{arrays}{value}[{place}]");
         for (carry, value) in self.applied(parts, &steps, &|carry| format!("carry{carry}")) {
             text.line(format!("carry{carry} = {value};"));
@@ -248,7 +248,7 @@ impl Writer {
     /// The outgoing carries of some steps: an expression for each carry that they change, which uses no other carry.
     fn applied(
         &mut self,
-        parts: &Parts,
+        parts: &ComposedSteps,
         steps: &dyn Fn(usize) -> String,
         carried: &dyn Fn(usize) -> String,
     ) -> Vec<(usize, String)> {

@@ -1,17 +1,17 @@
 //! Loops with several carries, some of which depend on others, as loops in sequence: the carries of an earlier one are an input
 //! of later ones.
 
-use crate::engine::opencl::kernels::recurrence::{Argument, Sequence};
+use crate::engine::opencl::kernels::recurrence::{LoopArgument, Sequence};
 use crate::kernel::BufferId;
 use crate::shape::DType;
-use crate::term::recurrence::{Instruction, Operand, Recurrence};
+use crate::term::recurrence::{Recurrence, StepInstruction, StepOperand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Loops that together are equal to one, and the element types of arrays in between, whose buffers count from `next` on; `None`
 /// where carries depend on each other in a circle.
 pub(super) fn stages(sequence: &Sequence, next: BufferId) -> Option<(Vec<Sequence>, Vec<DType>)> {
     let results = &sequence.recurrence.results;
-    let carries_of = |result: Operand| sequence.needed(&[result]).carries;
+    let carries_of = |result: StepOperand| sequence.needed(&[result]).carries;
     let needs: Vec<BTreeSet<usize>> = results.iter().map(|&result| carries_of(result)).collect();
     let carries = sequence.carries();
     // The stage of each carry.
@@ -65,26 +65,26 @@ fn part(
 ) -> Sequence {
     let all = &sequence.recurrence.results;
     let results = own.iter().chain(outputs).map(|&result| all[result]);
-    let results: Vec<Operand> = results.chain(kept.iter().map(|&carry| Operand::Carry(carry))).collect();
+    let results: Vec<StepOperand> = results.chain(kept.iter().map(|&carry| StepOperand::Carry(carry))).collect();
     let needed = sequence.needed(&results);
     let mut inputs = sequence.inputs.clone();
-    let mut moved: BTreeMap<usize, Operand> = BTreeMap::new();
+    let mut moved: BTreeMap<usize, StepOperand> = BTreeMap::new();
     for (&carry, &id) in arrays {
-        moved.insert(carry, Operand::Input(inputs.len()));
-        inputs.push(Argument { id, dtype: sequence.carried[carry], slice: sequence.places });
+        moved.insert(carry, StepOperand::Input(inputs.len()));
+        inputs.push(LoopArgument { id, dtype: sequence.carried[carry], slice: sequence.places });
     }
-    moved.extend(own.iter().enumerate().map(|(at, &carry)| (carry, Operand::Carry(at))));
-    let mut steps: Vec<Instruction> = Vec::new();
+    moved.extend(own.iter().enumerate().map(|(at, &carry)| (carry, StepOperand::Carry(at))));
+    let mut steps: Vec<StepInstruction> = Vec::new();
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
-    let replaced = |operand: Operand, places: &BTreeMap<usize, usize>| match operand {
-        Operand::Carry(carry) => moved[&carry],
-        Operand::Step(step) => Operand::Step(places[&step]),
+    let replaced = |operand: StepOperand, places: &BTreeMap<usize, usize>| match operand {
+        StepOperand::Carry(carry) => moved[&carry],
+        StepOperand::Step(step) => StepOperand::Step(places[&step]),
         other => other,
     };
     for (at, instruction) in sequence.recurrence.steps.iter().enumerate().filter(|&(at, _)| needed.steps[at]) {
         let operands = instruction.operands.iter().map(|&operand| replaced(operand, &places)).collect();
         places.insert(at, steps.len());
-        steps.push(Instruction { operands, ..instruction.clone() });
+        steps.push(StepInstruction { operands, ..instruction.clone() });
     }
     let results = results.iter().map(|&operand| replaced(operand, &places)).collect();
     Sequence {

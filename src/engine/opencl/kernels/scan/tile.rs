@@ -6,14 +6,14 @@
 
 use super::composition::Composition;
 use super::lookback::Tiles;
-use super::{LANES, Parts, power_of_two_below};
+use super::{ComposedSteps, LANES, power_of_two_below};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::engine::opencl::devices::Limits;
+use crate::engine::opencl::devices::DeviceLimits;
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
-use crate::engine::opencl::kernels::{Operands, Scope, Writer};
+use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::shape::DType;
 use crate::source::language::Language;
-use crate::source::plan::Plan;
+use crate::source::plan::BufferPlan;
 use crate::source::text::Text;
 
 /// Steps that an item composes in a row, at most.
@@ -21,7 +21,7 @@ const STEPS: usize = 8;
 
 /// The steps of a group.
 #[derive(Clone, Copy, Debug)]
-struct Tile {
+struct ScanTile {
     /// Its items.
     lanes: usize,
     /// Steps of each item.
@@ -31,14 +31,14 @@ struct Tile {
     stride: usize,
 }
 
-impl Tile {
+impl ScanTile {
     /// So many steps of each item at most.
-    fn new(parts: &Parts, length: usize, steps: usize, limits: &Limits) -> Tile {
+    fn new(parts: &ComposedSteps, length: usize, steps: usize, limits: &DeviceLimits) -> ScanTile {
         let (local, bytes) = (limits.local, parts.values.iter().map(|dtype| dtype.bytes()).sum::<usize>());
         let mut lanes = power_of_two_below(LANES.min(limits.group));
         let mut steps = steps.min(length.div_ceil(lanes)).max(1);
         loop {
-            let tile = Tile { lanes, steps, stride: steps | 1 };
+            let tile = ScanTile { lanes, steps, stride: steps | 1 };
             // The items of a group could use more local memory than that, but several groups should run side by side.
             if bytes * lanes * (tile.stride + 3) <= local * 3 / 4 || (lanes, steps) == (1, 1) {
                 return tile;
@@ -78,18 +78,18 @@ impl Tile {
     }
 }
 
-impl Writer {
+impl KernelWriter {
     /// A scan whose chunks have a group each.
     pub(super) fn tiles(
         &mut self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
-        parts: &Parts,
+        parts: &ComposedSteps,
     ) -> Vec<Action> {
         let (length, places) = (sequence.length, sequence.places);
         let (limits, steps) = (self.limits, STEPS.min(self.limits.least_steps));
-        let tile = Tile::new(parts, length, steps, &limits);
+        let tile = ScanTile::new(parts, length, steps, &limits);
         let tiles = length.div_ceil(tile.size());
         let mut actions = Vec::new();
         let mut starts = sequence.first.clone();
@@ -117,7 +117,7 @@ impl Writer {
             actions.push(self.group_kernel("tiles", &operands, tile.grid(places * count), text));
 
             // The carries into each tile.
-            let tile = Tile::new(parts, count, steps, &limits);
+            let tile = ScanTile::new(parts, count, steps, &limits);
             let operands = scope.operands(&[&sequence.first[..], &composed].concat(), &starts);
             let mut text = self.head(parts, tile);
             text.line("const long item = get_group_id(0);");
@@ -183,12 +183,12 @@ impl Writer {
     /// The same scan in one kernel, which reads every input once: see [`super::lookback`].
     pub(super) fn tiles_at_once(
         &mut self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
+        scope: &mut KernelScope<'_>,
+        plan: &mut BufferPlan<'_>,
         sequence: &Sequence,
-        parts: &Parts,
+        parts: &ComposedSteps,
     ) -> Option<Vec<Action>> {
-        let tile = Tile::new(parts, sequence.length, self.kept_steps(sequence, parts), &self.limits);
+        let tile = ScanTile::new(parts, sequence.length, self.kept_steps(sequence, parts), &self.limits);
         let tiles = Tiles::new(scope, plan, parts, sequence, [tile.lanes, 1, tile.size()])?;
         let elements = sequence.needed(&parts.operands());
         let all = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
@@ -215,10 +215,10 @@ impl Writer {
     fn steps_of_tile(
         &mut self,
         text: &mut Text,
-        parts: &Parts,
+        parts: &ComposedSteps,
         sequence: &Sequence,
-        tile: Tile,
-        operands: &Operands,
+        tile: ScanTile,
+        operands: &KernelOperands,
         (start, inputs): (&dyn Fn(usize) -> String, Inputs<'_>),
     ) {
         let length = sequence.length;
@@ -261,7 +261,7 @@ impl Writer {
     }
 
     /// The beginning of kernels of tiles.
-    fn head(&self, parts: &Parts, tile: Tile) -> Text {
+    fn head(&self, parts: &ComposedSteps, tile: ScanTile) -> Text {
         let mut text = self.sums(parts, tile.lanes);
         for (value, &dtype) in parts.values.iter().enumerate() {
             text.line(format!("__local {} scan{value}[{}];", self.element(dtype), tile.lanes * tile.stride));
@@ -270,7 +270,7 @@ impl Writer {
     }
 
     /// The beginning of kernels whose items, so many in each group, compose their values.
-    pub(super) fn sums(&self, parts: &Parts, lanes: usize) -> Text {
+    pub(super) fn sums(&self, parts: &ComposedSteps, lanes: usize) -> Text {
         let mut text = Text::default();
         for (value, &dtype) in parts.values.iter().enumerate() {
             text.line(format!("__local {} sums{value}[{}];", self.element(dtype), 2 * lanes));
@@ -284,10 +284,10 @@ impl Writer {
     fn fill(
         &mut self,
         text: &mut Text,
-        parts: &Parts,
-        tile: Tile,
+        parts: &ComposedSteps,
+        tile: ScanTile,
         count: usize,
-        element: &mut dyn FnMut(&mut Writer, &mut Text),
+        element: &mut dyn FnMut(&mut KernelWriter, &mut Text),
     ) {
         tile.rows(text);
         text.line(format!("const long number = min(first + within, {}L);", count - 1));
@@ -300,7 +300,7 @@ impl Writer {
 
     /// Composes: then `scan` has each item's steps up to each of them, and `sums` from `side` on, as `own`, all steps up to
     /// each item's last one.
-    fn scan_tile(&mut self, text: &mut Text, parts: &Parts, Tile { lanes, steps, stride }: Tile) {
+    fn scan_tile(&mut self, text: &mut Text, parts: &ComposedSteps, ScanTile { lanes, steps, stride }: ScanTile) {
         let own = |value: usize| format!("own{value}");
         let number = parts.values.len();
         text.line(format!("const uint own = lane * {stride};"));
@@ -321,7 +321,7 @@ impl Writer {
 
     /// Composes the values `own` of a group's items, at each of so many neighbouring places. Afterwards `sums` from `side` on,
     /// and `own`, hold the composition of all rows of items up to each of them.
-    pub(super) fn scan_lanes(&mut self, text: &mut Text, parts: &Parts, lanes: usize, across: usize) {
+    pub(super) fn scan_lanes(&mut self, text: &mut Text, parts: &ComposedSteps, lanes: usize, across: usize) {
         let (own, number) = (|value: usize| format!("own{value}"), parts.values.len());
         (0..number).for_each(|value| text.line(format!("sums{value}[lane] = own{value};")));
         text.line("uint side = 0;");
@@ -340,7 +340,7 @@ impl Writer {
     }
 
     /// All steps of the tile up to one of them, composed, under the names `prefix`.
-    fn up_to(&mut self, text: &mut Text, parts: &Parts, tile: Tile, within: &str) {
+    fn up_to(&mut self, text: &mut Text, parts: &ComposedSteps, tile: ScanTile, within: &str) {
         text.line(format!("const uint slot = {};", tile.slot(within)));
         text.line(format!("const uint earlier = side + max({within} / {}, 1u) - 1;", tile.steps));
         let both =

@@ -1,9 +1,9 @@
 //! Whether each element is reached once, and from the same positions as before.
 
 use super::*;
-use crate::engine::opencl::kernels::parts::{Manner, parts};
+use crate::engine::opencl::kernels::parts::{ReductionManner, parts};
 use crate::engine::opencl::kernels::positions::{hold, place, problem};
-use crate::kernel::Mode;
+use crate::kernel::StoreMode;
 use crate::operation::Reduction;
 
 /// All positions of loops.
@@ -16,7 +16,7 @@ fn positions(extents: &[usize]) -> Vec<Vec<i64>> {
 /// The places that the nest reaches, with the element that is read for each; in order.
 fn stored(nest: &Nest) -> Vec<(i64, i64)> {
     let store = &nest.stores[0];
-    let Value::Load { at: from, guards, .. } = &nest.values[store.value as usize].0 else { panic!("an element") };
+    let NestValue::Load { at: from, guards, .. } = &nest.values[store.value as usize].0 else { panic!("an element") };
     let all = positions(&nest.extents);
     let mut all: Vec<(i64, i64)> = all
         .iter()
@@ -40,8 +40,8 @@ fn nest(extents: &[usize], place: Affine, guards: Guards, op: Reduction) -> Nest
     }
     Nest {
         extents: extents.into(),
-        values: vec![(Value::Load { buffer: 0, at: from, guards: Guards::new() }, DType::F64)],
-        stores: vec![Store { value: 0, buffer: 1, at: place, guards, index: None, mode: Mode::Reduce(op) }],
+        values: vec![(NestValue::Load { buffer: 0, at: from, guards: Guards::new() }, DType::F64)],
+        stores: vec![Store { value: 0, buffer: 1, at: place, guards, index: None, mode: StoreMode::Reduce(op) }],
     }
 }
 
@@ -58,7 +58,7 @@ fn check(nest: &Nest, is_possible: bool) {
     assert_eq!(stored(&found), stored(nest), "{nest:?}");
     check_parts(nest);
     // Where nothing is stored, no read may be outside.
-    let Value::Load { at: from, guards, .. } = &found.values[found.stores[0].value as usize].0 else { panic!() };
+    let NestValue::Load { at: from, guards, .. } = &found.values[found.stores[0].value as usize].0 else { panic!() };
     let count = nest.extents.iter().product::<usize>() as i64;
     let read = positions(&found.extents).into_iter().filter(|position| hold(guards, position));
     read.for_each(|position| assert!((0..count).contains(&place(from, &position)), "{nest:?}"));
@@ -84,9 +84,9 @@ fn check(nest: &Nest, is_possible: bool) {
 /// The element that a value is, if it is one where guards hold.
 fn read_at(nest: &Nest, value: ValueId, position: &[i64]) -> Option<i64> {
     match &nest.values[value as usize].0 {
-        Value::Load { at: from, guards, .. } => hold(guards, position).then(|| place(from, position)),
-        Value::Guarded(value, guards) if hold(guards, position) => read_at(nest, *value, position),
-        Value::Guarded(..) => None,
+        NestValue::Load { at: from, guards, .. } => hold(guards, position).then(|| place(from, position)),
+        NestValue::Guarded(value, guards) if hold(guards, position) => read_at(nest, *value, position),
+        NestValue::Guarded(..) => None,
         other => panic!("{other:?}"),
     }
 }
@@ -98,7 +98,7 @@ fn check_parts(nest: &Nest) {
     let mut nest = nest.clone();
     nest.stores[0].at.offset -= first;
     let count = |id| if id == 0 { nest.extents.iter().product() } else { (last - first) as usize + 1 };
-    let parts = parts(&nest, 8, count, |_, _| Manner::Atomic);
+    let parts = parts(&nest, 8, count, |_, _| ReductionManner::Atomic);
     let [part] = &parts[..] else { panic!("{parts:?}") };
     let store = &part.nest.stores[0];
     assert_eq!(problem(part, count), None, "{nest:?}");
@@ -147,11 +147,14 @@ fn what_overlaps_is_reduced_by_all_reductions_without_exchanges() {
         let nest = nest(&[6, 3], affine(0, &[1, 1]), Guards::new(), op);
         let parts = parts(&nest, 8, |_| 8, |_, _| panic!("each element has an item"));
         let [part] = &parts[..] else { panic!("{parts:?}") };
-        assert_eq!((part.manner, &part.reduced[..], &part.nest.extents[..]), (Manner::Apart, &[1][..], &[8, 3][..]));
+        assert_eq!(
+            (part.manner, &part.reduced[..], &part.nest.extents[..]),
+            (ReductionManner::Apart, &[1][..], &[8, 3][..])
+        );
         assert!(part.nest.stores[0].guards.is_empty(), "{part:?}");
         let value = &part.nest.values[part.nest.stores[0].value as usize].0;
-        assert_eq!(matches!(value, Value::Guarded(..)), op == Reduction::Sum);
-        assert_eq!(matches!(value, Value::Select(..)), op != Reduction::Sum);
+        assert_eq!(matches!(value, NestValue::Guarded(..)), op == Reduction::Sum);
+        assert_eq!(matches!(value, NestValue::Select(..)), op != Reduction::Sum);
     }
 }
 

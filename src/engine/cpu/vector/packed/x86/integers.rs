@@ -2,7 +2,9 @@
 
 use super::put;
 use crate::engine::cpu::elements::{load, store};
-use crate::engine::cpu::vector::lanes::{Bits, BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, Mask};
+use crate::engine::cpu::vector::lanes::{
+    BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, LaneBits, Mask,
+};
 use crate::engine::cpu::vector::packed::{Integers, Packed, binary_of_integers, unary_of_integers};
 use crate::operation::{Binary, Unary};
 use crate::shape::DType;
@@ -117,7 +119,7 @@ macro_rules! integers {
             }
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
-                Bits::plus(self, other)
+                LaneBits::plus(self, other)
             }
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
@@ -129,7 +131,7 @@ macro_rules! integers {
             }
             #[inline(always)]
             fn multiply_add(self, factor: Self, term: Self) -> Self {
-                Bits::plus(self.times(factor), term)
+                LaneBits::plus(self.times(factor), term)
             }
             #[inline(always)]
             fn unary(row: Unary, x: Self) -> Option<Self> {

@@ -200,7 +200,7 @@ fn check_pairs<T: Float>(op: Binary, bound: f64, a: &[T], b: &[T]) -> f64 {
         let found: Vec<T> = match isa {
             None => (0..count).map(|at| T::binary(op, a[at], b[at])).collect(),
             Some(isa) => {
-                let kernel = binary(isa, op, T::DTYPE, Operand::Run, Operand::Run);
+                let kernel = binary(isa, op, T::DTYPE, OperandForm::Run, OperandForm::Run);
                 // SAFETY: the operands and the result have this many elements.
                 result_of(count, |out| unsafe { kernel(out, a.as_ptr().cast(), b.as_ptr().cast(), null(), count) })
             }

@@ -9,7 +9,7 @@ use crate::shape::DType;
 use crate::source::c::C;
 use crate::source::helpers;
 use crate::source::language::Language;
-use crate::source::procedure::{Interface, Writer};
+use crate::source::procedure::{FunctionInterface, FunctionWriter};
 use crate::source::text::Text;
 use crate::sparse::Pattern;
 
@@ -84,8 +84,8 @@ impl CSource {
         let procedure = lowered(&program.body, "C", blocked)?;
         let names = FileNames::new(program, &words::c(), "f");
         let language = C { prefix: names.function.clone(), is_opencl: false };
-        let mut writer = Writer::new(&language);
-        let arrays = Interface::named(names.arguments.clone(), names.results.clone());
+        let mut writer = FunctionWriter::new(&language);
+        let arrays = FunctionInterface::named(names.arguments.clone(), names.results.clone());
         let run = writer.procedure("run", &procedure, &arrays)?;
         check_sizes(&program.body, run.scratch(), "C")?;
         let helpers = helpers::c_texts(&writer.helpers, &language.prefix, false);

@@ -3,7 +3,7 @@
 use crate::affine::AffineMap;
 use crate::array;
 use crate::shape::{Shape, Type, Value, size};
-use crate::term::interpret::{Slot, apply_source, fit, run, several};
+use crate::term::interpret::{NodeValue, apply_source, fit, run, several};
 use crate::term::interpreter::{Arrays, Interpreter};
 use crate::term::op::{Body, Node};
 use crate::term::op::{Build, Op, Scan};
@@ -18,7 +18,7 @@ use std::convert::Infallible;
 pub fn interpret_source<A: Interpreter>(body: &Body<Build>, arguments: Vec<A::Array>) -> Vec<A::Array> {
     let evaluate = |node: &Node<Build>, args: Arrays<A::Array>| {
         Ok(match &node.op {
-            Op::Extra(build) => Slot::One(run_build::<A>(build, &args)),
+            Op::Extra(build) => NodeValue::One(run_build::<A>(build, &args)),
             Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
             Op::Branch(branch) => {
                 let mut args = args.into_iter();
@@ -29,7 +29,7 @@ pub fn interpret_source<A: Interpreter>(body: &Body<Build>, arguments: Vec<A::Ar
             }
             Op::Custom(custom) => several(A::custom_source(custom, args.into_vec())),
             Op::Sweeps(sweeps) => several(run_sweeps::<A>(sweeps, args.into_vec())),
-            op => Slot::One(apply_source::<A>(op, args)),
+            op => NodeValue::One(apply_source::<A>(op, args)),
         })
     };
     debug_assert!(fit::<A, Build>(&arguments, body));

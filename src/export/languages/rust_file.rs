@@ -7,7 +7,7 @@ use crate::export::Program;
 use crate::shape::{DType, Type};
 use crate::source::helpers;
 use crate::source::language::{Language, scratch_name};
-use crate::source::procedure::{Interface, Writer};
+use crate::source::procedure::{FunctionInterface, FunctionWriter};
 use crate::source::rust::Rust;
 use crate::source::text::Text;
 
@@ -46,8 +46,8 @@ impl RustOptions {
         let procedure = lowered(&program.body, "Rust", blocked)?;
         let language = Rust { with_std: !self.without_std };
         let names = FileNames::new(&program, &words::rust(), "f");
-        let interface = Interface::named(names.arguments.clone(), names.results.clone());
-        let mut writer = Writer::new(&language);
+        let interface = FunctionInterface::named(names.arguments.clone(), names.results.clone());
+        let mut writer = FunctionWriter::new(&language);
         let run = writer.procedure("run", &procedure, &interface)?;
         check_sizes(&program.body, run.scratch(), "Rust")?;
         let helpers = helpers::rust_texts(&writer.helpers, language.with_std);

@@ -5,19 +5,19 @@ use super::{check_sizes, lowered, words};
 use crate::array::Array;
 use crate::error::Result;
 use crate::export::Program;
-use crate::kernel::{self, BufferId, Nest, Procedure, Source, Step};
+use crate::kernel::{self, BufferId, BufferSource, Nest, Procedure, Step};
 use crate::shape::{DType, Value, steps};
 use crate::source::c::C;
 use crate::source::helpers;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
 use crate::source::order::parallel_first;
-use crate::source::plan::{Place, Plan};
-use crate::source::procedure::{Writer, touched};
+use crate::source::plan::{BufferBinding, BufferPlan};
+use crate::source::procedure::{FunctionWriter, touched};
 use crate::source::stretch::stretches;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
-use crate::source::writer::{Buffers, NestWriter};
+use crate::source::writer::{BufferFacts, NestWriter};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A program as source of OpenCL C 1.2, and a launch plan with everything that a host program needs to run it.
@@ -50,7 +50,7 @@ pub struct OpenClSource {
 struct File<'p> {
     procedure: &'p Procedure,
     names: &'p FileNames,
-    plan: Plan<'p>,
+    plan: BufferPlan<'p>,
     /// Memory for steps that are one work item, by type and name.
     scratch: BTreeMap<String, (DType, usize)>,
     kernels: Text,
@@ -99,9 +99,9 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     let procedure = lowered(&program.body, "OpenCL C", kernel::lower_in_place_unblocked)?;
     let names = FileNames::new(&program, &words::opencl(), "f");
     let language = C { prefix: names.function.clone(), is_opencl: true };
-    let mut writer = Writer::new(&language);
+    let mut writer = FunctionWriter::new(&language);
     let mut file = File {
-        plan: Plan::new(&procedure, &[]),
+        plan: BufferPlan::new(&procedure, &[]),
         procedure: &procedure,
         names: &names,
         scratch: BTreeMap::new(),
@@ -143,14 +143,14 @@ impl File<'_> {
     fn name(&mut self, id: BufferId) -> String {
         let origin = self.procedure.origin(id);
         match self.plan.place(origin) {
-            Place::Argument(position) => self.names.arguments[position].clone(),
-            Place::Result(position) => self.names.results[position].clone(),
-            Place::Slot(slot) => format!("memory{slot}"),
-            Place::Constant(id) => {
+            BufferBinding::Argument(position) => self.names.arguments[position].clone(),
+            BufferBinding::Result(position) => self.names.results[position].clone(),
+            BufferBinding::Slot(slot) => format!("memory{slot}"),
+            BufferBinding::Constant(id) => {
                 let next = format!("known{}", self.constants.len());
                 self.constants.entry(id).or_insert(next).clone()
             }
-            Place::Unused => unreachable!("what a step touches has a place"),
+            BufferBinding::Unused => unreachable!("what a step touches has a place"),
         }
     }
 
@@ -167,7 +167,7 @@ impl File<'_> {
         format!("{}_{word}{}", self.names.function, self.count)
     }
 
-    fn step(&mut self, writer: &mut Writer<'_>, language: &C, step: &Step) -> Result<()> {
+    fn step(&mut self, writer: &mut FunctionWriter<'_>, language: &C, step: &Step) -> Result<()> {
         match step {
             Step::Nest(nest) => self.nest(writer, language, nest, false),
             Step::Product(product) => {
@@ -197,7 +197,7 @@ impl File<'_> {
         ));
     }
 
-    fn nest(&mut self, writer: &mut Writer<'_>, language: &C, nest: &Nest, continues: bool) {
+    fn nest(&mut self, writer: &mut FunctionWriter<'_>, language: &C, nest: &Nest, continues: bool) {
         let nest = &tidied(nest, &self.plan.unread);
         if nest.stores.is_empty() {
             return;
@@ -218,7 +218,7 @@ impl File<'_> {
         let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
         let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
         let dtypes: BTreeMap<BufferId, DType> = names.keys().map(|&id| (id, self.dtype(id))).collect();
-        let buffers = Buffers { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
         let (order, parallel) = parallel_first(nest);
         let items = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
         let (nest, limits) = stretches(nest, &order, parallel);
@@ -248,7 +248,7 @@ impl File<'_> {
     }
 
     /// A step that one work item does.
-    fn one_item(&mut self, writer: &mut Writer<'_>, language: &C, step: &Step) -> Result<()> {
+    fn one_item(&mut self, writer: &mut FunctionWriter<'_>, language: &C, step: &Step) -> Result<()> {
         let Isolated { procedure: alone, interface, read, written } = isolated(self.procedure, step);
         let function = writer.procedure("step", &alone, &interface)?;
         let mut parameters: Vec<(String, DType, bool)> = Vec::new();
@@ -323,7 +323,7 @@ impl File<'_> {
             buffer(name, dtype, count, "\"role\": \"memory\"".into());
         }
         for (&id, name) in &self.constants {
-            let Source::Constant(array) = &self.procedure.buffers[id as usize].source else {
+            let BufferSource::Constant(array) = &self.procedure.buffers[id as usize].source else {
                 unreachable!("a known array")
             };
             buffer(name, array.dtype(), array.size(), format!("\"role\": \"constant\", {}", known(array)));
