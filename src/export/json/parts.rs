@@ -114,20 +114,20 @@ impl OperationPart for AffineMap {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "struct Unary")]
-pub(super) struct UnaryRow {
+pub(super) struct WrittenUnary {
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parameter: Option<i64>,
 }
 
 impl OperationPart for Unary {
-    type Written = UnaryRow;
+    type Written = WrittenUnary;
 
-    fn write(&self) -> UnaryRow {
-        UnaryRow { name: self.name().into(), parameter: self.parameter() }
+    fn write(&self) -> WrittenUnary {
+        WrittenUnary { name: self.name().into(), parameter: self.parameter() }
     }
 
-    fn read(UnaryRow { name, parameter }: UnaryRow, _: &mut InputLimits) -> DocumentResult<Unary> {
+    fn read(WrittenUnary { name, parameter }: WrittenUnary, _: &mut InputLimits) -> DocumentResult<Unary> {
         match Unary::named(&name, parameter.map(i128::from)) {
             Some(op) => Ok(op),
             None => problem(format!("there is no operation {name:?} with parameter {parameter:?}")),
@@ -167,20 +167,23 @@ impl OperationPart for Comparison {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "struct Contract")]
-pub(super) struct Labels {
+pub(super) struct ContractionLabels {
     left: Vec<u8>,
     right: Vec<u8>,
     result: Vec<u8>,
 }
 
 impl OperationPart for Contraction {
-    type Written = Labels;
+    type Written = ContractionLabels;
 
-    fn write(&self) -> Labels {
-        Labels { left: self.left.to_vec(), right: self.right.to_vec(), result: self.result.to_vec() }
+    fn write(&self) -> ContractionLabels {
+        ContractionLabels { left: self.left.to_vec(), right: self.right.to_vec(), result: self.result.to_vec() }
     }
 
-    fn read(Labels { left, right, result }: Labels, _: &mut InputLimits) -> DocumentResult<Contraction> {
+    fn read(
+        ContractionLabels { left, right, result }: ContractionLabels,
+        _: &mut InputLimits,
+    ) -> DocumentResult<Contraction> {
         let labels = Contraction { left: left.into(), right: right.into(), result: result.into() };
         match labels.is_valid() {
             true => Ok(labels),
