@@ -1,6 +1,6 @@
 //! Simultaneous assignment of registers to registers.
 
-use super::instruction::{Op, ScalarInstruction};
+use super::instruction::{ScalarInstruction, ScalarOp};
 use super::register::RegisterIndex;
 use crate::term::hash::TermMap;
 use std::cmp::Reverse;
@@ -34,7 +34,7 @@ impl InstructionBlock {
 
     /// The instruction that computes the value of a register.
     fn made(&self, register: RegisterIndex) -> Option<usize> {
-        self.writers.get(&register).copied().filter(|&at| self.instructions[at].op != Op::Count)
+        self.writers.get(&register).copied().filter(|&at| self.instructions[at].op != ScalarOp::Count)
     }
 
     /// Whether an instruction after this one reads a register.
@@ -64,7 +64,7 @@ impl InstructionBlock {
     fn may_be_last(&self, at: usize) -> bool {
         let ScalarInstruction { op, .. } = self.instructions[at];
         let changes = |read: &RegisterIndex| self.writers.get(read).is_some_and(|&writer| writer > at);
-        let is_load = matches!(op, Op::Load1 | Op::Load4 | Op::Load8 | Op::LoadAt);
+        let is_load = matches!(op, ScalarOp::Load1 | ScalarOp::Load4 | ScalarOp::Load8 | ScalarOp::LoadAt);
         !is_load && !self.instructions[at].reads().iter().any(changes)
     }
 
@@ -81,7 +81,7 @@ impl InstructionBlock {
 }
 
 fn copy(to: RegisterIndex, from: RegisterIndex) -> ScalarInstruction {
-    ScalarInstruction { op: Op::Move, result: to, operands: [from, 0, 0], number: 0 }
+    ScalarInstruction { op: ScalarOp::Move, result: to, operands: [from, 0, 0], number: 0 }
 }
 
 /// The instructions of a block, extended so that the first register of each pair gets the value of the second, all at once.

@@ -2,7 +2,7 @@
 
 use super::assign::assigned;
 use super::embedded::EmbeddedNest;
-use super::instruction::{Indexed, Op, ScalarCode, ScalarInstruction};
+use super::instruction::{Indexed, ScalarCode, ScalarInstruction, ScalarOp};
 use super::register::RegisterIndex;
 use super::tidy::{join_pairs, remove_unread};
 use crate::engine::cpu::vector::{self, Instructions, OperandForm, VectorKernel};
@@ -24,7 +24,7 @@ pub(super) const KERNEL: f64 = 8.0;
 pub(super) const COPIED: f64 = 16.0;
 
 /// The operation and operands of an instruction without effects.
-type InstructionKey = (Op, [RegisterIndex; 3], i32);
+type InstructionKey = (ScalarOp, [RegisterIndex; 3], i32);
 
 /// A jump target in the instructions.
 #[derive(Clone, Copy, Debug)]
@@ -104,22 +104,22 @@ impl Builder {
         self.bits(value.bits())
     }
 
-    fn push(&mut self, op: Op, result: RegisterIndex, operands: [RegisterIndex; 3], number: i32) -> Option<()> {
+    fn push(&mut self, op: ScalarOp, result: RegisterIndex, operands: [RegisterIndex; 3], number: i32) -> Option<()> {
         (self.code.instructions.len() < INSTRUCTIONS).then_some(())?;
         self.cost += match op {
-            Op::Label | Op::End => 0.0,
-            Op::Kernel => KERNEL,
+            ScalarOp::Label | ScalarOp::End => 0.0,
+            ScalarOp::Kernel => KERNEL,
             _ => INSTRUCTION,
         };
         self.code.instructions.push(ScalarInstruction { op, result, operands, number });
-        if matches!(op, Op::Label | Op::Jump | Op::Unless | Op::Next) {
+        if matches!(op, ScalarOp::Label | ScalarOp::Jump | ScalarOp::Unless | ScalarOp::Next) {
             self.block = self.code.instructions.len();
         }
         Some(())
     }
 
     /// The result of an instruction without effects, which is written if none before is the same.
-    fn pure(&mut self, op: Op, operands: [RegisterIndex; 3], number: i32) -> Option<RegisterIndex> {
+    fn pure(&mut self, op: ScalarOp, operands: [RegisterIndex; 3], number: i32) -> Option<RegisterIndex> {
         let key = (op, operands, number);
         if let Some(&register) = self.known.iter().rev().find_map(|known| known.get(&key)) {
             return Some(register);
@@ -136,12 +136,12 @@ impl Builder {
             self.code.kernels.push(run);
             self.code.kernels.len() - 1
         });
-        self.pure(Op::Kernel, operands, at as i32)
+        self.pure(ScalarOp::Kernel, operands, at as i32)
     }
 
     /// An operation of the table.
     pub(in crate::engine::cpu) fn unary(&mut self, op: Unary, dtype: DType, a: RegisterIndex) -> Option<RegisterIndex> {
-        match (op, Op::unary(op, dtype)) {
+        match (op, ScalarOp::unary(op, dtype)) {
             (Unary::StopGradient, _) => Some(a),
             // The inverse of a power that is too small for a number has its sign, which is lost for odd ones.
             (Unary::Powi(n), _) if n.unsigned_abs() <= PRODUCTS && (n >= -1 || n % 2 == 0) => self.power(n, dtype, a),
@@ -198,7 +198,7 @@ impl Builder {
                 return self.binary(Binary::Sub, dtype, b, positive);
             }
         }
-        match Op::binary(op, dtype) {
+        match ScalarOp::binary(op, dtype) {
             Some(own) => self.pure(own, [a, b, 0], 0),
             None => self.kernel(vector::binary(self.isa, op, dtype, OperandForm::Run, OperandForm::Run), [a, b, b]),
         }
@@ -212,7 +212,7 @@ impl Builder {
         a: RegisterIndex,
         b: RegisterIndex,
     ) -> Option<RegisterIndex> {
-        match Op::compare(op, dtype) {
+        match ScalarOp::compare(op, dtype) {
             Some(own) => self.pure(own, [a, b, 0], 0),
             None => self.kernel(vector::compare(self.isa, op, dtype, OperandForm::Run, OperandForm::Run), [a, b, b]),
         }
@@ -225,12 +225,12 @@ impl Builder {
         yes: RegisterIndex,
         no: RegisterIndex,
     ) -> Option<RegisterIndex> {
-        if yes == no { Some(yes) } else { self.pure(Op::Select, [mask, yes, no], 0) }
+        if yes == no { Some(yes) } else { self.pure(ScalarOp::Select, [mask, yes, no], 0) }
     }
 
     /// A conversion.
     pub(in crate::engine::cpu) fn cast(&mut self, from: DType, to: DType, a: RegisterIndex) -> Option<RegisterIndex> {
-        match Op::cast(from, to) {
+        match ScalarOp::cast(from, to) {
             _ if from == to => Some(a),
             Some(own) => self.pure(own, [a, 0, 0], 0),
             None => self.kernel(vector::cast(self.isa, from, to), [a, a, a]),
@@ -246,8 +246,8 @@ impl Builder {
         term: RegisterIndex,
     ) -> Option<RegisterIndex> {
         match dtype {
-            DType::F32 => self.pure(Op::TimesPlusF32, [a, b, term], 0),
-            DType::F64 => self.pure(Op::TimesPlusF64, [a, b, term], 0),
+            DType::F32 => self.pure(ScalarOp::TimesPlusF32, [a, b, term], 0),
+            DType::F64 => self.pure(ScalarOp::TimesPlusF64, [a, b, term], 0),
             _ => {
                 let product = self.binary(Binary::Mul, dtype, a, b)?;
                 self.binary(Binary::Add, dtype, term, product)
@@ -264,15 +264,21 @@ impl Builder {
         fixed: bool,
     ) -> Option<RegisterIndex> {
         let op = match dtype.bytes() {
-            1 => Op::Load1,
-            4 => Op::Load4,
-            _ => Op::Load8,
+            1 => ScalarOp::Load1,
+            4 => ScalarOp::Load4,
+            _ => ScalarOp::Load8,
         };
         self.loaded(op, [pointer, 0, 0], i32::try_from(offset).ok()?, fixed)
     }
 
     /// The value that an instruction reads, which is known from then on if it is `fixed`.
-    fn loaded(&mut self, op: Op, operands: [RegisterIndex; 3], number: i32, fixed: bool) -> Option<RegisterIndex> {
+    fn loaded(
+        &mut self,
+        op: ScalarOp,
+        operands: [RegisterIndex; 3],
+        number: i32,
+        fixed: bool,
+    ) -> Option<RegisterIndex> {
         if fixed {
             return self.pure(op, operands, number);
         }
@@ -290,9 +296,9 @@ impl Builder {
         value: RegisterIndex,
     ) -> Option<()> {
         let op = match dtype.bytes() {
-            1 => Op::Store1,
-            4 => Op::Store4,
-            _ => Op::Store8,
+            1 => ScalarOp::Store1,
+            4 => ScalarOp::Store4,
+            _ => ScalarOp::Store8,
         };
         self.push(op, 0, [pointer, value, 0], i32::try_from(offset).ok()?)
     }
@@ -314,7 +320,7 @@ impl Builder {
         fixed: bool,
     ) -> Option<RegisterIndex> {
         let number = self.indexed(place);
-        self.loaded(Op::LoadAt, [pointer, index, 0], number, fixed)
+        self.loaded(ScalarOp::LoadAt, [pointer, index, 0], number, fixed)
     }
 
     /// Writes the element at a computed position.
@@ -326,14 +332,14 @@ impl Builder {
         value: RegisterIndex,
     ) -> Option<()> {
         let number = self.indexed(place);
-        self.push(Op::StoreAt, 0, [pointer, index, value], number)
+        self.push(ScalarOp::StoreAt, 0, [pointer, index, value], number)
     }
 
     /// Copies so many bytes to where a pointer points from where another one does, which is elsewhere.
     pub(super) fn copy(&mut self, to: RegisterIndex, from: RegisterIndex, bytes: usize) -> Option<()> {
         let count = self.bits(bytes as u64)?;
         self.cost += bytes as f64 / COPIED;
-        self.push(Op::Copy, 0, [to, from, count], 0)
+        self.push(ScalarOp::Copy, 0, [to, from, count], 0)
     }
 
     /// Runs the nest of this number, whose kernels take about so many nanoseconds, with pointers to its buffers: the first of the
@@ -342,9 +348,9 @@ impl Builder {
         let first = self.registers(pointers.len().next_multiple_of(3))?;
         for (at, passed) in pointers.chunks(3).enumerate() {
             let of = |position: usize| passed.get(position).copied().unwrap_or(passed[0]);
-            self.push(Op::Pass, 0, [of(0), of(1), of(2)], i32::from(first) + 3 * at as i32)?;
+            self.push(ScalarOp::Pass, 0, [of(0), of(1), of(2)], i32::from(first) + 3 * at as i32)?;
         }
-        self.push(Op::Nest, 0, [0; 3], i32::try_from(number).ok()?)?;
+        self.push(ScalarOp::Nest, 0, [0; 3], i32::try_from(number).ok()?)?;
         self.cost += cost;
         Some(first)
     }
@@ -357,14 +363,14 @@ impl Builder {
     /// A new register with the same bytes.
     pub(in crate::engine::cpu) fn copied(&mut self, from: RegisterIndex) -> Option<RegisterIndex> {
         let result = self.register()?;
-        self.push(Op::Move, result, [from, 0, 0], 0)?;
+        self.push(ScalarOp::Move, result, [from, 0, 0], 0)?;
         Some(result)
     }
 
     /// A pointer of its own that is so many bytes from another.
     pub(in crate::engine::cpu) fn pointer(&mut self, from: RegisterIndex, offset: usize) -> Option<RegisterIndex> {
         let result = self.register()?;
-        self.push(Op::Point, result, [from, 0, 0], i32::try_from(offset).ok()?)?;
+        self.push(ScalarOp::Point, result, [from, 0, 0], i32::try_from(offset).ok()?)?;
         Some(result)
     }
 
@@ -384,7 +390,7 @@ impl Builder {
     }
 
     fn place(&mut self, label: JumpLabel) -> Option<()> {
-        self.push(Op::Label, 0, [0; 3], label.0)
+        self.push(ScalarOp::Label, 0, [0; 3], label.0)
     }
 
     /// A jump target here.
@@ -403,7 +409,7 @@ impl Builder {
     /// A register with a count, of the steps of a loop.
     pub(in crate::engine::cpu) fn count(&mut self, steps: usize) -> Option<RegisterIndex> {
         let count = self.register()?;
-        self.push(Op::Count, count, [0; 3], i32::try_from(steps).ok()?)?;
+        self.push(ScalarOp::Count, count, [0; 3], i32::try_from(steps).ok()?)?;
         Some(count)
     }
 
@@ -420,18 +426,18 @@ impl Builder {
         let first = self.code.moves.len();
         self.code.moves.extend_from_slice(moves);
         let [first, count] = [first, moves.len()].map(RegisterIndex::try_from);
-        self.push(Op::Next, head.count, [0, first.ok()?, count.ok()?], head.first.0)
+        self.push(ScalarOp::Next, head.count, [0, first.ok()?, count.ok()?], head.first.0)
     }
 
     /// Goes on at a place.
     pub(in crate::engine::cpu) fn jump(&mut self, to: JumpLabel) -> Option<()> {
-        self.push(Op::Jump, 0, [0; 3], to.0)
+        self.push(ScalarOp::Jump, 0, [0; 3], to.0)
     }
 
     /// Goes on at a place that is still to come, unless this holds.
     pub(in crate::engine::cpu) fn unless(&mut self, condition: RegisterIndex) -> Option<JumpLabel> {
         let label = self.new_label();
-        self.push(Op::Unless, 0, [condition, 0, 0], label.0)?;
+        self.push(ScalarOp::Unless, 0, [condition, 0, 0], label.0)?;
         Some(label)
     }
 
@@ -457,7 +463,7 @@ impl Builder {
 
     /// The instructions, the number of their registers, and the registers that hold known bytes.
     pub(in crate::engine::cpu) fn finish(mut self) -> Option<(ScalarCode, usize, Vec<(RegisterIndex, u64)>)> {
-        self.push(Op::End, 0, [0; 3], 0)?;
+        self.push(ScalarOp::End, 0, [0; 3], 0)?;
         let Builder { mut code, registers, constants, .. } = self;
         remove_unread(&mut code.instructions, registers);
         join_pairs(&mut code.instructions, registers);
@@ -465,13 +471,13 @@ impl Builder {
         let mut length = 0;
         for instruction in &code.instructions {
             match instruction.op {
-                Op::Label => places[instruction.number as usize] = length,
+                ScalarOp::Label => places[instruction.number as usize] = length,
                 _ => length += 1,
             }
         }
-        code.instructions.retain(|instruction| instruction.op != Op::Label);
+        code.instructions.retain(|instruction| instruction.op != ScalarOp::Label);
         for instruction in &mut code.instructions {
-            if matches!(instruction.op, Op::Jump | Op::Unless | Op::Next) {
+            if matches!(instruction.op, ScalarOp::Jump | ScalarOp::Unless | ScalarOp::Next) {
                 instruction.number = places[instruction.number as usize];
             }
         }

@@ -15,7 +15,7 @@ use crate::shape::DType;
 /// An instruction: the operation, the register of its result, the registers of up to three operands, and a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ScalarInstruction {
-    pub(super) op: Op,
+    pub(super) op: ScalarOp,
     pub(super) result: RegisterIndex,
     pub(super) operands: [RegisterIndex; 3],
     /// An offset in bytes, a label or the instruction that one stands for, a position in a table, or a count.
@@ -54,7 +54,7 @@ macro_rules! operations {
     ) => {
         /// The operation of an instruction.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub(super) enum Op {
+        pub(super) enum ScalarOp {
             $(#[doc = "A row of the operation table, on one element."] $unary,)*
             $(#[doc = "A row of the operation table, on two elements."] $binary,)*
             $(#[doc = "A comparison."] $compare,)*
@@ -106,45 +106,45 @@ macro_rules! operations {
             End,
         }
 
-        impl Op {
+        impl ScalarOp {
             /// The instruction for a row of the table, if it has one of its own.
-            pub(super) fn unary(op: Unary, dtype: DType) -> Option<Op> {
+            pub(super) fn unary(op: Unary, dtype: DType) -> Option<ScalarOp> {
                 match op {
-                    $(Unary::$urow if dtype == <$ut as Scalar>::DTYPE => Some(Op::$unary),)*
+                    $(Unary::$urow if dtype == <$ut as Scalar>::DTYPE => Some(ScalarOp::$unary),)*
                     _ => None,
                 }
             }
 
-            /// As [`Op::unary`].
-            pub(super) fn binary(op: Binary, dtype: DType) -> Option<Op> {
+            /// As [`ScalarOp::unary`].
+            pub(super) fn binary(op: Binary, dtype: DType) -> Option<ScalarOp> {
                 match op {
-                    $(Binary::$brow if dtype == <$bt as Scalar>::DTYPE => Some(Op::$binary),)*
+                    $(Binary::$brow if dtype == <$bt as Scalar>::DTYPE => Some(ScalarOp::$binary),)*
                     _ => None,
                 }
             }
 
-            /// As [`Op::unary`], of a comparison of such elements.
-            pub(super) fn compare(op: Comparison, dtype: DType) -> Option<Op> {
+            /// As [`ScalarOp::unary`], of a comparison of such elements.
+            pub(super) fn compare(op: Comparison, dtype: DType) -> Option<ScalarOp> {
                 match op {
-                    $(Comparison::$crow if dtype == <$ct as Scalar>::DTYPE => Some(Op::$compare),)*
+                    $(Comparison::$crow if dtype == <$ct as Scalar>::DTYPE => Some(ScalarOp::$compare),)*
                     _ => None,
                 }
             }
 
-            /// As [`Op::unary`], of a conversion.
-            pub(super) fn cast(from: DType, to: DType) -> Option<Op> {
+            /// As [`ScalarOp::unary`], of a conversion.
+            pub(super) fn cast(from: DType, to: DType) -> Option<ScalarOp> {
                 match (from, to) {
-                    $((<$from as Scalar>::DTYPE, <$to as Scalar>::DTYPE) => Some(Op::$cast),)*
+                    $((<$from as Scalar>::DTYPE, <$to as Scalar>::DTYPE) => Some(ScalarOp::$cast),)*
                     _ => None,
                 }
             }
 
             /// The instruction for two: the second takes the first's result at a position. Where it takes that on the right,
             /// its other operand is on the left.
-            pub(super) fn pair(first: Op, second: Op, position: usize) -> Option<Op> {
+            pub(super) fn pair(first: ScalarOp, second: ScalarOp, position: usize) -> Option<ScalarOp> {
                 match (first, second, position) {
-                    $((Op::$lf, Op::$ls, 0) => Some(Op::$left),)*
-                    $((Op::$rf, Op::$rs, 1) => Some(Op::$right),)*
+                    $((ScalarOp::$lf, ScalarOp::$ls, 0) => Some(ScalarOp::$left),)*
+                    $((ScalarOp::$rf, ScalarOp::$rs, 1) => Some(ScalarOp::$right),)*
                     _ => None,
                 }
             }
@@ -152,18 +152,18 @@ macro_rules! operations {
             /// How many operands are read, and whether there is a result, that is nothing but a function of them.
             pub(super) fn form(self) -> (usize, bool) {
                 match self {
-                    $(Op::$unary)|* | $(Op::$cast)|* => (1, true),
-                    $(Op::$binary)|* | $(Op::$compare)|* => (2, true),
-                    $(Op::$left)|* | $(Op::$right)|* => (3, true),
-                    Op::TimesPlusF32 | Op::TimesPlusF64 | Op::Kernel | Op::Select => (3, true),
-                    Op::Move | Op::Point => (1, true),
-                    Op::Load1 | Op::Load4 | Op::Load8 => (1, true),
-                    Op::LoadAt => (2, true),
-                    Op::Store1 | Op::Store4 | Op::Store8 => (2, false),
-                    Op::StoreAt | Op::Copy | Op::Pass => (3, false),
-                    Op::Count => (0, true),
-                    Op::Unless => (1, false),
-                    Op::Nest | Op::Jump | Op::Next | Op::Label | Op::End => (0, false),
+                    $(ScalarOp::$unary)|* | $(ScalarOp::$cast)|* => (1, true),
+                    $(ScalarOp::$binary)|* | $(ScalarOp::$compare)|* => (2, true),
+                    $(ScalarOp::$left)|* | $(ScalarOp::$right)|* => (3, true),
+                    ScalarOp::TimesPlusF32 | ScalarOp::TimesPlusF64 | ScalarOp::Kernel | ScalarOp::Select => (3, true),
+                    ScalarOp::Move | ScalarOp::Point => (1, true),
+                    ScalarOp::Load1 | ScalarOp::Load4 | ScalarOp::Load8 => (1, true),
+                    ScalarOp::LoadAt => (2, true),
+                    ScalarOp::Store1 | ScalarOp::Store4 | ScalarOp::Store8 => (2, false),
+                    ScalarOp::StoreAt | ScalarOp::Copy | ScalarOp::Pass => (3, false),
+                    ScalarOp::Count => (0, true),
+                    ScalarOp::Unless => (1, false),
+                    ScalarOp::Nest | ScalarOp::Jump | ScalarOp::Next | ScalarOp::Label | ScalarOp::End => (0, false),
                 }
             }
         }
@@ -193,59 +193,59 @@ macro_rules! operations {
                         let ScalarInstruction { op, result, operands: [a, b, c], number } = *at;
                         at = at.add(1);
                         match op {
-                            $(Op::$unary => {
+                            $(ScalarOp::$unary => {
                                 write!(result, $ut, unary_row::$urow.of(read!(a, $ut)));
                             })*
-                            $(Op::$binary => {
+                            $(ScalarOp::$binary => {
                                 write!(result, $bt, binary_row::$brow.of(read!(a, $bt), read!(b, $bt)));
                             })*
-                            $(Op::$compare => {
+                            $(ScalarOp::$compare => {
                                 write!(result, bool, comparison_row::$crow.of(read!(a, $ct), read!(b, $ct)));
                             })*
-                            $(Op::$cast => write!(result, $to, read!(a, $from).cast::<$to>()),)*
-                            $(Op::$left => {
+                            $(ScalarOp::$cast => write!(result, $to, read!(a, $from).cast::<$to>()),)*
+                            $(ScalarOp::$left => {
                                 let value = binary_row::$lfirst.of(read!(a, $lt), read!(b, $lt));
                                 write!(result, $lt, binary_row::$lsecond.of(value, read!(c, $lt)));
                             })*
-                            $(Op::$right => {
+                            $(ScalarOp::$right => {
                                 let value = binary_row::$rfirst.of(read!(a, $rt), read!(b, $rt));
                                 write!(result, $rt, binary_row::$rsecond.of(read!(c, $rt), value));
                             })*
-                            Op::TimesPlusF32 => {
+                            ScalarOp::TimesPlusF32 => {
                                 let (a, b, c) = (read!(a, f32), read!(b, f32), read!(c, f32));
                                 write!(result, f32, if FUSED { a.mul_add(b, c) } else { a * b + c });
                             }
-                            Op::TimesPlusF64 => {
+                            ScalarOp::TimesPlusF64 => {
                                 let (a, b, c) = (read!(a, f64), read!(b, f64), read!(c, f64));
                                 write!(result, f64, if FUSED { a.mul_add(b, c) } else { a * b + c });
                             }
-                            Op::Kernel => {
+                            ScalarOp::Kernel => {
                                 let run = self.kernels.get_unchecked(number as usize);
                                 let at = |register: RegisterIndex| registers.add(usize::from(register)).cast::<u8>();
                                 run(at(result), at(a), at(b), at(c), 1);
                             }
-                            Op::Move => write!(result, u64, read!(a, u64)),
-                            Op::Select => {
+                            ScalarOp::Move => write!(result, u64, read!(a, u64)),
+                            ScalarOp::Select => {
                                 let (yes, no) = (read!(b, u64), read!(c, u64));
                                 write!(result, u64, if read!(a, bool) { yes } else { no });
                             }
-                            Op::Load1 => write!(result, u8, read!(a, *const u8).offset(number as isize).read()),
-                            Op::Load4 => {
+                            ScalarOp::Load1 => write!(result, u8, read!(a, *const u8).offset(number as isize).read()),
+                            ScalarOp::Load4 => {
                                 let from = read!(a, *const u8).offset(number as isize);
                                 write!(result, u32, from.cast::<u32>().read());
                             }
-                            Op::Load8 => {
+                            ScalarOp::Load8 => {
                                 let from = read!(a, *const u8).offset(number as isize);
                                 write!(result, u64, from.cast::<u64>().read());
                             }
-                            Op::Store1 => read!(a, *mut u8).offset(number as isize).write(read!(b, u8)),
-                            Op::Store4 => {
+                            ScalarOp::Store1 => read!(a, *mut u8).offset(number as isize).write(read!(b, u8)),
+                            ScalarOp::Store4 => {
                                 read!(a, *mut u8).offset(number as isize).cast::<u32>().write(read!(b, u32));
                             }
-                            Op::Store8 => {
+                            ScalarOp::Store8 => {
                                 read!(a, *mut u8).offset(number as isize).cast::<u64>().write(read!(b, u64));
                             }
-                            Op::LoadAt => {
+                            ScalarOp::LoadAt => {
                                 let place = self.indexed.get_unchecked(number as usize);
                                 let to = registers.add(usize::from(result));
                                 match place.of(read!(a, *mut u8), read!(b, i64)) {
@@ -257,7 +257,7 @@ macro_rules! operations {
                                     None => to.write(0),
                                 }
                             }
-                            Op::StoreAt => {
+                            ScalarOp::StoreAt => {
                                 let place = self.indexed.get_unchecked(number as usize);
                                 let from = registers.add(usize::from(c));
                                 match place.of(read!(a, *mut u8), read!(b, i64)) {
@@ -269,26 +269,26 @@ macro_rules! operations {
                                     None => {}
                                 }
                             }
-                            Op::Copy => {
+                            ScalarOp::Copy => {
                                 let (to, from) = (read!(a, *mut u8), read!(b, *const u8));
                                 std::ptr::copy_nonoverlapping(from, to, read!(c, usize));
                             }
-                            Op::Pass => {
+                            ScalarOp::Pass => {
                                 let to = registers.wrapping_add(number as usize).cast::<[u64; 3]>();
                                 to.write([read!(a, u64), read!(b, u64), read!(c, u64)]);
                             }
-                            Op::Nest => self.nests.get_unchecked(number as usize).run(registers, scratch),
-                            Op::Point => {
+                            ScalarOp::Nest => self.nests.get_unchecked(number as usize).run(registers, scratch),
+                            ScalarOp::Point => {
                                 write!(result, *mut u8, read!(a, *mut u8).wrapping_offset(number as isize));
                             }
-                            Op::Count => write!(result, u64, number as u64),
-                            Op::Jump => at = start.add(number as usize),
-                            Op::Unless => {
+                            ScalarOp::Count => write!(result, u64, number as u64),
+                            ScalarOp::Jump => at = start.add(number as usize),
+                            ScalarOp::Unless => {
                                 if !read!(a, bool) {
                                     at = start.add(number as usize);
                                 }
                             }
-                            Op::Next => {
+                            ScalarOp::Next => {
                                 for k in 0..usize::from(c) {
                                     let (pointer, bytes) = *self.moves.get_unchecked(usize::from(b) + k);
                                     write!(pointer, *mut u8, read!(pointer, *mut u8).wrapping_offset(bytes));
@@ -299,8 +299,8 @@ macro_rules! operations {
                                     at = start.add(number as usize);
                                 }
                             }
-                            Op::Label => {}
-                            Op::End => return,
+                            ScalarOp::Label => {}
+                            ScalarOp::End => return,
                         }
                     }
                 }

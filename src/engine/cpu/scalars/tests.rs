@@ -2,7 +2,7 @@
 
 mod random;
 
-use super::instruction::{OWN, Op};
+use super::instruction::{OWN, ScalarOp};
 use super::{Builder, RegisterIndex, Scalars};
 use crate::concrete::{self};
 use crate::engine::cpu::vector::{self, Instructions, OperandForm, VectorKernel};
@@ -104,7 +104,7 @@ fn every_operation_is_that_of_its_kernel() {
     }
     assert!(own > 60, "{own} rows have an instruction of their own");
     for &(op, dtype) in OWN.0 {
-        assert_eq!(Op::unary(op, dtype).map(Op::form), Some((1, true)), "{op:?}");
+        assert_eq!(ScalarOp::unary(op, dtype).map(ScalarOp::form), Some((1, true)), "{op:?}");
     }
 }
 

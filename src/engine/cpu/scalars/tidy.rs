@@ -1,6 +1,6 @@
 //! Fewer instructions for the same.
 
-use super::instruction::{Op, ScalarInstruction};
+use super::instruction::{ScalarInstruction, ScalarOp};
 use super::register::RegisterIndex;
 use crate::term::hash::TermMap;
 
@@ -12,10 +12,10 @@ fn counts(instructions: &[ScalarInstruction], registers: usize) -> (Vec<u32>, Ve
     let (mut reads, mut writes) = (vec![0; registers], vec![0; registers]);
     for instruction in instructions {
         instruction.reads().iter().for_each(|&register| reads[usize::from(register)] += 1);
-        if instruction.has_result() || instruction.op == Op::Next {
+        if instruction.has_result() || instruction.op == ScalarOp::Next {
             writes[usize::from(instruction.result)] += 1;
         }
-        if instruction.op == Op::Next {
+        if instruction.op == ScalarOp::Next {
             reads[usize::from(instruction.result)] += 1;
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn join_pairs(instructions: &mut Vec<ScalarInstruction>, registers: u
     let mut made: TermMap<RegisterIndex, usize> = TermMap::default();
     for at in 0..instructions.len() {
         let second = instructions[at];
-        if matches!(second.op, Op::Label | Op::Jump | Op::Unless | Op::Next) {
+        if matches!(second.op, ScalarOp::Label | ScalarOp::Jump | ScalarOp::Unless | ScalarOp::Next) {
             made.clear();
             continue;
         }
@@ -53,7 +53,7 @@ pub(super) fn join_pairs(instructions: &mut Vec<ScalarInstruction>, registers: u
             let between = second.operands[position];
             let Some(&before) = made.get(&between).filter(|&&before| at - before <= APART) else { continue };
             let first = instructions[before];
-            let Some(op) = Op::pair(first.op, second.op, position) else { continue };
+            let Some(op) = ScalarOp::pair(first.op, second.op, position) else { continue };
             let changed = instructions[before + 1..at].iter().zip(&remains[before + 1..at]);
             let changed = changed.filter(|(other, remains)| **remains && other.has_result());
             let mut changed = changed.map(|(other, _)| other.result);

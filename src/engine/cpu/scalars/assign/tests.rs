@@ -10,14 +10,14 @@ fn run(instructions: &[ScalarInstruction], registers: &mut [u64]) {
         let mixed =
             |sum: u64, &read: &RegisterIndex| (sum ^ registers[usize::from(read)]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         registers[usize::from(instruction.result)] = match instruction.op {
-            Op::Move => registers[usize::from(instruction.operands[0])],
+            ScalarOp::Move => registers[usize::from(instruction.operands[0])],
             op => instruction.reads().iter().fold(op as u64 + 1, mixed).rotate_left(7),
         };
     }
 }
 
 fn product(result: usize, a: usize, b: usize) -> ScalarInstruction {
-    let op = Op::binary(Binary::Mul, DType::F64).unwrap();
+    let op = ScalarOp::binary(Binary::Mul, DType::F64).unwrap();
     ScalarInstruction {
         op,
         result: result as RegisterIndex,

@@ -3,7 +3,7 @@
 use super::{ElementStorage, Flattener, ProcedureFrame};
 use crate::array::neutral_value;
 use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
-use crate::engine::cpu::scalars::instruction::{Indexed, Op};
+use crate::engine::cpu::scalars::instruction::{Indexed, ScalarOp};
 use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::kernel::roots::own_cost;
 use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode, ValueId};
@@ -196,8 +196,8 @@ pub(super) fn cost_of_instructions(nest: &Nest) -> f64 {
     let of = |(value, dtype): &(NestValue, DType)| {
         let is_own = match value {
             NestValue::Constant(_) | NestValue::Position(_) => return 0.0,
-            NestValue::Unary(op, _) => matches!(op, Unary::Powi(_)) || Op::unary(*op, *dtype).is_some(),
-            NestValue::Binary(op, ..) => Op::binary(*op, *dtype).is_some(),
+            NestValue::Unary(op, _) => matches!(op, Unary::Powi(_)) || ScalarOp::unary(*op, *dtype).is_some(),
+            NestValue::Binary(op, ..) => ScalarOp::binary(*op, *dtype).is_some(),
             _ => true,
         };
         if is_own { INSTRUCTION } else { KERNEL }
