@@ -145,7 +145,7 @@ impl Rewriter<'_> {
         self.rewrite(&mut call.receiver, Position::Reference);
         self.literal(&mut call.args[0]);
         let (receiver, span) = (&call.receiver, call.receiver.span());
-        *call.receiver = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Extreme(&(#receiver))));
+        *call.receiver = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::LiteralExtreme(&(#receiver))));
     }
 
     /// Whether a place is a variable, or in one, that is used again, and whose type is known where it is used.

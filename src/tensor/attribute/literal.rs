@@ -84,11 +84,11 @@ macro_rules! operators {
 operators!(Add add, Sub sub, Mul mul, Div div);
 
 /// The receiver of `max` or `min` with a float literal, in a function that is generic over the element type.
-pub struct Extreme<'a, T>(pub &'a T);
+pub struct LiteralExtreme<'a, T>(pub &'a T);
 
 macro_rules! extremes {
     ($($array:ty),*) => {
-        $(impl<A: Algebra, E: Float, R: Rank> Extreme<'_, $array> {
+        $(impl<A: Algebra, E: Float, R: Rank> LiteralExtreme<'_, $array> {
             extremes!(@methods A E R: min max);
         })*
     };
@@ -122,7 +122,7 @@ macro_rules! comparisons {
                 }
             }
 
-            impl ExtremeOfNumber<$number> for Extreme<'_, $number> {
+            impl ExtremeOfNumber<$number> for LiteralExtreme<'_, $number> {
                 fn min(self, literal: Literal) -> $number {
                     $number::min(*self.0, $number::from_number(literal.0))
                 }
@@ -131,12 +131,12 @@ macro_rules! comparisons {
                 }
             }
 
-            impl ExtremeOfNumber<$number> for Extreme<'_, &$number> {
+            impl ExtremeOfNumber<$number> for LiteralExtreme<'_, &$number> {
                 fn min(self, literal: Literal) -> $number {
-                    Extreme(*self.0).min(literal)
+                    LiteralExtreme(*self.0).min(literal)
                 }
                 fn max(self, literal: Literal) -> $number {
-                    Extreme(*self.0).max(literal)
+                    LiteralExtreme(*self.0).max(literal)
                 }
             }
 

@@ -31,7 +31,7 @@ pub use lift::{
     ByClone, ByCopy, ByReference, Entered, Entrance, Forward, Kept, Lift, Linear, OfReference, OfSlice, OfTree, Passed,
     Referred, Reverse, Second,
 };
-pub use literal::{Extreme, ExtremeOfNumber, Literal};
+pub use literal::{ExtremeOfNumber, Literal, LiteralExtreme};
 pub use names::entered;
 pub(crate) use names::{ItemNames, listening};
 pub use number::TakenByNumber;
