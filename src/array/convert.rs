@@ -1,7 +1,7 @@
 //! Conversions from and to `ndarray`, and from and to vectors.
 
 use crate::array::memory::{OutOfMemory, available, collected};
-use crate::array::scalar::Scalar;
+use crate::array::scalar::ElementType;
 use crate::array::{Array, Buffer, Data};
 use crate::shape::{Shape, Type};
 use ndarray::{ArcArray, ArrayD, ArrayView, Dimension, IxDyn, ShapeBuilder};
@@ -14,7 +14,7 @@ pub(crate) fn repeated<'a, T>(shape: &[usize], x: &'a T) -> Option<ArrayView<'a,
 
 /// The elements of an `ndarray`, row-major.
 #[track_caller]
-fn copied<T: Scalar, D: Dimension>(array: &ArrayView<'_, T, D>) -> Vec<T> {
+fn copied<T: ElementType, D: Dimension>(array: &ArrayView<'_, T, D>) -> Vec<T> {
     let elements = match array.as_slice() {
         Some(elements) => collected(array.shape(), elements.iter().copied()),
         None => collected(array.shape(), array.iter().copied()),
@@ -22,7 +22,7 @@ fn copied<T: Scalar, D: Dimension>(array: &ArrayView<'_, T, D>) -> Vec<T> {
     available(elements, || "from_ndarray".into())
 }
 
-impl<T: Scalar> Data<T> {
+impl<T: ElementType> Data<T> {
     /// The elements of an `ndarray`, whose buffer is kept where its layout is row-major.
     #[track_caller]
     fn from_shared(array: ArcArray<T, IxDyn>) -> Data<T> {
@@ -56,7 +56,7 @@ impl<T: Scalar> Data<T> {
     }
 }
 
-impl<T: Scalar, D: Dimension> From<ndarray::Array<T, D>> for Array {
+impl<T: ElementType, D: Dimension> From<ndarray::Array<T, D>> for Array {
     /// The buffer is kept where its layout is row-major.
     #[track_caller]
     fn from(array: ndarray::Array<T, D>) -> Array {
@@ -64,7 +64,7 @@ impl<T: Scalar, D: Dimension> From<ndarray::Array<T, D>> for Array {
     }
 }
 
-impl<T: Scalar, D: Dimension> From<ArcArray<T, D>> for Array {
+impl<T: ElementType, D: Dimension> From<ArcArray<T, D>> for Array {
     /// The buffer is shared where its layout is row-major.
     #[track_caller]
     fn from(array: ArcArray<T, D>) -> Array {
@@ -72,7 +72,7 @@ impl<T: Scalar, D: Dimension> From<ArcArray<T, D>> for Array {
     }
 }
 
-impl<T: Scalar, D: Dimension> From<ArrayView<'_, T, D>> for Array {
+impl<T: ElementType, D: Dimension> From<ArrayView<'_, T, D>> for Array {
     /// The elements are copied.
     ///
     /// Panics when there is no memory for the elements, some of which a view may repeat.
@@ -86,7 +86,7 @@ impl Array {
     /// An array from its row-major elements.
     ///
     /// Panics when their number is not the size of the shape.
-    pub fn from_vec<T: Scalar>(shape: &[usize], elements: Vec<T>) -> Array {
+    pub fn from_vec<T: ElementType>(shape: &[usize], elements: Vec<T>) -> Array {
         T::wrap(Data::from_vec(shape, elements))
     }
 
@@ -94,7 +94,7 @@ impl Array {
     ///
     /// Panics when there is no memory for them.
     #[track_caller]
-    pub fn to_vec<T: Scalar>(&self) -> Option<Vec<T>> {
+    pub fn to_vec<T: ElementType>(&self) -> Option<Vec<T>> {
         let elements = T::unwrap(self).map(|data| data.clone().into_vec())?;
         Some(available(elements, || "to_vec".into()))
     }
@@ -103,7 +103,7 @@ impl Array {
     ///
     /// Panics when there is no memory for them.
     #[track_caller]
-    pub fn to_ndarray<T: Scalar>(&self) -> Option<ArrayD<T>> {
+    pub fn to_ndarray<T: ElementType>(&self) -> Option<ArrayD<T>> {
         let array = T::unwrap(self).map(|data| data.clone().into_ndarray())?;
         Some(available(array, || "to_ndarray".into()))
     }

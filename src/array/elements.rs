@@ -3,11 +3,11 @@
 use super::buffer::Buffer;
 use super::data::Data;
 use super::memory::{self, OutOfMemory};
-use super::scalar::Scalar;
+use super::scalar::ElementType;
 use crate::shape::{Shape, copied_shape, size};
 use ndarray::ArcArray;
 
-impl<T: Scalar> Data<T> {
+impl<T: ElementType> Data<T> {
     /// Zeros of a shape; they take no memory.
     pub fn zeros(shape: &[usize]) -> Data<T> {
         Data::Uniform(copied_shape(shape), T::ZERO)
@@ -79,7 +79,7 @@ impl<T: Scalar> Data<T> {
 /// How many elements are copied before they are changed, so that they are still near when they are.
 const CHUNK: usize = 512;
 
-impl<T: Scalar> Buffer<T> {
+impl<T: ElementType> Buffer<T> {
     /// The array whose elements are changed by a function of some of them and their first one's position: in place where
     /// nobody else holds them.
     pub(super) fn changed(mut self, mut change: impl FnMut(&mut [T], usize)) -> Result<Buffer<T>, OutOfMemory> {

@@ -1,7 +1,7 @@
 //! Elementwise operations: one compiled loop for each, in place where a buffer is nobody else's.
 
 use crate::array::memory::{self, OutOfMemory};
-use crate::array::scalar::Scalar;
+use crate::array::scalar::ElementType;
 use crate::array::{Array, Data, for_data, for_pair};
 use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
 use crate::shape::{DType, Shape};
@@ -9,7 +9,7 @@ use crate::shape::{DType, Shape};
 /// The loop over one operand, in place. Only this loop is compiled for every operation and element type.
 struct MapInPlace<'a, T>(&'a mut [T]);
 
-impl<T: Scalar> UnaryLoop<T> for MapInPlace<'_, T> {
+impl<T: ElementType> UnaryLoop<T> for MapInPlace<'_, T> {
     type Output = ();
     fn run<F: Fn(T) -> T>(self, f: F) {
         for x in self.0 {
@@ -20,7 +20,7 @@ impl<T: Scalar> UnaryLoop<T> for MapInPlace<'_, T> {
 
 /// Runs a loop on the elements where they are nobody else's, as of all arrays of one value; says whether.
 #[inline]
-fn map_in_place<T: Scalar>(a: &mut Data<T>, run: impl FnOnce(MapInPlace<'_, T>)) -> bool {
+fn map_in_place<T: ElementType>(a: &mut Data<T>, run: impl FnOnce(MapInPlace<'_, T>)) -> bool {
     match a {
         Data::Uniform(_, x) => run(MapInPlace(std::slice::from_mut(x))),
         Data::Dense(array) if array.is_unique() => run(MapInPlace(array.as_slice_mut())),
@@ -46,7 +46,7 @@ pub(crate) fn unary_in_place(op: Unary, a: &mut Array) -> bool {
 
 /// Runs a loop on the elements, which are this array's own from then on.
 #[inline]
-fn map<T: Scalar>(a: Data<T>, run: impl Fn(MapInPlace<'_, T>)) -> Result<Array, OutOfMemory> {
+fn map<T: ElementType>(a: Data<T>, run: impl Fn(MapInPlace<'_, T>)) -> Result<Array, OutOfMemory> {
     Ok(T::wrap(match a {
         Data::Uniform(shape, x) => {
             let mut one = [x];
@@ -88,7 +88,7 @@ struct CombineInPlace<'a, T> {
     left: bool,
 }
 
-impl<T: Scalar> BinaryLoop<T, T> for CombineInPlace<'_, T> {
+impl<T: ElementType> BinaryLoop<T, T> for CombineInPlace<'_, T> {
     type Output = ();
     fn run<F: Fn(T, T) -> T>(self, f: F) {
         let out = self.out;
@@ -119,7 +119,7 @@ impl<T: Scalar> BinaryLoop<T, T> for CombineInPlace<'_, T> {
 
 /// Runs a loop in place of the left operand where that is nobody else's and has room for the result; says whether.
 #[inline]
-fn combine_in_place<T: Scalar>(a: &mut Data<T>, b: &Data<T>, run: impl FnOnce(CombineInPlace<'_, T>)) -> bool {
+fn combine_in_place<T: ElementType>(a: &mut Data<T>, b: &Data<T>, run: impl FnOnce(CombineInPlace<'_, T>)) -> bool {
     let other = match b {
         Data::Uniform(_, x) => Other::Uniform(*x),
         Data::Dense(array) => Other::Dense(array.as_slice()),
@@ -147,7 +147,7 @@ pub(crate) fn binary_in_place(op: Binary, a: &mut Array, b: &Array) -> bool {
 
 /// Runs a loop in place of whichever operand is nobody else's, or of a copy.
 #[inline]
-fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl Fn(CombineInPlace<'_, T>)) -> Result<Array, OutOfMemory> {
+fn combine<T: ElementType>(a: Data<T>, b: Data<T>, run: impl Fn(CombineInPlace<'_, T>)) -> Result<Array, OutOfMemory> {
     Ok(T::wrap(match (a, b) {
         (Data::Uniform(shape, a), Data::Uniform(_, b)) => {
             let mut one = [a];
@@ -199,7 +199,7 @@ struct ComparisonLoop<'a, T> {
     right: Other<'a, T>,
 }
 
-impl<T: Scalar> BinaryLoop<T, bool> for ComparisonLoop<'_, T> {
+impl<T: ElementType> BinaryLoop<T, bool> for ComparisonLoop<'_, T> {
     type Output = ();
     fn run<F: Fn(T, T) -> bool>(self, f: F) {
         match self.right {
@@ -217,7 +217,7 @@ impl<T: Scalar> BinaryLoop<T, bool> for ComparisonLoop<'_, T> {
     }
 }
 
-fn compare_data<T: Scalar>(op: Comparison, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
+fn compare_data<T: ElementType>(op: Comparison, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
     let shape = Shape::from_slice(a.shape());
     if let (Data::Uniform(_, a), Data::Uniform(_, b)) = (&a, &b) {
         let mut one = [false];
@@ -247,7 +247,7 @@ pub(crate) fn compare(op: Comparison, a: Array, b: Array) -> Result<Array, OutOf
 }
 
 /// Writes the elements of `other` where the mask has the value `when`.
-fn blend<T: Scalar>(out: &mut [T], mask: &[bool], other: &Data<T>, when: bool) {
+fn blend<T: ElementType>(out: &mut [T], mask: &[bool], other: &Data<T>, when: bool) {
     match other {
         Data::Uniform(_, x) => {
             out.iter_mut().zip(mask).for_each(|(out, &mask)| *out = if mask == when { *x } else { *out })
@@ -260,7 +260,7 @@ fn blend<T: Scalar>(out: &mut [T], mask: &[bool], other: &Data<T>, when: bool) {
     }
 }
 
-fn select_data<T: Scalar>(mask: &[bool], yes: Data<T>, no: Data<T>) -> Result<Array, OutOfMemory> {
+fn select_data<T: ElementType>(mask: &[bool], yes: Data<T>, no: Data<T>) -> Result<Array, OutOfMemory> {
     let shape = Shape::from_slice(yes.shape());
     let yes = match yes {
         Data::Dense(mut array) if array.is_unique() => {
@@ -284,7 +284,7 @@ pub(crate) fn select(mask: Array, yes: Array, no: Array) -> Result<Array, OutOfM
     }
 }
 
-fn cast_data<T: Scalar, U: Scalar>(a: &Data<T>) -> Result<Array, OutOfMemory> {
+fn cast_data<T: ElementType, U: ElementType>(a: &Data<T>) -> Result<Array, OutOfMemory> {
     Ok(U::wrap(match a {
         Data::Uniform(shape, x) => Data::Uniform(shape.clone(), x.cast()),
         Data::Dense(array) => {

@@ -3,7 +3,7 @@
 use crate::affine::AffineMap;
 use crate::array::elementwise::add;
 use crate::array::memory::{self, OutOfMemory};
-use crate::array::scalar::Scalar;
+use crate::array::scalar::ElementType;
 use crate::array::structure::iota;
 use crate::array::{Array, Data, for_data, view};
 use crate::shape::{Axes, Shape, size, strides};
@@ -56,7 +56,7 @@ impl<'a> IndexPositions<'a> {
 }
 
 /// `result[s, r] = a[indices[0][s], .., indices[k-1][s], r]`, 0 outside.
-pub(crate) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Result<Array, OutOfMemory> {
+pub(crate) fn gather<T: ElementType>(a: Data<T>, indices: &[Array]) -> Result<Array, OutOfMemory> {
     let Some(first) = indices.first() else { return Ok(T::wrap(a)) };
     let (extents, row) = a.shape().split_at(indices.len());
     let mut shape = Shape::from_slice(first.shape());
@@ -101,7 +101,7 @@ pub(crate) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Result<Array, 
 }
 
 /// `target` with `updates[s, r]` added at `[indices[0][s], .., r]`, in the order of the updates; those outside are ignored.
-pub(crate) fn scatter_onto<T: Scalar>(
+pub(crate) fn scatter_onto<T: ElementType>(
     target: Data<T>,
     updates: Data<T>,
     indices: &[Array],
@@ -147,7 +147,7 @@ pub(crate) fn scatter_onto<T: Scalar>(
 }
 
 /// `target` with `updates[s, r]` written at `[indices[0][s], .., r]`, in the order of the updates; those outside are ignored.
-pub(crate) fn scatter_set<T: Scalar>(
+pub(crate) fn scatter_set<T: ElementType>(
     target: Data<T>,
     updates: Data<T>,
     indices: &[Array],
@@ -207,7 +207,11 @@ pub(crate) fn grid(indices: &[Array], inner: &[usize]) -> Result<Vec<Array>, Out
 }
 
 /// The adjoint of [`gather`]: updates added to zeros.
-pub(crate) fn scatter<T: Scalar>(updates: Data<T>, indices: &[Array], extents: &[usize]) -> Result<Array, OutOfMemory> {
+pub(crate) fn scatter<T: ElementType>(
+    updates: Data<T>,
+    indices: &[Array],
+    extents: &[usize],
+) -> Result<Array, OutOfMemory> {
     let Some(first) = indices.first() else { return Ok(T::wrap(updates)) };
     let mut shape = Shape::from_slice(extents);
     shape.extend_from_slice(&updates.shape()[first.shape().len()..]);

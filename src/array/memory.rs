@@ -1,6 +1,6 @@
 //! The one place that allocates memory for elements, which may fail.
 
-use crate::array::scalar::Scalar;
+use crate::array::scalar::ElementType;
 use crate::error::Error;
 use crate::shape::{Type, size};
 use std::cell::Cell;
@@ -31,7 +31,7 @@ impl fmt::Display for OutOfMemory {
 impl std::error::Error for OutOfMemory {}
 
 /// An empty buffer with room for the elements of a shape.
-pub(crate) fn room<T: Scalar>(shape: &[usize]) -> Result<Vec<T>, OutOfMemory> {
+pub(crate) fn room<T: ElementType>(shape: &[usize]) -> Result<Vec<T>, OutOfMemory> {
     let mut buffer = Vec::new();
     // Sizes saturate, at more than memory can hold.
     match buffer.try_reserve_exact(size(shape)) {
@@ -41,14 +41,14 @@ pub(crate) fn room<T: Scalar>(shape: &[usize]) -> Result<Vec<T>, OutOfMemory> {
 }
 
 /// A buffer for a shape whose elements all have one value.
-pub(crate) fn filled<T: Scalar>(shape: &[usize], x: T) -> Result<Vec<T>, OutOfMemory> {
+pub(crate) fn filled<T: ElementType>(shape: &[usize], x: T) -> Result<Vec<T>, OutOfMemory> {
     let mut buffer = room(shape)?;
     buffer.resize(size(shape), x);
     Ok(buffer)
 }
 
 /// A buffer for a shape, with these elements.
-pub(crate) fn collected<T: Scalar>(
+pub(crate) fn collected<T: ElementType>(
     shape: &[usize],
     elements: impl IntoIterator<Item = T>,
 ) -> Result<Vec<T>, OutOfMemory> {

@@ -25,4 +25,4 @@ pub(crate) use gather::latest;
 pub use memory::OutOfMemory;
 pub(crate) use memory::{ReportedAt, available, filled};
 pub(crate) use reduce::neutral_value;
-pub use scalar::Scalar;
+pub use scalar::ElementType;

@@ -1,6 +1,6 @@
 //! Matrix products of strided matrices, and their special shapes.
 
-use crate::array::scalar::Scalar;
+use crate::array::scalar::ElementType;
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, linalg::general_mat_mul};
 
 /// A matrix in a buffer: its first element, and how far apart rows and columns are.
@@ -22,7 +22,7 @@ impl MatrixLayout {
 }
 
 /// Element types with a matrix product.
-pub(super) trait BlockedProduct: Scalar {
+pub(super) trait BlockedProduct: ElementType {
     /// The product of large matrices by blocks, where there is one for the type: `c = a · b`, `m × k` by `k × n`.
     fn blocked(
         size: [usize; 3],
@@ -118,7 +118,7 @@ pub(crate) fn product<T: BlockedProduct>(
     }
 }
 
-fn add_scaled<T: Scalar>(out: &mut [T], x: &[T], factor: T) {
+fn add_scaled<T: ElementType>(out: &mut [T], x: &[T], factor: T) {
     out.iter_mut().zip(x).for_each(|(out, &x)| *out = out.plus(x.times(factor)));
 }
 
@@ -126,7 +126,7 @@ fn add_scaled<T: Scalar>(out: &mut [T], x: &[T], factor: T) {
 const LANES: usize = 8;
 
 /// The sum of products of two strided vectors, each given by buffer, start and stride.
-pub(crate) fn dot<T: Scalar>(k: usize, (a, i, s): (&[T], usize, usize), (b, j, t): (&[T], usize, usize)) -> T {
+pub(crate) fn dot<T: ElementType>(k: usize, (a, i, s): (&[T], usize, usize), (b, j, t): (&[T], usize, usize)) -> T {
     if k == 0 {
         return T::ZERO;
     }
@@ -146,7 +146,7 @@ pub(crate) fn dot<T: Scalar>(k: usize, (a, i, s): (&[T], usize, usize), (b, j, t
 }
 
 /// Sets `y`, which is zero, to `a · x`; vectors are given by buffer, start and stride.
-fn matrix_by_vector<T: Scalar>(
+fn matrix_by_vector<T: ElementType>(
     [m, k]: [usize; 2],
     (a, at): (&[T], MatrixLayout),
     (x, j, t): (&[T], usize, usize),

@@ -1,7 +1,7 @@
 //! Reductions over axes.
 
 use crate::array::memory::{self, OutOfMemory};
-use crate::array::scalar::Scalar;
+use crate::array::scalar::ElementType;
 use crate::array::{Array, Data, larger, smaller};
 use crate::operation::{Extreme, Reduction};
 use crate::shape::{DType, Shape, Value, size};
@@ -10,7 +10,7 @@ use crate::shape::{DType, Shape, Value, size};
 const LANES: usize = 8;
 
 /// Combines a contiguous stretch in a fixed order: every eighth element together, then those results.
-fn fold<T: Scalar>(elements: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
+fn fold<T: ElementType>(elements: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
     let (chunks, rest) = elements.as_chunks::<LANES>();
     let mut result = start;
     if let Some((first, others)) = chunks.split_first() {
@@ -26,12 +26,12 @@ fn fold<T: Scalar>(elements: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
 }
 
 /// The sum of a contiguous stretch.
-pub(crate) fn sum_of<T: Scalar>(elements: &[T]) -> T {
+pub(crate) fn sum_of<T: ElementType>(elements: &[T]) -> T {
     fold(elements, T::ZERO, T::plus)
 }
 
 /// Combines along the middle one of three axes.
-fn fold_middle<T: Scalar>(
+fn fold_middle<T: ElementType>(
     a: &[T],
     [outer, middle, inner]: [usize; 3],
     start: T,
@@ -52,7 +52,7 @@ fn fold_middle<T: Scalar>(
 }
 
 /// The value of a reduction of nothing.
-pub(crate) fn neutral<T: Scalar>(op: Reduction) -> T {
+pub(crate) fn neutral<T: ElementType>(op: Reduction) -> T {
     match op {
         Reduction::Sum => T::ZERO,
         Reduction::Max => T::LOWEST,
@@ -62,7 +62,7 @@ pub(crate) fn neutral<T: Scalar>(op: Reduction) -> T {
 
 /// The value of a reduction of nothing, for an element type.
 pub(crate) fn neutral_value(op: Reduction, dtype: DType) -> Value {
-    fn of<T: Scalar>(op: Reduction) -> Value {
+    fn of<T: ElementType>(op: Reduction) -> Value {
         T::wrap(Data::Uniform(Shape::new(), neutral::<T>(op))).element(0)
     }
     match dtype {
@@ -75,7 +75,7 @@ pub(crate) fn neutral_value(op: Reduction, dtype: DType) -> Value {
 }
 
 /// Reduces over ascending axes. The sum of n equal floats is computed as a product with n.
-pub(crate) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Result<Array, OutOfMemory> {
+pub(crate) fn reduce<T: ElementType>(op: Reduction, a: Data<T>, axes: &[usize]) -> Result<Array, OutOfMemory> {
     if axes.is_empty() {
         return Ok(T::wrap(a));
     }
@@ -123,7 +123,7 @@ pub(crate) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Re
 }
 
 /// The position of the first extreme along an axis, or of the first NaN; 0 when the axis is empty.
-pub(crate) fn arg_reduce<T: Scalar>(op: Extreme, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
+pub(crate) fn arg_reduce<T: ElementType>(op: Extreme, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
     let mut shape = Shape::from_slice(a.shape());
     shape.remove(axis);
     let Some(elements) = a.as_slice().filter(|elements| !elements.is_empty()) else {
@@ -137,7 +137,7 @@ pub(crate) fn arg_reduce<T: Scalar>(op: Extreme, a: &Data<T>, axis: usize) -> Re
     Ok(i64::wrap(Data::from_vec(&shape, positions?)))
 }
 
-fn positions<T: Scalar>(
+fn positions<T: ElementType>(
     a: &[T],
     [outer, middle, inner]: [usize; 3],
     better: impl Fn(T, T) -> bool,

@@ -4,7 +4,7 @@ use crate::array::{Arithmetic, Array, Data, ReadArrays};
 use crate::shape::{DType, Value};
 
 /// A Rust type that is an element type of arrays: `f32`, `f64`, `i32`, `i64` or `bool`.
-pub trait Scalar: Arithmetic {
+pub trait ElementType: Arithmetic {
     /// The element type as a value.
     const DTYPE: DType;
     /// The element as one of any type.
@@ -15,7 +15,7 @@ pub trait Scalar: Arithmetic {
     fn wrap(data: Data<Self>) -> Array;
     /// The elements, if the array is of this type.
     fn unwrap(array: &Array) -> Option<&Data<Self>>;
-    /// As [`Scalar::unwrap`], to be changed.
+    /// As [`ElementType::unwrap`], to be changed.
     fn unwrap_mut(array: &mut Array) -> Option<&mut Data<Self>>;
     /// The elements by value, if the array is of this type; else the array.
     #[allow(clippy::result_large_err)]
@@ -24,7 +24,7 @@ pub trait Scalar: Arithmetic {
 
 macro_rules! scalar {
     ($t:ident, $variant:ident) => {
-        impl Scalar for $t {
+        impl ElementType for $t {
             const DTYPE: DType = DType::$variant;
             fn into_value(self) -> Value {
                 Value::$variant(self)

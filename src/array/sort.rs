@@ -4,7 +4,7 @@
 //! each element.
 
 use crate::array::memory::{self, OutOfMemory};
-use crate::array::scalar::Scalar;
+use crate::array::scalar::ElementType;
 use crate::array::{Array, Data};
 use crate::operation::Order;
 use crate::shape::size;
@@ -14,7 +14,7 @@ use std::mem::swap;
 const SHORT: usize = 32;
 
 /// The positions along an axis in the order of their elements: equal ones keep their order, NaN comes last.
-pub(crate) fn arg_sort<T: Scalar>(order: Order, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
+pub(crate) fn arg_sort<T: ElementType>(order: Order, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
     let shape = a.shape();
     let (outer, middle, inner) = (size(&shape[..axis]), shape[axis], size(&shape[axis + 1..]));
     let mut out: Vec<i64> = memory::filled(shape, 0)?;
@@ -53,7 +53,7 @@ fn number(positions: &mut [i64]) {
 }
 
 /// Writes the ranks of elements at a distance.
-fn rank<T: Scalar>(order: Order, elements: &[T], distance: usize, ranks: &mut [i64]) {
+fn rank<T: ElementType>(order: Order, elements: &[T], distance: usize, ranks: &mut [i64]) {
     let is_descending = order == Order::Descending;
     let (mut at, mut from) = (0, 0);
     while at < ranks.len() {

@@ -1,7 +1,7 @@
 //! Counting, other shapes, and joining.
 
 use crate::array::memory::{self, OutOfMemory};
-use crate::array::scalar::Scalar;
+use crate::array::scalar::ElementType;
 use crate::array::{Array, Data, for_data};
 use crate::shape::{Shape, size};
 
@@ -11,7 +11,7 @@ pub(crate) fn iota(n: usize) -> Result<Array, OutOfMemory> {
 }
 
 /// The same elements in another shape of the same size; the buffer is shared.
-pub(crate) fn reshape<T: Scalar>(a: Data<T>, shape: &[usize]) -> Array {
+pub(crate) fn reshape<T: ElementType>(a: Data<T>, shape: &[usize]) -> Array {
     debug_assert_eq!(size(a.shape()), size(shape));
     T::wrap(match a {
         Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(shape), x),
@@ -29,7 +29,7 @@ pub(crate) fn concatenate(axis: usize, mut parts: Vec<Array>) -> Result<Array, O
     for_data!(&parts[0], first => concatenate_data(axis, first, &parts))
 }
 
-fn concatenate_data<T: Scalar>(axis: usize, first: &Data<T>, parts: &[Array]) -> Result<Array, OutOfMemory> {
+fn concatenate_data<T: ElementType>(axis: usize, first: &Data<T>, parts: &[Array]) -> Result<Array, OutOfMemory> {
     let parts: Vec<&Data<T>> = parts.iter().map(|part| T::unwrap(part).expect("parts have one element type")).collect();
     let mut shape = Shape::from_slice(first.shape());
     shape[axis] = parts.iter().map(|part| part.shape()[axis]).sum();
@@ -57,7 +57,7 @@ fn concatenate_data<T: Scalar>(axis: usize, first: &Data<T>, parts: &[Array]) ->
 }
 
 /// Slice `position` along the outermost axis, which it removes.
-pub(crate) fn outer_slice<T: Scalar>(a: &Data<T>, position: usize) -> Result<Array, OutOfMemory> {
+pub(crate) fn outer_slice<T: ElementType>(a: &Data<T>, position: usize) -> Result<Array, OutOfMemory> {
     let shape = &a.shape()[1..];
     Ok(T::wrap(match a {
         Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(shape), *x),
@@ -71,7 +71,7 @@ pub(crate) fn outer_slice<T: Scalar>(a: &Data<T>, position: usize) -> Result<Arr
 }
 
 /// Writes slice `position` along the outermost axis of a buffer.
-pub(crate) fn write_outer_slice<T: Scalar>(out: &mut [T], slice: &Data<T>, position: usize) {
+pub(crate) fn write_outer_slice<T: ElementType>(out: &mut [T], slice: &Data<T>, position: usize) {
     let count = size(slice.shape());
     let out = &mut out[position * count..(position + 1) * count];
     match slice {
@@ -81,7 +81,7 @@ pub(crate) fn write_outer_slice<T: Scalar>(out: &mut [T], slice: &Data<T>, posit
 }
 
 /// Writes one slice of a loop's output, whose buffer is made at the first slice that its one value does not fit.
-pub(crate) fn write_slice<T: Scalar>(
+pub(crate) fn write_slice<T: ElementType>(
     output: &mut Data<T>,
     slice: &Data<T>,
     position: usize,

@@ -3,7 +3,7 @@
 use crate::affine::AffineMap;
 use crate::array::memory::{self, OutOfMemory};
 use crate::array::reduce::sum_of;
-use crate::array::scalar::Scalar;
+use crate::array::scalar::ElementType;
 use crate::array::{Array, Data};
 use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
@@ -161,7 +161,7 @@ const TILE: usize = 16;
 
 /// Copies a walk whose innermost axis strides through the source, while an outer axis `fast` is contiguous there: by
 /// tiles of these two axes, so that lines of the cache are used whole on both sides.
-fn copy_tiled<T: Scalar>(walk: &StridedWalk, fast: usize, source: &[T], out: &mut [T]) {
+fn copy_tiled<T: ElementType>(walk: &StridedWalk, fast: usize, source: &[T], out: &mut [T]) {
     let inner = walk.extents.len() - 1;
     let (columns, step) = (walk.extents[inner], walk.steps[inner]);
     let (lines, pitch) = (walk.extents[fast], strides(&walk.extents)[fast]);
@@ -195,7 +195,7 @@ fn copy_tiled<T: Scalar>(walk: &StridedWalk, fast: usize, source: &[T], out: &mu
 }
 
 /// `result[j] = a[matrix · j + offset]`, 0 outside.
-pub(crate) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
+pub(crate) fn view<T: ElementType>(a: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
     debug_assert_eq!(a.shape(), map.source());
     if map.is_identity() {
         return Ok(T::wrap(a));
@@ -262,7 +262,7 @@ fn without_repetition(map: &AffineMap) -> (AffineMap, Shape) {
 
 /// `target`, of the map's source shape, with every element of `updates`, of its result shape, added at the position that
 /// the view reads for it: in the row-major order of the updates, but that a run onto one position is summed first.
-pub(crate) fn accumulate_onto<T: Scalar>(
+pub(crate) fn accumulate_onto<T: ElementType>(
     target: Data<T>,
     updates: Data<T>,
     map: &AffineMap,
@@ -311,7 +311,7 @@ pub(crate) fn accumulate_onto<T: Scalar>(
 }
 
 /// The adjoint of [`view`].
-pub(crate) fn accumulate<T: Scalar>(updates: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
+pub(crate) fn accumulate<T: ElementType>(updates: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
     if map.is_identity() {
         return Ok(T::wrap(updates));
     }

@@ -5,5 +5,5 @@ mod instance;
 #[cfg(test)]
 mod tests;
 
-pub use crate::array::{Array, Buffer, Data, OutOfMemory, Scalar, Traced};
+pub use crate::array::{Array, Buffer, Data, ElementType, OutOfMemory, Traced};
 pub use instance::Concrete;

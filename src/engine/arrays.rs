@@ -1,6 +1,6 @@
 //! Elements in memory: lines of it, single values over it, and plain arrays from and to it.
 
-use crate::array::{Array, Data, OutOfMemory, Scalar, filled, for_data};
+use crate::array::{Array, Data, ElementType, OutOfMemory, filled, for_data};
 use crate::shape::{DType, Shape, Type, Value};
 
 /// A cache line.
@@ -24,7 +24,7 @@ pub(crate) fn lines(bytes: usize) -> Result<Vec<CacheLine>, OutOfMemory> {
 
 /// An array with a buffer.
 pub(crate) fn dense(array: &Array) -> Result<Array, OutOfMemory> {
-    fn of<T: Scalar>(data: &Data<T>) -> Result<Array, OutOfMemory> {
+    fn of<T: ElementType>(data: &Data<T>) -> Result<Array, OutOfMemory> {
         Ok(match data {
             // Rank-0 arrays have none: one element in a row stands for them.
             Data::Uniform(shape, x) if shape.is_empty() => T::wrap(Data::from_vec(&[1], vec![*x])),
@@ -62,7 +62,7 @@ fn needs_buffer<T>(data: &Data<T>) -> bool {
 ///
 /// When there is no memory for a new one.
 pub(crate) fn own_elements(array: &mut Array) -> Result<*mut u8, OutOfMemory> {
-    fn of<T: Scalar>(data: &mut Data<T>) -> Result<*mut u8, OutOfMemory> {
+    fn of<T: ElementType>(data: &mut Data<T>) -> Result<*mut u8, OutOfMemory> {
         if needs_buffer(data) {
             // The old elements are overwritten.
             let shape = Shape::from_slice(data.shape());
@@ -83,7 +83,7 @@ pub(crate) fn bytes(ty: &Type) -> usize {
 ///
 /// There are as many elements as the type says.
 pub(crate) unsafe fn array_from(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
-    unsafe fn of<T: Scalar>(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
+    unsafe fn of<T: ElementType>(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
         if ty.shape.is_empty() {
             // SAFETY: there is one element.
             return Ok(T::wrap(Data::Uniform(Shape::new(), unsafe { *from.cast::<T>() })));
@@ -111,7 +111,7 @@ pub(crate) unsafe fn array_from(ty: &Type, from: *const u8) -> Result<Array, Out
 ///
 /// There is room for them.
 pub(crate) unsafe fn write_array(array: &Array, to: *mut u8) {
-    unsafe fn of<T: Scalar>(data: &Data<T>, to: *mut T) {
+    unsafe fn of<T: ElementType>(data: &Data<T>, to: *mut T) {
         // SAFETY: as the caller's.
         unsafe {
             match data {

@@ -10,7 +10,7 @@ mod walk;
 
 use super::apply::apply;
 use crate::array::memory::{self, OutOfMemory};
-use crate::array::{Array, Data, Scalar, for_data, for_pair};
+use crate::array::{Array, Data, ElementType, for_data, for_pair};
 use crate::shape::{DType, Shape, Value, size};
 use crate::term::Scan;
 use crate::term::recurrence::{Elementwise, Recurrence, StepInstruction, StepOperand};
@@ -158,7 +158,7 @@ impl StepBlock {
 }
 
 /// Some of the elements of an array, in row-major order.
-fn part<T: Scalar>(data: &Data<T>, from: usize, count: usize) -> Result<Array, OutOfMemory> {
+fn part<T: ElementType>(data: &Data<T>, from: usize, count: usize) -> Result<Array, OutOfMemory> {
     Ok(T::wrap(match data {
         Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(&[count]), *x),
         dense => {
@@ -169,7 +169,7 @@ fn part<T: Scalar>(data: &Data<T>, from: usize, count: usize) -> Result<Array, O
 }
 
 /// An array for each of so many numbers, one after the other.
-fn tiled<T: Scalar>(data: &Data<T>, count: usize) -> Result<Array, OutOfMemory> {
+fn tiled<T: ElementType>(data: &Data<T>, count: usize) -> Result<Array, OutOfMemory> {
     Ok(T::wrap(match data {
         Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(&[count]), *x),
         dense => {
@@ -180,7 +180,7 @@ fn tiled<T: Scalar>(data: &Data<T>, count: usize) -> Result<Array, OutOfMemory> 
 }
 
 /// Writes a block of a loop's output, whose buffer is made at the first one that its one value does not fit.
-fn write<T: Scalar>(output: &mut Data<T>, block: &Data<T>, from: usize) -> Result<(), OutOfMemory> {
+fn write<T: ElementType>(output: &mut Data<T>, block: &Data<T>, from: usize) -> Result<(), OutOfMemory> {
     if let Data::Uniform(shape, x) = output {
         if matches!(block, Data::Uniform(_, y) if x.same_bits(*y)) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Help for the tests of rules: runs a program and its simplified form on the same inputs.
 
 use super::simplify;
-use crate::array::{Array, Scalar};
+use crate::array::{Array, ElementType};
 use crate::concrete::Concrete;
 use crate::shape::{DType, Type, Value};
 use crate::term::interpret::interpret;
@@ -29,7 +29,7 @@ pub(super) fn table(shape: &[usize], elements: &[i64]) -> Op {
 }
 
 pub(super) fn array(ty: &Type, elements: Vec<Value>) -> Array {
-    fn of<T: Scalar>(shape: &[usize], elements: Vec<T>) -> Array {
+    fn of<T: ElementType>(shape: &[usize], elements: Vec<T>) -> Array {
         let array = ndarray::ArrayD::from_shape_vec(ndarray::IxDyn(shape), elements).expect("as many elements");
         Array::from(array)
     }

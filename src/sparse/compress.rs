@@ -3,7 +3,7 @@
 use super::colouring::Colouring;
 use super::reads::Reads;
 use crate::algebra::Algebra;
-use crate::array::{Array, Scalar as Element};
+use crate::array::{Array, ElementType as Element};
 use crate::derivative::program;
 use crate::error::Result;
 use crate::shape::Type;

@@ -7,7 +7,7 @@ use crate::array;
     message = "`{Self}` is not the type of an array's elements",
     note = "elements are `f32`, `f64`, `i32`, `i64` or `bool`; positions and sizes that are arrays are of `i64`, and index as they are"
 )]
-pub trait Element: array::Scalar + std::fmt::Display {
+pub trait Element: array::ElementType + std::fmt::Display {
     /// The element for 1; `true`.
     const ONE: Self;
 }

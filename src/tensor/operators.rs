@@ -204,7 +204,7 @@ macro_rules! operator {
             #[track_caller]
             fn $method(self, other: Tensor<A, $element, R>) -> Self::Output {
                 let literal = Operand::<A, $element, R>::into_operand(self, &other.array);
-                Tensor::wrap(combine::<A>(($op)(<$element as array::Scalar>::DTYPE.is_float()), literal, other.array))
+                Tensor::wrap(combine::<A>(($op)(<$element as array::ElementType>::DTYPE.is_float()), literal, other.array))
             }
         }
 

@@ -36,12 +36,12 @@ pub mod array {
     use crate::shape::DType;
     pub(crate) use arithmetic::{Arithmetic, larger, smaller};
 
-    pub trait Scalar: Arithmetic {
+    pub trait ElementType: Arithmetic {
         const DTYPE: DType;
     }
 
     macro_rules! scalar {
-        ($($t:ident $variant:ident),*) => { $(impl Scalar for $t { const DTYPE: DType = DType::$variant; })* };
+        ($($t:ident $variant:ident),*) => { $(impl ElementType for $t { const DTYPE: DType = DType::$variant; })* };
     }
     scalar!(f32 F32, f64 F64, i32 I32, i64 I64, bool Bool);
 }

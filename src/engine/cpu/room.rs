@@ -1,6 +1,6 @@
 //! Memory for results, which become arrays without a copy.
 
-use crate::array::{Array, Data, OutOfMemory, Scalar};
+use crate::array::{Array, Data, ElementType, OutOfMemory};
 use crate::shape::{DType, Shape, Type, size};
 
 /// Room for the elements of an array, not yet written.
@@ -55,7 +55,7 @@ impl Room {
     ///
     /// All elements of the type's shape have been written.
     pub(super) unsafe fn filled(self, ty: &Type) -> Array {
-        unsafe fn of<T: Scalar>(mut buffer: Vec<T>, shape: &[usize]) -> Array {
+        unsafe fn of<T: ElementType>(mut buffer: Vec<T>, shape: &[usize]) -> Array {
             // SAFETY: as the caller's.
             unsafe { buffer.set_len(size(shape)) };
             match shape {

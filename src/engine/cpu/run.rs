@@ -6,7 +6,7 @@ use super::code::Scratch;
 use super::compiled::Workspace;
 use super::room::Room;
 use super::threads::Worker;
-use crate::array::{Array, OutOfMemory, Scalar};
+use crate::array::{Array, ElementType, OutOfMemory};
 use crate::engine::arguments::{Mismatch, Typed, mismatch};
 use crate::engine::arrays::{CacheLine, array_from, elements, fill, lines, needs_memory, own_elements};
 use crate::engine::memory::{TooLarge, admit};
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
     /// assert_eq!(y, [2.0, 4.0]);
     /// # Ok::<(), deltaray::Error>(())
     /// ```
-    pub fn argument_slice<E: Scalar>(&mut self, elements: &'a [E]) {
+    pub fn argument_slice<E: ElementType>(&mut self, elements: &'a [E]) {
         self.state.arguments.push(HandedArray::Slice(elements.as_ptr().cast_mut().cast(), E::DTYPE, elements.len()));
     }
 
@@ -215,7 +215,7 @@ impl<'a> Run<'a> {
 
     /// Hands over where the elements of the next result are written, row-major: as many as it has. [`Run::argument_slice`] has
     /// an example.
-    pub fn result_slice<E: Scalar>(&mut self, elements: &'a mut [E]) {
+    pub fn result_slice<E: ElementType>(&mut self, elements: &'a mut [E]) {
         self.state.results.push(HandedArray::Slice(elements.as_mut_ptr().cast(), E::DTYPE, elements.len()));
     }
 

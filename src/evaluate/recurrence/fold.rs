@@ -1,10 +1,10 @@
 //! Loops over the steps that are compiled for each operation.
 
-use crate::array::{Array, Data, Scalar};
+use crate::array::{Array, Data, ElementType};
 use crate::operation::{Binary, BinaryLoop, Unary, UnaryLoop};
 
 /// Elementwise operations on an element type.
-pub(super) trait ElementwiseNumber: Scalar {
+pub(super) trait ElementwiseNumber: ElementType {
     fn unary(op: Unary, x: Self) -> Self;
     fn binary<L: BinaryLoop<Self, Self>>(op: Binary, run: L) -> L::Output;
 }
@@ -33,14 +33,14 @@ number! {
 /// One application of an operation.
 pub(super) struct Once<T, const N: usize>(pub(super) [T; N]);
 
-impl<T: Scalar> UnaryLoop<T> for Once<T, 1> {
+impl<T: ElementType> UnaryLoop<T> for Once<T, 1> {
     type Output = T;
     fn run<F: Fn(T) -> T>(self, f: F) -> T {
         f(self.0[0])
     }
 }
 
-impl<T: Scalar, U> BinaryLoop<T, U> for Once<T, 2> {
+impl<T: ElementType, U> BinaryLoop<T, U> for Once<T, 2> {
     type Output = U;
     fn run<F: Fn(T, T) -> U>(self, f: F) -> U {
         f(self.0[0], self.0[1])
@@ -54,7 +54,7 @@ pub(super) enum BlockNumbers<'a, T> {
     Many(&'a [T]),
 }
 
-impl<T: Scalar> BlockNumbers<'_, T> {
+impl<T: ElementType> BlockNumbers<'_, T> {
     pub(super) fn of(array: &Array) -> Option<BlockNumbers<'_, T>> {
         match T::unwrap(array)? {
             Data::Uniform(_, x) => Some(BlockNumbers::One(*x)),
@@ -81,7 +81,7 @@ pub(super) struct Fold<'a, T> {
     pub(super) out: &'a mut [T],
 }
 
-impl<T: Scalar> Fold<'_, T> {
+impl<T: ElementType> Fold<'_, T> {
     /// Runs the loop. The carry of rank 0 is kept out of memory, where the step before would have to be waited for. One number for
     /// all steps is a slice that is read at its beginning, so that an operation has one loop for either kind.
     fn each<F: Fn(T, T) -> T>(self, f: F) {
@@ -116,7 +116,7 @@ impl<T: Scalar> Fold<'_, T> {
     }
 }
 
-impl<T: Scalar> BinaryLoop<T, T> for Fold<'_, T> {
+impl<T: ElementType> BinaryLoop<T, T> for Fold<'_, T> {
     type Output = ();
     fn run<F: Fn(T, T) -> T>(self, f: F) {
         if self.left { self.each(f) } else { self.each(|state, other| f(other, state)) }

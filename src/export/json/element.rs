@@ -1,7 +1,7 @@
 //! Elements: one as a value of JSON, many as bytes.
 
 use super::base64;
-use crate::concrete::{Array, Data, Scalar};
+use crate::concrete::{Array, Data, ElementType};
 use crate::shape::{DType, Type, Value};
 use serde_json::Value as Json;
 
@@ -100,7 +100,7 @@ pub(super) fn from_bytes(ty: &Type, text: &str) -> Result<Array, String> {
     if ty.bytes() != Some(bytes.len()) {
         return Err(format!("{} bytes are not the elements of an array of type {ty}", bytes.len()));
     }
-    fn collected<T: Scalar, const N: usize>(ty: &Type, bytes: &[u8], element: fn([u8; N]) -> T) -> Array {
+    fn collected<T: ElementType, const N: usize>(ty: &Type, bytes: &[u8], element: fn([u8; N]) -> T) -> Array {
         let (elements, _) = bytes.as_chunks::<N>();
         T::wrap(Data::from_vec(&ty.shape, elements.iter().map(|&bytes| element(bytes)).collect()))
     }

@@ -1,7 +1,7 @@
 //! Reading JSON beyond the programs of the corpus: documents that are no programs, and elements of all kinds.
 
 use super::{from_json, from_json_source, json};
-use crate::concrete::{Array, Scalar};
+use crate::concrete::{Array, ElementType};
 use crate::error::Error;
 use crate::export::{Program, parse};
 use crate::shape::{DType, Value};
@@ -38,7 +38,7 @@ fn elements_come_back_to_the_last_bit() {
     values.extend([i64::MIN, i64::MAX, 1 << 53, (1 << 53) + 1, -1].map(Value::I64));
     values.extend([i32::MIN, i32::MAX].map(Value::I32));
     values.extend([true, false].map(Value::Bool));
-    fn list<T: Scalar>(value: Value) -> Array {
+    fn list<T: ElementType>(value: Value) -> Array {
         let element =
             |at: i64| T::from_value(if at == 0 { value } else { Value::from_i64(value.dtype(), at) }).unwrap();
         Array::from_vec(&[2, 2], (0..4).map(element).collect())

@@ -2,7 +2,7 @@
 
 use super::reader::{Form, ParseResult, TextReader};
 use super::tokens::{TextProblem, TokenKind};
-use crate::array::{Array, Data, Scalar};
+use crate::array::{Array, Data, ElementType};
 use crate::shape::{DType, Shape, Type, Value, size};
 use crate::term::print::DTYPES;
 
@@ -62,7 +62,7 @@ impl NumberLiteral<'_> {
 }
 
 /// A float. It is infinite only if spelled so; an integer spelling is accepted too.
-fn float<T: Scalar + std::str::FromStr>(spelled: &str) -> Option<T> {
+fn float<T: ElementType + std::str::FromStr>(spelled: &str) -> Option<T> {
     let is_named = spelled.ends_with("inf") || spelled.ends_with("NaN");
     spelled.parse().ok().filter(|x: &T| is_named || x.into_value().to_f64().is_finite())
 }
@@ -198,7 +198,7 @@ impl<'t, X: Form> TextReader<'t, X> {
 
 /// The array of elements of one type; there is at least one.
 fn array(shape: &[usize], elements: &[Value]) -> Array {
-    fn collected<T: Scalar>(shape: &[usize], elements: &[Value]) -> Array {
+    fn collected<T: ElementType>(shape: &[usize], elements: &[Value]) -> Array {
         debug_assert_eq!(elements.len(), size(shape));
         let element = |&value: &Value| T::from_value(value).expect("elements have one type");
         T::wrap(Data::from_vec(shape, elements.iter().map(element).collect()))

@@ -3,7 +3,7 @@
 mod problems;
 
 use crate::affine::AffineMap;
-use crate::array::{Array, Scalar};
+use crate::array::{Array, ElementType};
 use crate::error::Error;
 use crate::export::{Program, parse, parse_source, text, text_source};
 use crate::operation::{Binary, Reduction, Unary};
@@ -61,7 +61,7 @@ fn every_number_is_read_to_the_last_bit() {
         let alone = Array::full(&[], value);
         let full = Array::full(&[2, 3], value);
         let other = Value::from_i64(value.dtype(), 1);
-        fn list<T: Scalar>(value: Value, other: Value, count: usize) -> Array {
+        fn list<T: ElementType>(value: Value, other: Value, count: usize) -> Array {
             let element = |at: usize| if at.is_multiple_of(3) { value } else { other };
             Array::from_vec(&[count], (0..count).map(|at| T::from_value(element(at)).unwrap()).collect())
         }

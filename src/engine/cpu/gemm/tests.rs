@@ -1,5 +1,5 @@
 use super::*;
-use crate::array::{Arithmetic, Scalar};
+use crate::array::{Arithmetic, ElementType};
 
 /// A number that is small, exact in both types, and another for each position and seed.
 fn number<T: Arithmetic>(seed: usize, position: usize) -> T {
@@ -14,7 +14,7 @@ struct Stored<T> {
 
 const GUARD: usize = 40;
 
-impl<T: Scalar + PartialEq> Stored<T> {
+impl<T: ElementType + PartialEq> Stored<T> {
     fn new(seed: usize, [rows, columns]: [usize; 2], by_rows: bool) -> Stored<T> {
         let elements = (0..rows * columns + 2 * GUARD).map(|position| number(seed, position)).collect();
         Stored { elements, strides: if by_rows { (columns, 1) } else { (1, rows) } }
@@ -34,7 +34,7 @@ impl<T: Scalar + PartialEq> Stored<T> {
     }
 }
 
-fn check<T: GemmElement + Scalar + PartialEq>(sizes: [usize; 3], layout: usize, add: bool) {
+fn check<T: GemmElement + ElementType + PartialEq>(sizes: [usize; 3], layout: usize, add: bool) {
     let [m, k, n] = sizes;
     let by_rows = |operand: usize| layout >> operand & 1 == 0;
     let mut a: Stored<T> = Stored::new(1, [m, k], by_rows(0));
@@ -88,7 +88,7 @@ fn products_of_all_layouts_and_sizes_around_blocks() {
 /// The windows of [samples, channels, rows, columns] times [outputs, channels, window's rows, window's columns], in the order
 /// of a convolution's result, of some rows and columns of the product at a time.
 #[allow(clippy::many_single_char_names)]
-fn check_windows<T: GemmElement + Scalar + PartialEq>([n, c, y, x, o, w]: [usize; 6], parts: usize) {
+fn check_windows<T: GemmElement + ElementType + PartialEq>([n, c, y, x, o, w]: [usize; 6], parts: usize) {
     let (wide, high) = (x + w - 1, y + w - 1);
     let source: Vec<T> = (0..n * c * high * wide).map(|at| number(1, at)).collect();
     let weights: Vec<T> = (0..o * c * w * w).map(|at| number(2, at)).collect();
@@ -144,7 +144,7 @@ fn rows_and_columns_of_several_axes() {
 /// Sums of integers beyond their type wrap, whatever the registers: numbers of all bits meet in halves of them.
 #[test]
 fn products_of_integers_wrap() {
-    fn check<T: GemmElement + Scalar + PartialEq>(number: impl Fn(usize) -> T) {
+    fn check<T: GemmElement + ElementType + PartialEq>(number: impl Fn(usize) -> T) {
         let (m, k, n) = (9, 37, 33);
         let (a, b): (Vec<T>, Vec<T>) =
             ((0..m * k).map(&number).collect(), (m * k..m * k + k * n).map(&number).collect());

@@ -1,6 +1,6 @@
 //! Compiled loops over recurrences of one or two operations.
 
-use crate::array::{Scalar, larger, smaller};
+use crate::array::{ElementType, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::engine::cpu::vector::USES_REGISTERS;
 use crate::operation::Binary;
@@ -14,7 +14,7 @@ pub(super) type ChainKernel = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut
 trait ChainLink {
     /// Whether the state does not change.
     const IS_NOTHING: bool = false;
-    fn of<T: Scalar>(state: T, other: T) -> T;
+    fn of<T: ElementType>(state: T, other: T) -> T;
 }
 
 macro_rules! links {
@@ -24,7 +24,7 @@ macro_rules! links {
 
             impl ChainLink for $name {
                 #[inline(always)]
-                fn of<T: Scalar>($s: T, $x: T) -> T {
+                fn of<T: ElementType>($s: T, $x: T) -> T {
                     $meaning
                 }
             }
@@ -48,7 +48,7 @@ struct Nothing;
 impl ChainLink for Nothing {
     const IS_NOTHING: bool = true;
     #[inline(always)]
-    fn of<T: Scalar>(state: T, _: T) -> T {
+    fn of<T: ElementType>(state: T, _: T) -> T {
         state
     }
 }
@@ -65,7 +65,7 @@ fn typed<T>(
 }
 
 /// Goes over a block: see [`ChainKernel`].
-unsafe fn links<T: Scalar, A: ChainLink, B: ChainLink>(
+unsafe fn links<T: ElementType, A: ChainLink, B: ChainLink>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
@@ -92,12 +92,12 @@ unsafe fn links<T: Scalar, A: ChainLink, B: ChainLink>(
     }
 }
 
-const fn is_float<T: Scalar>() -> bool {
+const fn is_float<T: ElementType>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
 }
 
 /// Goes over a block of rows: see [`ChainKernel`]. The states of some places at a time stay in registers.
-unsafe fn rows<T: Scalar, A: ChainLink, B: ChainLink>(
+unsafe fn rows<T: ElementType, A: ChainLink, B: ChainLink>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
@@ -147,7 +147,7 @@ unsafe fn rows<T: Scalar, A: ChainLink, B: ChainLink>(
 /// As of [`ChainKernel`], for these places. Where it is plain, the one operation reads an element for each step and place, and has a
 /// result for each, which is the last; nothing else is written.
 #[inline(always)]
-unsafe fn columns<T: Scalar, A: ChainLink, B: ChainLink, const WIDTH: usize, const PLAIN: bool>(
+unsafe fn columns<T: ElementType, A: ChainLink, B: ChainLink, const WIDTH: usize, const PLAIN: bool>(
     state: *mut T,
     [mut a, mut b]: [(*const T, usize); 2],
     [mut old, mut first, mut last]: [(*mut T, usize); 3],
@@ -191,7 +191,7 @@ unsafe fn columns<T: Scalar, A: ChainLink, B: ChainLink, const WIDTH: usize, con
 
 /// Goes over a block of which each state is the last plus an element: see [`ChainKernel`]. Eight at a time, since their sums
 /// without the state do not wait for it; it takes one addition of eight.
-unsafe fn sums<T: Scalar>(
+unsafe fn sums<T: ElementType>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
@@ -232,7 +232,7 @@ const EIGHT: usize = 8;
 /// # Safety
 ///
 /// There is a state, and there are elements and room for so many.
-unsafe fn eights<T: Scalar, const REVERSE: bool>(state: *mut T, from: *const T, to: *mut T, count: usize) {
+unsafe fn eights<T: ElementType, const REVERSE: bool>(state: *mut T, from: *const T, to: *mut T, count: usize) {
     // SAFETY: the caller promises them.
     unsafe {
         let mut s = load(state);
@@ -276,7 +276,7 @@ pub(super) fn chain(dtype: DType, operations: &[Binary], of_rows: bool) -> Optio
     }
 }
 
-fn first_link<T: Scalar>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
+fn first_link<T: ElementType>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
     let (&first, rest) = operations.split_first()?;
     match first {
         Binary::Add if rest.is_empty() && !of_rows => Some(sums::<T>),
@@ -290,7 +290,7 @@ fn first_link<T: Scalar>(operations: &[Binary], of_rows: bool) -> Option<ChainKe
     }
 }
 
-fn second_link<T: Scalar, A: ChainLink>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
+fn second_link<T: ElementType, A: ChainLink>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
     macro_rules! of {
         ($second:ident) => {
             if of_rows { rows::<T, A, $second> } else { links::<T, A, $second> }

@@ -6,7 +6,7 @@
 
 use super::embedded::EmbeddedNest;
 use super::register::RegisterIndex;
-use crate::array::{Arithmetic, Scalar};
+use crate::array::{Arithmetic, ElementType};
 use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::vector::{Instructions, VectorKernel};
 use crate::operation::{Binary, BinaryRow, Comparison, Unary, UnaryRow, binary_row, comparison_row, unary_row};
@@ -110,7 +110,7 @@ macro_rules! operations {
             /// The instruction for a row of the table, if it has one of its own.
             pub(super) fn unary(op: Unary, dtype: DType) -> Option<ScalarOp> {
                 match op {
-                    $(Unary::$urow if dtype == <$ut as Scalar>::DTYPE => Some(ScalarOp::$unary),)*
+                    $(Unary::$urow if dtype == <$ut as ElementType>::DTYPE => Some(ScalarOp::$unary),)*
                     _ => None,
                 }
             }
@@ -118,7 +118,7 @@ macro_rules! operations {
             /// As [`ScalarOp::unary`].
             pub(super) fn binary(op: Binary, dtype: DType) -> Option<ScalarOp> {
                 match op {
-                    $(Binary::$brow if dtype == <$bt as Scalar>::DTYPE => Some(ScalarOp::$binary),)*
+                    $(Binary::$brow if dtype == <$bt as ElementType>::DTYPE => Some(ScalarOp::$binary),)*
                     _ => None,
                 }
             }
@@ -126,7 +126,7 @@ macro_rules! operations {
             /// As [`ScalarOp::unary`], of a comparison of such elements.
             pub(super) fn compare(op: Comparison, dtype: DType) -> Option<ScalarOp> {
                 match op {
-                    $(Comparison::$crow if dtype == <$ct as Scalar>::DTYPE => Some(ScalarOp::$compare),)*
+                    $(Comparison::$crow if dtype == <$ct as ElementType>::DTYPE => Some(ScalarOp::$compare),)*
                     _ => None,
                 }
             }
@@ -134,7 +134,7 @@ macro_rules! operations {
             /// As [`ScalarOp::unary`], of a conversion.
             pub(super) fn cast(from: DType, to: DType) -> Option<ScalarOp> {
                 match (from, to) {
-                    $((<$from as Scalar>::DTYPE, <$to as Scalar>::DTYPE) => Some(ScalarOp::$cast),)*
+                    $((<$from as ElementType>::DTYPE, <$to as ElementType>::DTYPE) => Some(ScalarOp::$cast),)*
                     _ => None,
                 }
             }
@@ -310,10 +310,10 @@ macro_rules! operations {
         /// Rows with an instruction of their own, for tests.
         #[cfg(test)]
         pub(super) const OWN: (&[(Unary, DType)], &[(Binary, DType)], &[(Comparison, DType)], &[(DType, DType)]) = (
-            &[$((Unary::$urow, <$ut as Scalar>::DTYPE),)*],
-            &[$((Binary::$brow, <$bt as Scalar>::DTYPE),)*],
-            &[$((Comparison::$crow, <$ct as Scalar>::DTYPE),)*],
-            &[$((<$from as Scalar>::DTYPE, <$to as Scalar>::DTYPE),)*],
+            &[$((Unary::$urow, <$ut as ElementType>::DTYPE),)*],
+            &[$((Binary::$brow, <$bt as ElementType>::DTYPE),)*],
+            &[$((Comparison::$crow, <$ct as ElementType>::DTYPE),)*],
+            &[$((<$from as ElementType>::DTYPE, <$to as ElementType>::DTYPE),)*],
         );
     };
 }

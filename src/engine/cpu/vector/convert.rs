@@ -6,7 +6,7 @@ use super::lanes::{Level, Mask};
 use super::level::{Loop, kernel};
 use super::packed::{Answers, Packed, Vectorised};
 use super::{Instructions, VectorKernel, movement};
-use crate::array::Scalar;
+use crate::array::ElementType;
 use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -15,10 +15,10 @@ use std::mem::MaybeUninit;
 ///
 /// Conversions from floats to integers saturate and take NaN to 0. In the language's form they are no vector instructions, but
 /// conversions of numbers in range are; results for other numbers are selected afterwards.
-pub(super) trait Convert: Scalar {
+pub(super) trait Convert: ElementType {
     /// The element as one of another type.
     #[inline(always)]
-    fn convert<U: Scalar>(self) -> U {
+    fn convert<U: ElementType>(self) -> U {
         self.cast()
     }
 }
@@ -27,7 +27,7 @@ macro_rules! from_float {
     ($t:ident, $from:ident) => {
         impl Convert for $t {
             #[inline(always)]
-            fn convert<U: Scalar>(self) -> U {
+            fn convert<U: ElementType>(self) -> U {
                 match U::DTYPE {
                     DType::I32 => {
                         // The limits are between floats of either type, or are floats.
@@ -64,7 +64,7 @@ impl Convert for i64 {}
 /// The loop of a conversion.
 struct CastLoop<T, U>(PhantomData<(T, U)>);
 
-impl<T: Vectorised + Convert, U: Scalar> Loop for CastLoop<T, U> {
+impl<T: Vectorised + Convert, U: ElementType> Loop for CastLoop<T, U> {
     const IS_WIDE: bool = T::IS_WIDE;
 
     #[inline(always)]
@@ -77,7 +77,7 @@ impl<T: Vectorised + Convert, U: Scalar> Loop for CastLoop<T, U> {
 /// The elements as those of another type.
 struct Converted<T, U>(ElementRun<T>, PhantomData<U>);
 
-impl<T: Convert, U: Scalar> Elements for Converted<T, U> {
+impl<T: Convert, U: ElementType> Elements for Converted<T, U> {
     type Value = U;
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<U>; COUNT] {
@@ -93,7 +93,7 @@ impl<T: Convert, U: Scalar> Elements for Converted<T, U> {
     }
 }
 
-impl<T: Vectorised + Convert, U: Scalar> InRegisters for Converted<T, U> {
+impl<T: Vectorised + Convert, U: ElementType> InRegisters for Converted<T, U> {
     type Element = T;
     #[inline(always)]
     fn are_known<V: Packed<Element = T>>(&self) -> bool {

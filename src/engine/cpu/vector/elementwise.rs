@@ -9,7 +9,7 @@ use super::masked::{MaskedRun, Masks};
 use super::operands::{choice_kernel, pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, OperandForm, VectorKernel};
-use crate::array::Scalar;
+use crate::array::ElementType;
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Row, Unary, UnaryLoop, comparison_row};
 use crate::shape::DType;
@@ -198,7 +198,7 @@ impl<T: Vectorised> BinaryLoop<T, T> for Choose {
 /// The table's function of one element, for rows with a parameter, which a kernel gets at each call.
 struct Of<T>(T);
 
-impl<T: Scalar> UnaryLoop<T> for Of<T> {
+impl<T: ElementType> UnaryLoop<T> for Of<T> {
     type Output = T;
     fn run<F: Fn(T) -> T>(self, f: F) -> T {
         f(self.0)

@@ -18,7 +18,7 @@ pub(in crate::engine::cpu) use x86::{BitsHalf32, BitsHalf64, BitsWide32, BitsWid
 pub(super) use x86::{Quarter32, Quarter64};
 
 use super::Instructions;
-use crate::array::Scalar;
+use crate::array::ElementType;
 use crate::operation::{Binary, Unary};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -286,7 +286,7 @@ pub(super) trait Level {
 }
 
 /// Elements whose products can be summed.
-pub(super) trait Product: Scalar {
+pub(super) trait Product: ElementType {
     /// Whether sums are the same in any order.
     const ANY_ORDER: bool = true;
     /// Whether loops are compiled for registers of 64 bytes too. Integers and booleans make do with those of 32, which halves their

@@ -12,7 +12,7 @@ use super::USES_REGISTERS;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::Level;
 use super::lanes::{LaneBits, Lanes, Mask, Product};
-use crate::array::{Arithmetic, Scalar};
+use crate::array::{Arithmetic, ElementType};
 use crate::engine::cpu::elements::{counted, load};
 use crate::operation::{Binary, Unary, comparison_row};
 use crate::shape::DType;
@@ -20,7 +20,7 @@ use crate::shape::DType;
 /// A register of elements, used where the machine has its instructions and nowhere else.
 pub(in crate::engine::cpu) trait Packed: Copy {
     /// The type of an element.
-    type Element: Scalar;
+    type Element: ElementType;
     /// Answers for as many elements.
     type Mask: Answers;
     /// How many elements there are.

@@ -5,7 +5,7 @@ use super::lanes::{Level, Product};
 use super::level::{Loop, RowsLoop, kernel, portable_kernel, portable_rows_kernel, rows_kernel};
 use super::packed::Packed;
 use super::{Instructions, RowsKernel, VectorKernel};
-use crate::array::{Scalar, larger, smaller};
+use crate::array::{ElementType, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Reduction;
 use crate::shape::DType;
@@ -71,7 +71,7 @@ pub(super) struct Sum;
 pub(super) struct Largest;
 pub(super) struct Smallest;
 
-impl<T: Scalar> Join<T> for Sum {
+impl<T: ElementType> Join<T> for Sum {
     const NOTHING: T = T::ZERO;
     #[inline(always)]
     fn join(a: T, b: T) -> T {
@@ -83,7 +83,7 @@ impl<T: Scalar> Join<T> for Sum {
     }
 }
 
-impl<T: Scalar> Join<T> for Largest {
+impl<T: ElementType> Join<T> for Largest {
     const NOTHING: T = T::LOWEST;
     #[inline(always)]
     fn join(a: T, b: T) -> T {
@@ -95,7 +95,7 @@ impl<T: Scalar> Join<T> for Largest {
     }
 }
 
-impl<T: Scalar> Join<T> for Smallest {
+impl<T: ElementType> Join<T> for Smallest {
     const NOTHING: T = T::HIGHEST;
     #[inline(always)]
     fn join(a: T, b: T) -> T {

@@ -5,7 +5,7 @@ use super::logarithm::{Ln, ln_1p_of};
 use super::{
     Padded, RegisterBlock, VectorFunction, WIDEST, each_padded_block, in_registers, padded, polynomial, write_padded,
 };
-use crate::array::Scalar;
+use crate::array::ElementType;
 use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::blocks::{Blocks, SMALL, Source};
 use crate::engine::cpu::vector::lanes::{Lanes, Level, Mask, Real};

@@ -7,7 +7,7 @@ mod reduced;
 mod table;
 
 use super::*;
-use crate::array::Scalar;
+use crate::array::ElementType;
 use crate::operation::{BinaryLoop, UnaryLoop};
 
 /// The lengths that are tested: two blocks with every rest, and one of many blocks.
@@ -49,7 +49,7 @@ impl<T: Copy, U> BinaryLoop<T, U> for Apply<T> {
 }
 
 /// Elements that kernels are tested with.
-pub(super) trait Tested: Scalar {
+pub(super) trait Tested: ElementType {
     const SPECIAL: &'static [Self];
     fn random(random: &mut Random) -> Self;
     fn unary(op: Unary, x: Self) -> Self;
