@@ -3,7 +3,7 @@
 use super::colouring::Colouring;
 use super::reads::Reads;
 use crate::algebra::Algebra;
-use crate::array::{Array, ElementType as Element};
+use crate::array::{Array, ElementType};
 use crate::derivative::program;
 use crate::error::Result;
 use crate::shape::Type;
@@ -57,7 +57,7 @@ impl FloatLayout {
 }
 
 fn i64_array(ty: &Type, elements: Vec<i64>) -> Array {
-    <i64 as Element>::wrap(crate::array::Data::from_vec(&ty.shape, elements))
+    <i64 as ElementType>::wrap(crate::array::Data::from_vec(&ty.shape, elements))
 }
 
 fn parameter_types(body: &Body) -> Vec<Type> {

@@ -8,8 +8,8 @@
 mod chain;
 
 use self::chain::{ChainKernel, chain};
-use super::scalars::{Builder, RegisterIndex as Number, Scalars};
-use super::vector::{self, Instructions, OperandForm as Form, VectorKernel};
+use super::scalars::{Builder, RegisterIndex, Scalars};
+use super::vector::{self, Instructions, OperandForm, VectorKernel};
 use crate::kernel::Loop;
 use crate::operation::Binary;
 use crate::shape::DType;
@@ -36,10 +36,10 @@ enum OperandSource {
 }
 
 impl OperandSource {
-    fn form(self) -> Form {
+    fn form(self) -> OperandForm {
         match self {
-            OperandSource::Register(_) | OperandSource::Input(_) => Form::Run,
-            OperandSource::Capture(_) | OperandSource::Constant(_) => Form::One,
+            OperandSource::Register(_) | OperandSource::Input(_) => OperandForm::Run,
+            OperandSource::Capture(_) | OperandSource::Constant(_) => OperandForm::One,
         }
     }
 }
@@ -57,7 +57,7 @@ enum Sequential {
     /// One or two operations on the one carry, each with another operand; the registers of their results.
     Chain { run: ChainKernel, others: [OperandSource; 2], results: [usize; 2] },
     /// Instructions, and the contents of some of their registers when a block begins.
-    Scalars(Scalars, Vec<(Number, Begin)>),
+    Scalars(Scalars, Vec<(RegisterIndex, Begin)>),
 }
 
 /// The content of a register of the sequential part when a block begins.
@@ -250,7 +250,7 @@ impl CompiledRecurrence {
                     Sequential::Chain { run, others, results } => {
                         let width = self.widths[0];
                         let other = |place: OperandSource| {
-                            (at(place, width).cast_const(), usize::from(place.form() == Form::Run))
+                            (at(place, width).cast_const(), usize::from(place.form() == OperandForm::Run))
                         };
                         let results = [0, results[0], results[1]].map(|number| {
                             (register(number), usize::from(self.registers[number] != RegisterStorage::Unread))
@@ -262,7 +262,7 @@ impl CompiledRecurrence {
                         let begin = |begin: Begin| match begin {
                             Begin::Count => std::ptr::without_provenance_mut(count),
                             Begin::State(carry) => state(carry),
-                            Begin::Element(place, width) if place.form() == Form::Run => {
+                            Begin::Element(place, width) if place.form() == OperandForm::Run => {
                                 at(place, width).wrapping_add(first * width)
                             }
                             Begin::Element(place, width) => at(place, width),
@@ -274,9 +274,9 @@ impl CompiledRecurrence {
                 for (position, &(place, width)) in self.next[self.carries..].iter().enumerate() {
                     let to = output(position, width);
                     match place.form() {
-                        Form::Run if at(place, width) == to => {}
-                        Form::Run => std::ptr::copy_nonoverlapping(at(place, width), to, count * width),
-                        Form::One => (0..count).for_each(|k| {
+                        OperandForm::Run if at(place, width) == to => {}
+                        OperandForm::Run => std::ptr::copy_nonoverlapping(at(place, width), to, count * width),
+                        OperandForm::One => (0..count).for_each(|k| {
                             std::ptr::copy_nonoverlapping(at(place, width), to.wrapping_add(k * width), width);
                         }),
                     }
@@ -340,15 +340,15 @@ impl Compiler<'_> {
         let of = self.dtype(operands[0]);
         let run = match instruction.op {
             Elementwise::Unary(op) if op.parameter().is_some() => return None,
-            Elementwise::Unary(op) if form(0) == Form::Run => vector::unary(isa, op, dtype),
-            Elementwise::Binary(op) if (0..2).any(|k| form(k) == Form::Run) => {
+            Elementwise::Unary(op) if form(0) == OperandForm::Run => vector::unary(isa, op, dtype),
+            Elementwise::Binary(op) if (0..2).any(|k| form(k) == OperandForm::Run) => {
                 vector::binary(isa, op, dtype, form(0), form(1))
             }
-            Elementwise::Compare(op) if (0..2).any(|k| form(k) == Form::Run) => {
+            Elementwise::Compare(op) if (0..2).any(|k| form(k) == OperandForm::Run) => {
                 vector::compare(isa, op, of, form(0), form(1))
             }
-            Elementwise::Select if form(0) == Form::Run => vector::select(isa, dtype, form(1), form(2)),
-            Elementwise::Cast(to) if form(0) == Form::Run => vector::cast(isa, of, to),
+            Elementwise::Select if form(0) == OperandForm::Run => vector::select(isa, dtype, form(1), form(2)),
+            Elementwise::Cast(to) if form(0) == OperandForm::Run => vector::cast(isa, of, to),
             _ => return None,
         };
         Some(RecurrenceStep { run, result: self.scan.scan.carries + at, operands: places })
@@ -358,7 +358,7 @@ impl Compiler<'_> {
     fn scalars(&mut self, depends: &[bool], leads: &[bool], read: &[RegisterStorage]) -> Option<Sequential> {
         let (carries, recurrence) = (self.scan.scan.carries, self.recurrence);
         let mut builder = Builder::new(self.isa);
-        let mut begins: Vec<(Number, Begin)> = Vec::new();
+        let mut begins: Vec<(RegisterIndex, Begin)> = Vec::new();
         let mut begin = |builder: &mut Builder, what: Begin| {
             let register = builder.register()?;
             begins.push((register, what));
@@ -379,7 +379,7 @@ impl Compiler<'_> {
         // Other reads: before the steps if the value is the same in all of them.
         let sequential = || (0..recurrence.steps.len()).filter(|&at| depends[at] && leads[at]);
         let operands = sequential().flat_map(|at| &recurrence.steps[at].operands);
-        let mut others: TermMap<StepOperand, Number> = TermMap::default();
+        let mut others: TermMap<StepOperand, RegisterIndex> = TermMap::default();
         let (mut runs, mut moves) = (Vec::new(), Vec::new());
         for &operand in operands.chain(&recurrence.results[..carries]) {
             if is_sequential(operand) || others.contains_key(&operand) {
@@ -388,11 +388,11 @@ impl Compiler<'_> {
             let (dtype, (place, width)) = (self.dtype(operand), self.place(operand));
             let register = match (operand, place.form()) {
                 (StepOperand::Constant(value), _) => builder.constant(value)?,
-                (_, Form::One) => {
+                (_, OperandForm::One) => {
                     let pointer = begin(&mut builder, Begin::Element(place, width))?;
                     builder.load(dtype, pointer, 0, true)?
                 }
-                (_, Form::Run) => {
+                (_, OperandForm::Run) => {
                     let pointer = begin(&mut builder, Begin::Element(place, width))?;
                     moves.push((pointer, width));
                     runs.push((operand, dtype, pointer));
@@ -416,8 +416,8 @@ impl Compiler<'_> {
         for (operand, dtype, pointer) in runs {
             others.insert(operand, builder.load(dtype, pointer, 0, true)?);
         }
-        let mut values: Vec<Number> = vec![0; recurrence.steps.len()];
-        let number = |values: &[Number], operand: StepOperand| match operand {
+        let mut values: Vec<RegisterIndex> = vec![0; recurrence.steps.len()];
+        let number = |values: &[RegisterIndex], operand: StepOperand| match operand {
             StepOperand::Carry(carry) => Some(states[carry].1),
             StepOperand::Step(step) if is_sequential(operand) => Some(values[step]),
             _ => others.get(&operand).copied(),
@@ -439,10 +439,11 @@ impl Compiler<'_> {
             builder.store(dtype, pointer, 0, value)?;
         }
         let next = recurrence.results[..carries].iter().map(|&operand| number(&values, operand));
-        let next = states.iter().map(|&(_, own)| own).zip(next.collect::<Option<Vec<Number>>>()?);
+        let next = states.iter().map(|&(_, own)| own).zip(next.collect::<Option<Vec<RegisterIndex>>>()?);
         let backwards = self.scan.scan.reverse;
         let bytes = |width: usize| if backwards { -(width as isize) } else { width as isize };
-        let moves: Vec<(Number, isize)> = moves.into_iter().map(|(pointer, width)| (pointer, bytes(width))).collect();
+        let moves: Vec<(RegisterIndex, isize)> =
+            moves.into_iter().map(|(pointer, width)| (pointer, bytes(width))).collect();
         builder.next(head, &next.collect::<Vec<_>>(), &moves)?;
         for (carry, (state, own)) in states.iter().enumerate() {
             builder.store(self.types[carry], *state, 0, *own)?;

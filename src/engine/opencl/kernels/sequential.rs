@@ -8,7 +8,7 @@ use crate::shape::steps;
 use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
 use crate::source::plan::BufferPlan;
-use crate::source::procedure::FunctionWriter as Functions;
+use crate::source::procedure::FunctionWriter;
 use crate::source::text::Text;
 use crate::term::Steps;
 
@@ -49,7 +49,7 @@ fn elements_of(procedure: &Procedure, repeated: bool) -> usize {
 }
 
 /// Known arrays and functions as they stand before a kernel.
-fn functions_of(writer: Functions<'_>) -> Text {
+fn functions_of(writer: FunctionWriter<'_>) -> Text {
     let mut all = writer.constants;
     for mut text in writer.functions {
         text.tidy();
@@ -74,7 +74,7 @@ impl KernelWriter {
         }
         let Isolated { procedure: alone, interface, read, written } = isolated(procedure, step);
         let written_from = |count: usize| {
-            let mut writer = Functions::new(&self.language);
+            let mut writer = FunctionWriter::new(&self.language);
             writer.count = count;
             let function = writer.procedure("alone", &alone, &interface).ok()?;
             Some((writer, function))
