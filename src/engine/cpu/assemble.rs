@@ -6,10 +6,10 @@ mod stores;
 
 use super::axis::{Axis, Edge};
 use super::code::{Base, LoopLevel, NestCode};
-use super::instruction::{Bound, LinearFunction, NestInstruction};
+use super::instruction::{Bound, Instruction, LinearFunction};
 use super::layout::{NestLayout, Wrapped};
 use super::order::layout;
-use super::slot::PointerSlot;
+use super::slot::Slot;
 use super::split::NestSplit;
 use super::stretch::limits;
 use super::vector::{self, Instructions, OperandForm, RowsKernel};
@@ -48,20 +48,20 @@ struct Assembler<'a> {
     /// Whether the vector axis moves each value.
     runs: Vec<bool>,
     /// A run of consecutive elements, or a single element; `None` for values that are not computed separately.
-    places: Vec<Option<PointerSlot>>,
+    places: Vec<Option<Slot>>,
     slots: Vec<Base>,
     /// Bytes by which slots of buffers move, by loop.
-    moves: Vec<Vec<(PointerSlot, isize)>>,
+    moves: Vec<Vec<(Slot, isize)>>,
     code: Vec<LoopLevel>,
     constants: Vec<u64>,
-    constant_slots: TermMap<u64, PointerSlot>,
-    buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), PointerSlot>,
+    constant_slots: TermMap<u64, Slot>,
+    buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), Slot>,
     /// The buffers that are split among chunks, and their positions.
     partials: TermMap<u32, u32>,
     /// Free registers of a tile, by level: values of an outer loop stay while inner ones run.
-    free: Vec<Vec<PointerSlot>>,
+    free: Vec<Vec<Slot>>,
     /// Slots of tile registers by their number; offsets are known when the tile's size is.
-    tile_registers: Vec<PointerSlot>,
+    tile_registers: Vec<Slot>,
     /// Bytes of registers of one element.
     single: usize,
     /// The kernel that computes the last sum, or other reduction, for several rows.
@@ -158,12 +158,12 @@ impl Assembler<'_> {
         guards.iter().map(|guard| self.level_of(&guard.position)).max().unwrap_or(0)
     }
 
-    fn slot(&mut self, base: Base) -> PointerSlot {
+    fn slot(&mut self, base: Base) -> Slot {
         self.slots.push(base);
-        PointerSlot::try_from(self.slots.len() - 1).expect("fewer slots than a nest may have values")
+        Slot::try_from(self.slots.len() - 1).expect("fewer slots than a nest may have values")
     }
 
-    fn constant(&mut self, bits: u64) -> PointerSlot {
+    fn constant(&mut self, bits: u64) -> Slot {
         if let Some(&slot) = self.constant_slots.get(&bits) {
             return slot;
         }
@@ -174,7 +174,7 @@ impl Assembler<'_> {
     }
 
     /// A pointer into a buffer that follows the loops.
-    fn buffer(&mut self, buffer: u32, at: &Affine, dtype: DType) -> PointerSlot {
+    fn buffer(&mut self, buffer: u32, at: &Affine, dtype: DType) -> Slot {
         let width = dtype.bytes() as isize;
         let strides: SmallVec<[isize; 4]> =
             self.by_loop(at).iter().map(|&coefficient| coefficient as isize * width).collect();
@@ -196,7 +196,7 @@ impl Assembler<'_> {
     }
 
     /// A register for a value at a level: for a tile or for a single element.
-    fn register(&mut self, level: usize, is_run: bool) -> PointerSlot {
+    fn register(&mut self, level: usize, is_run: bool) -> Slot {
         if !is_run {
             let slot = self.slot(Base::Register(self.single));
             self.single += 8;
@@ -217,7 +217,7 @@ impl Assembler<'_> {
         if is_run && !self.runs[id as usize] { OperandForm::One } else { OperandForm::Run }
     }
 
-    fn place(&self, id: ValueId) -> PointerSlot {
+    fn place(&self, id: ValueId) -> Slot {
         self.places[id as usize].expect("operands come before their users")
     }
 
@@ -335,7 +335,7 @@ impl Assembler<'_> {
         }
     }
 
-    fn emit(&mut self, level: usize, is_run: bool, instruction: NestInstruction) {
+    fn emit(&mut self, level: usize, is_run: bool, instruction: Instruction) {
         let level = &mut self.code[level];
         if is_run { level.tile.push(instruction) } else { level.single.push(instruction) }
     }
@@ -354,7 +354,7 @@ impl Assembler<'_> {
             NestValue::Position(at) => {
                 let at = self.linear(at);
                 let result = result(self);
-                self.emit(level, is_run, NestInstruction::Ramp { run: vector::ramp(isa), result, at });
+                self.emit(level, is_run, Instruction::Ramp { run: vector::ramp(isa), result, at });
                 result
             }
             NestValue::Load { buffer, at, .. } if self.guarded_sums.contains(&id) => self.buffer(*buffer, at, *dtype),
@@ -371,14 +371,14 @@ impl Assembler<'_> {
                 let parameter = self.constant(op.parameter().unwrap_or(0) as u64);
                 let (run, a) = (vector::unary(isa, *op, *dtype), self.place(*a));
                 let result = result(self);
-                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b: parameter, c: a });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a, b: parameter, c: a });
                 result
             }
             NestValue::Binary(op, a, b) => {
                 let run = vector::binary(isa, *op, *dtype, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
                 let result = result(self);
-                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b, c: b });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
                 result
             }
             NestValue::Compare(op, a, b) => {
@@ -386,7 +386,7 @@ impl Assembler<'_> {
                 let run = vector::compare(isa, *op, of, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
                 let result = result(self);
-                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b, c: b });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
                 result
             }
             NestValue::Select(mask, yes, no) => {
@@ -394,14 +394,14 @@ impl Assembler<'_> {
                 let mask = self.as_run(*mask, (level, is_run), DType::Bool);
                 let (yes, no) = (self.place(*yes), self.place(*no));
                 let result = result(self);
-                self.emit(level, is_run, NestInstruction::Kernel { run, result, a: mask, b: yes, c: no });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a: mask, b: yes, c: no });
                 result
             }
             NestValue::Cast(_, a) => {
                 let run = vector::cast(isa, nest.values[*a as usize].1, *dtype);
                 let a = self.place(*a);
                 let result = result(self);
-                self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b: a, c: a });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a, b: a, c: a });
                 result
             }
             NestValue::Guarded(a, guards) => {
@@ -413,7 +413,7 @@ impl Assembler<'_> {
                 let (a, bounds) = (self.place(*a), self.bounds(guards));
                 let result = result(self);
                 let width = dtype.bytes();
-                self.emit(level, is_run, NestInstruction::Masked { run, result, a, a_stride: stride, width, bounds });
+                self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
                 result
             }
         };
@@ -421,13 +421,13 @@ impl Assembler<'_> {
     }
 
     /// A value in the form of a run for a tile's instruction: values that the vector axis does not move are repeated.
-    fn as_run(&mut self, id: ValueId, (level, is_run): (usize, bool), dtype: DType) -> PointerSlot {
+    fn as_run(&mut self, id: ValueId, (level, is_run): (usize, bool), dtype: DType) -> Slot {
         let a = self.place(id);
         if self.operand(id, is_run) == OperandForm::Run {
             return a;
         }
         let result = self.register(level, is_run);
-        self.emit(level, is_run, NestInstruction::Kernel { run: vector::fill(self.isa, dtype), result, a, b: a, c: a });
+        self.emit(level, is_run, Instruction::Kernel { run: vector::fill(self.isa, dtype), result, a, b: a, c: a });
         result
     }
 
@@ -437,7 +437,7 @@ impl Assembler<'_> {
         let (depth, nest) = (self.depth(), self.nest);
         let is_exact =
             |store: &Store| store.mode == StoreMode::Write || !nest.values[store.value as usize].1.is_float();
-        let is_alone = matches!(self.code[depth].tile[..], [ref one] if !matches!(one, NestInstruction::Rows { .. }));
+        let is_alone = matches!(self.code[depth].tile[..], [ref one] if !matches!(one, Instruction::Rows { .. }));
         let is_copy = |store: &Store| matches!(nest.values[store.value as usize].0, NestValue::Load { .. });
         let are_copies = nest.values.len() == nest.stores.len() && nest.stores.iter().all(is_copy);
         let is_last = self.layout.vector + 1 == depth && self.code[depth].after.is_empty();

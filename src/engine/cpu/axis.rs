@@ -2,7 +2,7 @@
 
 use super::elements::load;
 use super::instruction::LinearFunction;
-use super::slot::PointerSlot;
+use super::slot::Slot;
 use std::ops::Range;
 
 /// A loop.
@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(super) struct Axis {
     pub(super) extent: usize,
     /// The pointers that move with it, and by how many bytes a step.
-    pub(super) moves: Vec<(PointerSlot, isize)>,
+    pub(super) moves: Vec<(Slot, isize)>,
     /// Where the nest begins and ends to change anything, if that is a stretch of the loop.
     pub(super) edges: Box<[Edge]>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Axis {
 pub(super) struct Edge {
     /// Whether the steps are below it, or at least it.
     pub(super) is_upper: bool,
-    pub(super) bound: PointerSlot,
+    pub(super) bound: Slot,
     pub(super) others: LinearFunction,
     pub(super) offset: i64,
 }

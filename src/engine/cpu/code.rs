@@ -6,9 +6,9 @@
 //! with, for a tile or, where it does not move with the vector axis, as a single element.
 
 use super::axis::Axis;
-use super::instruction::{NestInstruction, stretch};
+use super::instruction::{Instruction, stretch};
 use super::scatter::copy_rows;
-use super::slot::PointerSlot;
+use super::slot::Slot;
 use super::split::NestSplit;
 use crate::engine::arrays::CacheLine;
 use std::ops::Range;
@@ -30,11 +30,11 @@ pub(super) enum Base {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoopLevel {
     /// First, for single elements.
-    pub(super) single: Vec<NestInstruction>,
+    pub(super) single: Vec<Instruction>,
     /// Then, for tiles.
-    pub(super) tile: Vec<NestInstruction>,
+    pub(super) tile: Vec<Instruction>,
     /// After the loops inside, for tiles.
-    pub(super) after: Vec<NestInstruction>,
+    pub(super) after: Vec<Instruction>,
 }
 
 impl LoopLevel {
@@ -122,10 +122,10 @@ impl NestCode {
     #[cfg(test)]
     pub(super) fn executions(&self) -> usize {
         let width = self.tile.min(self.axes[self.vector].extent);
-        let each = |instruction: &NestInstruction| {
-            if matches!(instruction, NestInstruction::Along { .. }) { width } else { 1 }
+        let each = |instruction: &Instruction| {
+            if matches!(instruction, Instruction::Along { .. }) { width } else { 1 }
         };
-        let of = |instructions: &[NestInstruction]| instructions.iter().map(each).sum::<usize>();
+        let of = |instructions: &[Instruction]| instructions.iter().map(each).sum::<usize>();
         let mut steps = 1;
         let mut all = self.levels[0].single.len();
         for (axis, (level, Axis { extent, .. })) in self.levels[1..].iter().zip(&self.axes).enumerate() {
@@ -348,32 +348,32 @@ impl NestCode {
     }
 
     #[inline]
-    unsafe fn execute(&self, instructions: &[NestInstruction], pointers: &mut [*mut u8], index: &[i64], count: usize) {
+    unsafe fn execute(&self, instructions: &[Instruction], pointers: &mut [*mut u8], index: &[i64], count: usize) {
         #[cfg(test)]
         ELEMENTS.set(ELEMENTS.get() + instructions.len() * count);
         // SAFETY: slots are positions in this table, by construction.
-        let at = |pointers: &[*mut u8], slot: PointerSlot| unsafe { *pointers.get_unchecked(slot as usize) };
+        let at = |pointers: &[*mut u8], slot: Slot| unsafe { *pointers.get_unchecked(slot as usize) };
         for instruction in instructions {
             // SAFETY: as the caller's: every operand is a run of `count` elements of its type, or one element where the
             // kernel was chosen for that.
             unsafe {
                 match instruction {
-                    NestInstruction::Kernel { run, result, a, b, c } => {
+                    Instruction::Kernel { run, result, a, b, c } => {
                         run(at(pointers, *result), at(pointers, *a), at(pointers, *b), at(pointers, *c), count);
                     }
-                    NestInstruction::Rows { run, result, a, b, rows, last_rows } => {
+                    Instruction::Rows { run, result, a, b, rows, last_rows } => {
                         let [from, with] = [a, b].map(|&(slot, stride)| (at(pointers, slot).cast_const(), stride));
                         let is_last = index[0] as usize + 1 == self.axes[0].extent;
                         let rows = if is_last { last_rows } else { rows };
                         run((at(pointers, result.0), result.1), from, with, *rows as usize, count);
                     }
-                    NestInstruction::Strided { run, result, result_stride, a, a_stride } => {
+                    Instruction::Strided { run, result, result_stride, a, a_stride } => {
                         run(at(pointers, *result), *result_stride, at(pointers, *a), *a_stride, count);
                     }
-                    NestInstruction::Ramp { run, result, at: position } => {
+                    Instruction::Ramp { run, result, at: position } => {
                         run(at(pointers, *result).cast(), position.at(index), position.step, count);
                     }
-                    NestInstruction::Masked { run, result, a, a_stride, width, bounds } => {
+                    Instruction::Masked { run, result, a, a_stride, width, bounds } => {
                         let (low, high) = stretch(bounds, index, count);
                         let result = at(pointers, *result);
                         let step = *width as isize;
@@ -384,11 +384,11 @@ impl NestCode {
                         }
                         std::ptr::write_bytes(result.add(high * width), 0, (count - high) * width);
                     }
-                    NestInstruction::Gather { run, result, source, stride, index, extent } => {
+                    Instruction::Gather { run, result, source, stride, index, extent } => {
                         let index = at(pointers, *index).cast::<i64>();
                         run(at(pointers, *result), at(pointers, *source), *stride, index, *extent, count);
                     }
-                    NestInstruction::Row { run, result, width, source, source_stride, stride, index, extent } => {
+                    Instruction::Row { run, result, width, source, source_stride, stride, index, extent } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         let result = at(pointers, *result);
                         if (0..*extent).contains(&index) {
@@ -398,7 +398,7 @@ impl NestCode {
                             std::ptr::write_bytes(result, 0, count * width);
                         }
                     }
-                    NestInstruction::Point { result, zeros, width, source, stride, index, extent } => {
+                    Instruction::Point { result, zeros, width, source, stride, index, extent } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         pointers[*result as usize] = if (0..*extent).contains(&index) {
                             at(pointers, *source).wrapping_offset(*stride * index as isize)
@@ -408,7 +408,7 @@ impl NestCode {
                             zeros
                         };
                     }
-                    NestInstruction::Into { run, result, stride, index, extent, a, b } => {
+                    Instruction::Into { run, result, stride, index, extent, a, b } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         if (0..*extent).contains(&index) {
                             let row = at(pointers, *result).wrapping_offset(*stride * index as isize);
@@ -416,17 +416,16 @@ impl NestCode {
                             run(row, a, b, b, count);
                         }
                     }
-                    NestInstruction::Within { run, result, result_stride, operands, bounds } => {
+                    Instruction::Within { run, result, result_stride, operands, bounds } => {
                         let (low, high) = stretch(bounds, index, count);
                         if low < high {
-                            let moved = |slot: PointerSlot, stride: isize| {
-                                at(pointers, slot).wrapping_offset(stride * low as isize)
-                            };
+                            let moved =
+                                |slot: Slot, stride: isize| at(pointers, slot).wrapping_offset(stride * low as isize);
                             let [a, b] = operands.map(|(slot, stride)| moved(slot, stride));
                             run(moved(*result, *result_stride), a, b, b, high - low);
                         }
                     }
-                    NestInstruction::Along { run, result, along, stride, index, extent, value } => run(
+                    Instruction::Along { run, result, along, stride, index, extent, value } => run(
                         at(pointers, *result),
                         *along,
                         *stride,
@@ -435,21 +434,21 @@ impl NestCode {
                         (at(pointers, value.0), value.1),
                         count,
                     ),
-                    NestInstruction::Pieces(pieces) => pieces.run(
+                    Instruction::Pieces(pieces) => pieces.run(
                         index[self.vector] as usize,
                         count,
                         at(pointers, pieces.elements),
                         at(pointers, pieces.rows.0),
                         at(pointers, pieces.index.0).cast(),
                     ),
-                    NestInstruction::Reduced(reduced) => {
+                    Instruction::Reduced(reduced) => {
                         let (tile, across) = (at(pointers, reduced.tile).cast_const(), reduced.result.1);
                         let first = index[self.vector] as usize / reduced.row;
                         let result = at(pointers, reduced.result.0).wrapping_offset(across * first as isize);
                         let rows = (tile, reduced.bytes as isize);
                         (reduced.run)((result, across), rows, rows, count / reduced.row, reduced.row);
                     }
-                    NestInstruction::Broken(broken) => (broken.run)(
+                    Instruction::Broken(broken) => (broken.run)(
                         at(pointers, broken.tile),
                         at(pointers, broken.rows),
                         broken.strides,
@@ -457,7 +456,7 @@ impl NestCode {
                         index[self.vector] as usize,
                         count,
                     ),
-                    NestInstruction::Rowwise { result, source, stride, index, extent, bytes } => copy_rows(
+                    Instruction::Rowwise { result, source, stride, index, extent, bytes } => copy_rows(
                         (at(pointers, result.0), result.1),
                         (at(pointers, source.0), source.1, *stride),
                         (at(pointers, index.0).cast(), index.1),
@@ -478,7 +477,7 @@ fn unsplit(_: u32) -> *mut u8 {
 
 /// Advances pointers by so many steps of a loop.
 #[inline]
-fn advance(pointers: &mut [*mut u8], moves: &[(PointerSlot, isize)], steps: isize) {
+fn advance(pointers: &mut [*mut u8], moves: &[(Slot, isize)], steps: isize) {
     for &(slot, bytes) in moves {
         let pointer = &mut pointers[slot as usize];
         *pointer = pointer.wrapping_offset(bytes * steps);

@@ -2,7 +2,7 @@
 
 use super::pieces::{Broken, ReducedRows, RowPieces};
 use super::scatter::AlongKernel;
-use super::slot::PointerSlot;
+use super::slot::Slot;
 use super::vector::{GatherKernel, RampKernel, RowsKernel, StridedKernel, VectorKernel};
 use smallvec::SmallVec;
 
@@ -59,91 +59,48 @@ pub(super) fn stretch(bounds: &[Bound], index: &[i64], count: usize) -> (usize, 
 
 /// One instruction, for a tile or for a single element.
 #[derive(Clone, Debug)]
-pub(super) enum NestInstruction {
+pub(super) enum Instruction {
     /// Elementwise work and reductions of runs.
-    Kernel { run: VectorKernel, result: PointerSlot, a: PointerSlot, b: PointerSlot, c: PointerSlot },
+    Kernel { run: VectorKernel, result: Slot, a: Slot, b: Slot, c: Slot },
     /// Sums over pairs of elements of rows: places and strides of the results and the operands, in bytes, and how many rows
     /// there are, and in the last step of the outermost loop.
-    Rows {
-        run: RowsKernel,
-        result: (PointerSlot, isize),
-        a: (PointerSlot, isize),
-        b: (PointerSlot, isize),
-        rows: u32,
-        last_rows: u32,
-    },
+    Rows { run: RowsKernel, result: (Slot, isize), a: (Slot, isize), b: (Slot, isize), rows: u32, last_rows: u32 },
     /// A copy between strided runs; strides in bytes.
-    Strided { run: StridedKernel, result: PointerSlot, result_stride: isize, a: PointerSlot, a_stride: isize },
+    Strided { run: StridedKernel, result: Slot, result_stride: isize, a: Slot, a_stride: isize },
     /// Positions, as numbers.
-    Ramp { run: RampKernel, result: PointerSlot, at: LinearFunction },
+    Ramp { run: RampKernel, result: Slot, at: LinearFunction },
     /// A copy of the stretch on which guards hold, zeros elsewhere.
-    Masked {
-        run: StridedKernel,
-        result: PointerSlot,
-        a: PointerSlot,
-        a_stride: isize,
-        width: usize,
-        bounds: Box<[Bound]>,
-    },
+    Masked { run: StridedKernel, result: Slot, a: Slot, a_stride: isize, width: usize, bounds: Box<[Bound]> },
     /// A read at a computed position for each element.
-    Gather {
-        run: GatherKernel,
-        result: PointerSlot,
-        source: PointerSlot,
-        stride: isize,
-        index: PointerSlot,
-        extent: i64,
-    },
+    Gather { run: GatherKernel, result: Slot, source: Slot, stride: isize, index: Slot, extent: i64 },
     /// A copy of a run that begins at a computed position, zeros where that is outside; strides and width in bytes.
     Row {
         run: StridedKernel,
-        result: PointerSlot,
+        result: Slot,
         width: usize,
-        source: PointerSlot,
+        source: Slot,
         source_stride: isize,
         stride: isize,
-        index: PointerSlot,
+        index: Slot,
         extent: i64,
     },
     /// From now on the result is the run that begins at a computed position, or zeros where that is outside; stride and
     /// width in bytes.
-    Point {
-        result: PointerSlot,
-        zeros: PointerSlot,
-        width: usize,
-        source: PointerSlot,
-        stride: isize,
-        index: PointerSlot,
-        extent: i64,
-    },
+    Point { result: Slot, zeros: Slot, width: usize, source: Slot, stride: isize, index: Slot, extent: i64 },
     /// A kernel whose result is a run that begins at a computed position, and where that is outside nothing; the operand
     /// `a` is that run too if there is no other. The stride in bytes.
-    Into {
-        run: VectorKernel,
-        result: PointerSlot,
-        stride: isize,
-        index: PointerSlot,
-        extent: i64,
-        a: Option<PointerSlot>,
-        b: PointerSlot,
-    },
+    Into { run: VectorKernel, result: Slot, stride: isize, index: Slot, extent: i64, a: Option<Slot>, b: Slot },
     /// A kernel on the stretch of the result and the operands `a` and `b` on which guards hold; strides in bytes.
-    Within {
-        run: VectorKernel,
-        result: PointerSlot,
-        result_stride: isize,
-        operands: [(PointerSlot, isize); 2],
-        bounds: Box<[Bound]>,
-    },
+    Within { run: VectorKernel, result: Slot, result_stride: isize, operands: [(Slot, isize); 2], bounds: Box<[Bound]> },
     /// Element by element, at computed positions: see [`AlongKernel`].
     Along {
         run: AlongKernel,
-        result: PointerSlot,
+        result: Slot,
         along: isize,
         stride: isize,
-        index: (PointerSlot, isize),
+        index: (Slot, isize),
         extent: i64,
-        value: (PointerSlot, isize),
+        value: (Slot, isize),
     },
     /// Pieces of rows at computed positions.
     Pieces(Box<RowPieces>),
@@ -153,10 +110,10 @@ pub(super) enum NestInstruction {
     Reduced(Box<ReducedRows>),
     /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`](super::scatter::copy_rows).
     Rowwise {
-        result: (PointerSlot, isize),
-        source: (PointerSlot, isize),
+        result: (Slot, isize),
+        source: (Slot, isize),
         stride: isize,
-        index: (PointerSlot, isize),
+        index: (Slot, isize),
         extent: i64,
         bytes: usize,
     },

@@ -2,7 +2,7 @@
 
 use super::elements::{counted, load, store};
 use super::scatter::copy_row;
-use super::slot::PointerSlot;
+use super::slot::Slot;
 use super::vector::{RowsKernel, VectorKernel};
 use crate::engine::arrays::repeat;
 use crate::shape::DType;
@@ -13,11 +13,11 @@ pub(super) struct RowPieces {
     /// The kernel that combines the elements, unless they are only read.
     pub(super) combine: Option<VectorKernel>,
     /// The adjacent elements of a tile.
-    pub(super) elements: PointerSlot,
+    pub(super) elements: Slot,
     /// The row at position 0, and the distance between rows in bytes.
-    pub(super) rows: (PointerSlot, isize),
+    pub(super) rows: (Slot, isize),
     /// The position of the first row, and the distance between positions in bytes.
-    pub(super) index: (PointerSlot, isize),
+    pub(super) index: (Slot, isize),
     pub(super) extent: i64,
     /// The elements of a row, and the bytes of one of them.
     pub(super) row: usize,
@@ -29,9 +29,9 @@ pub(super) struct RowPieces {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Broken {
     pub(super) run: BrokenKernel,
-    pub(super) tile: PointerSlot,
+    pub(super) tile: Slot,
     /// The first row.
-    pub(super) rows: PointerSlot,
+    pub(super) rows: Slot,
     /// The bytes from element to element, and from row to row.
     pub(super) strides: [isize; 2],
     /// The elements of a row.
@@ -51,9 +51,9 @@ pub(super) type BrokenKernel = unsafe fn(*mut u8, *mut u8, [isize; 2], usize, us
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReducedRows {
     pub(super) run: RowsKernel,
-    pub(super) tile: PointerSlot,
+    pub(super) tile: Slot,
     /// The place of the first row's result, and the distance between results in bytes; 0 if it is the same row.
-    pub(super) result: (PointerSlot, isize),
+    pub(super) result: (Slot, isize),
     /// The elements of a row, and its bytes.
     pub(super) row: usize,
     pub(super) bytes: usize,

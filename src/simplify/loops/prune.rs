@@ -139,7 +139,7 @@ fn operands_of_branch(branch: &Branch, used: &[bool]) -> Vec<bool> {
 
 /// The replacement of a parameter of a nested body.
 #[derive(Clone)]
-enum ParameterBinding {
+enum Binding {
     /// Nothing needs it.
     Dropped,
     /// A parameter of the new body, within its kind: carry, input or capture.
@@ -147,7 +147,7 @@ enum ParameterBinding {
     Input(usize),
     Capture(usize),
     /// The result of this body, whose parameters are these.
-    Inside(Arc<Body>, Vec<ParameterBinding>),
+    Inside(Arc<Body>, Vec<Binding>),
 }
 
 /// Positions that take at most so many operations are computed in every step, where reads and writes can be told by them.
@@ -211,10 +211,10 @@ impl PrunePass {
         operands.nodes.iter().map(|&node| self.graph.ty(node).clone()).collect()
     }
 
-    fn capture(&self, captures: &mut DistinctOperands, node: NodeId) -> ParameterBinding {
+    fn capture(&self, captures: &mut DistinctOperands, node: NodeId) -> Binding {
         match self.closed(node) {
-            Some(body) => ParameterBinding::Inside(Arc::new(body), Vec::new()),
-            None => ParameterBinding::Capture(captures.place(node)),
+            Some(body) => Binding::Inside(Arc::new(body), Vec::new()),
+            None => Binding::Capture(captures.place(node)),
         }
     }
 
@@ -292,14 +292,14 @@ impl PrunePass {
         let carried: Vec<bool> = (0..scan.carries).map(|at| asked[at] || live[at] && !invariant(at)).collect();
         let mut carries: Vec<NodeId> = Vec::new();
         let (mut inputs, mut captures) = (DistinctOperands::default(), DistinctOperands::default());
-        let mut bindings: Vec<ParameterBinding> = Vec::with_capacity(body.arity());
+        let mut bindings: Vec<Binding> = Vec::with_capacity(body.arity());
         let mut computes = false;
         for (at, &arg) in args.iter().enumerate() {
             bindings.push(if at < scan.carries && carried[at] {
                 carries.push(arg);
-                ParameterBinding::Carry(carries.len() - 1)
+                Binding::Carry(carries.len() - 1)
             } else if !live[at] {
-                ParameterBinding::Dropped
+                Binding::Dropped
             } else if (scan.carries..first_capture).contains(&at) {
                 match self.computed_slice(arg) {
                     None => self.input(arg, &mut inputs, &mut captures),
@@ -309,7 +309,7 @@ impl PrunePass {
                             SliceSource::Slice(id) => self.input(id, &mut inputs, &mut captures),
                             SliceSource::Whole(id) => self.capture(&mut captures, id),
                         });
-                        ParameterBinding::Inside(Arc::new(body), sources.collect())
+                        Binding::Inside(Arc::new(body), sources.collect())
                     }
                 }
             } else {
@@ -362,15 +362,10 @@ impl PrunePass {
     }
 
     /// An input, or the value that all its slices have.
-    fn input(
-        &mut self,
-        input: NodeId,
-        inputs: &mut DistinctOperands,
-        captures: &mut DistinctOperands,
-    ) -> ParameterBinding {
+    fn input(&mut self, input: NodeId, inputs: &mut DistinctOperands, captures: &mut DistinctOperands) -> Binding {
         match self.slice(input) {
             Some(slice) => self.capture(captures, slice),
-            None => ParameterBinding::Input(inputs.place(input)),
+            None => Binding::Input(inputs.place(input)),
         }
     }
 
@@ -405,11 +400,11 @@ impl PrunePass {
         let sides = [&*branch.then, &*branch.otherwise];
         let wanted: Vec<usize> = (0..used.len()).filter(|&at| used[at]).collect();
         let mut captures = DistinctOperands::default();
-        let bindings: Vec<ParameterBinding> = args
+        let bindings: Vec<Binding> = args
             .iter()
             .zip(operands_of_branch(branch, used))
             .skip(1)
-            .map(|(&arg, live)| if live { self.capture(&mut captures, arg) } else { ParameterBinding::Dropped })
+            .map(|(&arg, live)| if live { self.capture(&mut captures, arg) } else { Binding::Dropped })
             .collect();
         if captures.nodes.len() == args.len() - 1 && wanted.len() == used.len() {
             return None;
@@ -447,21 +442,15 @@ impl PrunePass {
 
 /// The body with other parameters and some of its results. `starts` are the positions of the first input and of the first
 /// capture among the new parameters; `captures` are the types of all captures, perhaps more than the body has a use for.
-fn rebuild(
-    body: &Body,
-    bindings: &[ParameterBinding],
-    starts: (usize, usize),
-    captures: &[Type],
-    results: &[NodeId],
-) -> Body {
-    let position = |binding: &ParameterBinding| match binding {
-        ParameterBinding::Carry(at) => Some(*at),
-        ParameterBinding::Input(at) => Some(starts.0 + at),
-        ParameterBinding::Capture(at) => Some(starts.1 + at),
-        ParameterBinding::Dropped | ParameterBinding::Inside(..) => None,
+fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: &[Type], results: &[NodeId]) -> Body {
+    let position = |binding: &Binding| match binding {
+        Binding::Carry(at) => Some(*at),
+        Binding::Input(at) => Some(starts.0 + at),
+        Binding::Capture(at) => Some(starts.1 + at),
+        Binding::Dropped | Binding::Inside(..) => None,
     };
     let mut types: Vec<Option<Type>> = Vec::new();
-    let mut bind = |binding: &ParameterBinding, ty: &Type| {
+    let mut bind = |binding: &Binding, ty: &Type| {
         if let Some(position) = position(binding) {
             types.resize(types.len().max(position + 1), None);
             types[position] = Some(ty.clone());
@@ -469,7 +458,7 @@ fn rebuild(
     };
     for (at, binding) in bindings.iter().enumerate() {
         bind(binding, body.parameter_type(at));
-        if let ParameterBinding::Inside(inner, sources) = binding {
+        if let Binding::Inside(inner, sources) = binding {
             sources.iter().enumerate().for_each(|(at, source)| bind(source, inner.parameter_type(at)));
         }
     }
@@ -488,9 +477,9 @@ fn rebuild(
     let mut ids: Vec<NodeId> = Vec::with_capacity(body.nodes.len());
     for (at, node) in body.nodes.iter().enumerate() {
         ids.push(match bindings.get(at) {
-            Some(ParameterBinding::Inside(inner, sources)) => {
+            Some(Binding::Inside(inner, sources)) => {
                 let given = sources.iter().map(|source| match source {
-                    ParameterBinding::Inside(inner, _) => graph.append(inner, [])[inner.results[0] as usize],
+                    Binding::Inside(inner, _) => graph.append(inner, [])[inner.results[0] as usize],
                     source => position(source).expect("it is bound") as NodeId,
                 });
                 let given: Vec<NodeId> = given.collect();

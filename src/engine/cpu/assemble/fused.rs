@@ -2,8 +2,8 @@
 
 use super::{Assembler, OfRows};
 use crate::engine::cpu::code::LoopLevel;
-use crate::engine::cpu::instruction::NestInstruction;
-use crate::engine::cpu::slot::PointerSlot;
+use crate::engine::cpu::instruction::Instruction;
+use crate::engine::cpu::slot::Slot;
 use crate::kernel::{NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
 use crate::shape::DType;
@@ -52,11 +52,11 @@ impl Assembler<'_> {
             return;
         }
         let own = &self.code[depth];
-        let (Some(run), [NestInstruction::Kernel { result, a, b, .. }]) = (self.of_rows, &own.tile[..]) else { return };
+        let (Some(run), [Instruction::Kernel { result, a, b, .. }]) = (self.of_rows, &own.tile[..]) else { return };
         if !(own.single.is_empty() && own.after.is_empty()) {
             return;
         }
-        let stride = |slot: PointerSlot| {
+        let stride = |slot: Slot| {
             let moved = self.moves[rows].iter().find(|&&(moving, _)| moving == slot);
             (slot, moved.map_or(0, |&(_, bytes)| bytes))
         };
@@ -82,13 +82,13 @@ impl Assembler<'_> {
         };
         let last = self.depth();
         let [rows, last_rows] = [part, last_part].map(|rows| rows as u32);
-        self.code[last].tile.push(NestInstruction::Rows { run, result, a, b, rows, last_rows });
+        self.code[last].tile.push(Instruction::Rows { run, result, a, b, rows, last_rows });
     }
 
     /// Adds a loop at this position whose steps are parts of the rows of these operands.
-    fn loop_over_parts(&mut self, position: usize, part: usize, parts: usize, operands: [(PointerSlot, isize); 3]) {
+    fn loop_over_parts(&mut self, position: usize, part: usize, parts: usize, operands: [(Slot, isize); 3]) {
         self.code.insert(position + 1, LoopLevel::default());
-        let mut moves: Vec<(PointerSlot, isize)> = Vec::new();
+        let mut moves: Vec<(Slot, isize)> = Vec::new();
         for (slot, stride) in operands {
             // Both operands may be one.
             if stride != 0 && moves.iter().all(|&(moving, _)| moving != slot) {
@@ -101,10 +101,10 @@ impl Assembler<'_> {
 
     /// Where the rows of an operand, which the loop around them goes through again and again, are more than the first-level
     /// cache has room for, they are cut into parts, and a loop over these runs around that loop. Returns the rows of a part.
-    fn cut_rows(&mut self, is_shared: bool, rows: usize, operands: [(PointerSlot, isize); 3]) -> usize {
+    fn cut_rows(&mut self, is_shared: bool, rows: usize, operands: [(Slot, isize); 3]) -> usize {
         let depth = self.depth();
         let Some(again) = self.innermost() else { return rows };
-        let moves = |slot: PointerSlot| self.moves[again].iter().any(|&(moving, _)| moving == slot);
+        let moves = |slot: Slot| self.moves[again].iter().any(|&(moving, _)| moving == slot);
         let [_, (a, across), (b, along)] = operands;
         // The rows of one operand meet one run of the other, which that loop moves on.
         let apart = (along != 0 && across == 0 && !moves(b)) || (across != 0 && along == 0 && !moves(a));

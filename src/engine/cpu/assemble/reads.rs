@@ -2,11 +2,11 @@
 
 use super::{Assembler, TILE_REGISTER};
 use crate::engine::cpu::code::Base;
-use crate::engine::cpu::instruction::NestInstruction;
+use crate::engine::cpu::instruction::Instruction;
 use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::{Broken, RowPieces, broken};
 use crate::engine::cpu::scatter::gather_along;
-use crate::engine::cpu::slot::PointerSlot;
+use crate::engine::cpu::slot::Slot;
 use crate::engine::cpu::vector::{self, OperandForm, VectorKernel};
 use crate::kernel::{Affine, Guard, NestValue, ValueId};
 use crate::shape::DType;
@@ -20,14 +20,14 @@ impl Assembler<'_> {
         at: &Affine,
         guards: &[Guard],
         dtype: DType,
-    ) -> PointerSlot {
+    ) -> Slot {
         let (step, width) = (self.step(at), dtype.bytes());
         let a = self.buffer(buffer, at, dtype);
         let stride = step as isize * width as isize;
         let run = vector::strided_copy(self.isa, dtype);
         if !guards.is_empty() {
             let (result, bounds) = (self.register(level, is_run), self.bounds(guards));
-            self.emit(level, is_run, NestInstruction::Masked { run, result, a, a_stride: stride, width, bounds });
+            self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
             return result;
         }
         if step == 1 || !is_run {
@@ -35,7 +35,7 @@ impl Assembler<'_> {
         }
         let result = self.register(level, is_run);
         let width = width as isize;
-        self.emit(level, is_run, NestInstruction::Strided { run, result, result_stride: width, a, a_stride: stride });
+        self.emit(level, is_run, Instruction::Strided { run, result, result_stride: width, a, a_stride: stride });
         result
     }
 
@@ -48,7 +48,7 @@ impl Assembler<'_> {
         index: ValueId,
         extent: i64,
         dtype: DType,
-    ) -> PointerSlot {
+    ) -> Slot {
         if let Some(wrapped) = self.layout.wrapped {
             let result = self.register(level, is_run);
             self.pieces(wrapped, level, (None, result), (buffer, at, stride), (index, extent), dtype);
@@ -67,7 +67,7 @@ impl Assembler<'_> {
                 self.tile_registers.push(zeros);
                 let result = self.slot(Base::Register(0));
                 let (stride, index) = (bytes, place);
-                self.emit(level, true, NestInstruction::Point { result, zeros, width, source, stride, index, extent });
+                self.emit(level, true, Instruction::Point { result, zeros, width, source, stride, index, extent });
                 return result;
             }
             let result = self.register(level, is_run);
@@ -75,7 +75,7 @@ impl Assembler<'_> {
             self.emit(
                 level,
                 is_run,
-                NestInstruction::Row {
+                Instruction::Row {
                     run,
                     result,
                     width,
@@ -91,11 +91,7 @@ impl Assembler<'_> {
         let result = self.register(level, is_run);
         if step == 0 || !is_run {
             let run = vector::gather(self.isa, dtype);
-            self.emit(
-                level,
-                is_run,
-                NestInstruction::Gather { run, result, source, stride: bytes, index: place, extent },
-            );
+            self.emit(level, is_run, Instruction::Gather { run, result, source, stride: bytes, index: place, extent });
             return result;
         }
         // Both the index and the place move along the vector axis: element by element.
@@ -104,7 +100,7 @@ impl Assembler<'_> {
         self.emit(
             level,
             is_run,
-            NestInstruction::Along {
+            Instruction::Along {
                 run,
                 result: source,
                 along: step * width,
@@ -129,7 +125,7 @@ impl Assembler<'_> {
     pub(super) fn broken_rows(
         &mut self,
         level: usize,
-        tile: PointerSlot,
+        tile: Slot,
         (buffer, at): (u32, &Affine),
         strides: [i64; 2],
         (dtype, writes): (DType, bool),
@@ -138,7 +134,7 @@ impl Assembler<'_> {
         let rows = self.buffer(buffer, &self.layout.before_vector(at), dtype);
         let strides = strides.map(|stride| stride as isize * dtype.bytes() as isize);
         let broken = Broken { run: broken(dtype, writes), tile, rows, strides, row };
-        self.emit(level, true, NestInstruction::Broken(Box::new(broken)));
+        self.emit(level, true, Instruction::Broken(Box::new(broken)));
     }
 
     /// An instruction for pieces of rows at computed positions: the combination, the elements of the tile, and the rows with
@@ -147,7 +143,7 @@ impl Assembler<'_> {
         &mut self,
         Wrapped { row, axis, .. }: Wrapped,
         level: usize,
-        (combine, elements): (Option<VectorKernel>, PointerSlot),
+        (combine, elements): (Option<VectorKernel>, Slot),
         (buffer, at, stride): (u32, &Affine, i64),
         (index, extent): (ValueId, i64),
         dtype: DType,
@@ -160,6 +156,6 @@ impl Assembler<'_> {
         let width = dtype.bytes();
         let rows = (rows, stride as isize * width as isize);
         let pieces = RowPieces { combine, elements, rows, index, extent, row, width };
-        self.emit(level, true, NestInstruction::Pieces(Box::new(pieces)));
+        self.emit(level, true, Instruction::Pieces(Box::new(pieces)));
     }
 }

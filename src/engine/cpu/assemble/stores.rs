@@ -4,11 +4,11 @@ use super::fused::Fused;
 use super::{Assembler, OfRows, TILE_REGISTER};
 use crate::array::neutral_value;
 use crate::engine::cpu::code::Base;
-use crate::engine::cpu::instruction::{Bound, NestInstruction};
+use crate::engine::cpu::instruction::{Bound, Instruction};
 use crate::engine::cpu::layout::Wrapped;
 use crate::engine::cpu::pieces::ReducedRows;
 use crate::engine::cpu::scatter::scatter;
-use crate::engine::cpu::slot::PointerSlot;
+use crate::engine::cpu::slot::Slot;
 use crate::engine::cpu::vector::{self, OperandForm, VectorKernel};
 use crate::kernel::{NestValue, Store, StoreMode, ValueId};
 use crate::operation::Reduction;
@@ -51,7 +51,7 @@ impl Assembler<'_> {
                 }
             };
             let (a, b) = (self.place(a), self.place(b));
-            self.emit(depth, true, NestInstruction::Kernel { run, result, a, b, c: b });
+            self.emit(depth, true, Instruction::Kernel { run, result, a, b, c: b });
             return;
         }
         let (level, is_run) = (self.levels[store.value as usize], self.runs[store.value as usize]);
@@ -90,7 +90,7 @@ impl Assembler<'_> {
             self.emit(
                 depth,
                 true,
-                NestInstruction::Along { run, result, along: step * width, stride, index, extent, value },
+                Instruction::Along { run, result, along: step * width, stride, index, extent, value },
             );
             return;
         }
@@ -113,11 +113,11 @@ impl Assembler<'_> {
                     self.emit(
                         level,
                         is_run,
-                        NestInstruction::Strided { run, result, result_stride: step * width, a, a_stride },
+                        Instruction::Strided { run, result, result_stride: step * width, a, a_stride },
                     );
                 } else {
                     let run = if a_stride == 0 { vector::fill(isa, dtype) } else { vector::copy(dtype) };
-                    self.emit(level, is_run, NestInstruction::Kernel { run, result, a, b: a, c: a });
+                    self.emit(level, is_run, Instruction::Kernel { run, result, a, b: a, c: a });
                 }
             }
             StoreMode::Reduce(op) if let Some(strides) = self.layout.broken(&store.at) => {
@@ -136,7 +136,7 @@ impl Assembler<'_> {
         let result = (self.buffer(store.buffer, &store.at, *dtype), self.step(&store.at) as isize * width);
         let index = (self.place(*index), if self.runs[*index as usize] { 8 } else { 0 });
         let (stride, bytes) = (*stride as isize * width, self.layout.row * dtype.bytes());
-        let copy = NestInstruction::Rowwise { result, source, stride, index, extent: *extent, bytes };
+        let copy = Instruction::Rowwise { result, source, stride, index, extent: *extent, bytes };
         self.emit(self.depth(), true, copy);
     }
 
@@ -147,12 +147,12 @@ impl Assembler<'_> {
     }
 
     /// A kernel whose result is such a run, with its operands.
-    fn combine_row(&mut self, store: &Store, (run, a, b): (VectorKernel, Option<PointerSlot>, PointerSlot)) {
+    fn combine_row(&mut self, store: &Store, (run, a, b): (VectorKernel, Option<Slot>, Slot)) {
         let (index, stride, extent) = store.index.expect("a computed position");
         let dtype = self.nest.values[store.value as usize].1;
         let result = self.buffer(store.buffer, &store.at, dtype);
         let (index, stride) = (self.place(index), stride as isize * dtype.bytes() as isize);
-        self.emit(self.depth(), true, NestInstruction::Into { run, result, stride, index, extent, a, b });
+        self.emit(self.depth(), true, Instruction::Into { run, result, stride, index, extent, a, b });
     }
 
     /// A store that combines the elements of each row, or all rows.
@@ -169,7 +169,7 @@ impl Assembler<'_> {
         self.emit(
             depth,
             true,
-            NestInstruction::Reduced(Box::new(ReducedRows { run, tile, result, row, bytes: row * width })),
+            Instruction::Reduced(Box::new(ReducedRows { run, tile, result, row, bytes: row * width })),
         );
     }
 
@@ -216,7 +216,7 @@ impl Assembler<'_> {
             self.emit(
                 depth,
                 true,
-                NestInstruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value },
+                Instruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value },
             );
             return;
         }
@@ -226,14 +226,14 @@ impl Assembler<'_> {
         self.emit(
             depth,
             true,
-            NestInstruction::Kernel { run: vector::fill(isa, DType::I64), result: index, a: minus, b: minus, c: minus },
+            Instruction::Kernel { run: vector::fill(isa, DType::I64), result: index, a: minus, b: minus, c: minus },
         );
         let fill = vector::fill(isa, DType::I64);
         self.within(fill, (index, 8), [(zero, 0), (zero, 0)], bounds);
         self.emit(
             depth,
             true,
-            NestInstruction::Along {
+            Instruction::Along {
                 run,
                 result,
                 along: step * width,
@@ -247,7 +247,7 @@ impl Assembler<'_> {
 
     /// A register for the elements that a store combines a tile's with, where loops inside of the tile do it: it begins
     /// with neutral elements, and goes to the store's place after those loops.
-    fn tile_sum(&mut self, store: &Store, dtype: DType) -> Option<PointerSlot> {
+    fn tile_sum(&mut self, store: &Store, dtype: DType) -> Option<Slot> {
         let level = self.sum_level(store)?;
         let StoreMode::Reduce(op) = store.mode else { unreachable!("what is summed") };
         let (isa, width, step) = (self.isa, dtype.bytes() as isize, self.step(&store.at) as isize);
@@ -256,31 +256,25 @@ impl Assembler<'_> {
         self.tile_registers.push(sum);
         let start = self.constant(neutral_value(op, dtype).bits());
         let run = vector::fill(isa, dtype);
-        self.emit(level, true, NestInstruction::Kernel { run, result: sum, a: start, b: start, c: start });
+        self.emit(level, true, Instruction::Kernel { run, result: sum, a: start, b: start, c: start });
         let result = self.buffer(store.buffer, &store.at, dtype);
         let (zero, extent) = (self.constant(0), 1);
         self.code[level].after.push(if step == 0 {
             let run = vector::reduce(isa, op, dtype);
-            NestInstruction::Kernel { run, result, a: sum, b: sum, c: sum }
+            Instruction::Kernel { run, result, a: sum, b: sum, c: sum }
         } else {
             let (run, along) = (scatter(store.mode, dtype), step * width);
-            NestInstruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value: (sum, width) }
+            Instruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value: (sum, width) }
         });
         Some(sum)
     }
 
-    fn within(
-        &mut self,
-        run: VectorKernel,
-        result: (PointerSlot, isize),
-        operands: [(PointerSlot, isize); 2],
-        bounds: Box<[Bound]>,
-    ) {
+    fn within(&mut self, run: VectorKernel, result: (Slot, isize), operands: [(Slot, isize); 2], bounds: Box<[Bound]>) {
         let depth = self.depth();
         let instruction = if bounds.is_empty() {
-            NestInstruction::Kernel { run, result: result.0, a: operands[0].0, b: operands[1].0, c: operands[1].0 }
+            Instruction::Kernel { run, result: result.0, a: operands[0].0, b: operands[1].0, c: operands[1].0 }
         } else {
-            NestInstruction::Within { run, result: result.0, result_stride: result.1, operands, bounds }
+            Instruction::Within { run, result: result.0, result_stride: result.1, operands, bounds }
         };
         self.emit(depth, true, instruction);
     }

@@ -1,7 +1,7 @@
 //! Drops everything without a user from loops with several sweeps: last sweeps, carries, inputs, outputs, kept values,
 //! captures.
 
-use super::{DistinctOperands, Outputs, ParameterBinding, PrunePass, live_in_steps, rebuild};
+use super::{Binding, DistinctOperands, Outputs, PrunePass, live_in_steps, rebuild};
 use crate::array::Array;
 use crate::shape::Value;
 use crate::term::{NodeId, Op, Steps, Sweep, Sweeps};
@@ -129,7 +129,7 @@ impl PrunePass {
 
         // Carries that stay the same become captures.
         let mut captures = DistinctOperands::default();
-        let mut own: Vec<Vec<ParameterBinding>> = Vec::new();
+        let mut own: Vec<Vec<Binding>> = Vec::new();
         let (mut operands, mut sizes) = (Vec::new(), Vec::new());
         for (at, (sweep, need)) in sweeps.sweeps[..count].iter().zip(&needs).enumerate() {
             let (carries, inputs) = sweeps.operands(at);
@@ -139,27 +139,27 @@ impl PrunePass {
                 let in_condition = at == 0 && condition.get(carry) == Some(&true);
                 bindings.push(if need.carried[carry] {
                     kept_carries.push(args[operand]);
-                    ParameterBinding::Carry(kept_carries.len() - 1)
+                    Binding::Carry(kept_carries.len() - 1)
                 } else if need.live[carry] || in_condition {
                     self.capture(&mut captures, args[operand])
                 } else {
-                    ParameterBinding::Dropped
+                    Binding::Dropped
                 });
             }
             for (input, operand) in inputs.enumerate() {
                 bindings.push(if need.live[sweep.carries + input] {
                     kept_inputs.push(args[operand]);
-                    ParameterBinding::Input(kept_inputs.len() - 1)
+                    Binding::Input(kept_inputs.len() - 1)
                 } else {
-                    ParameterBinding::Dropped
+                    Binding::Dropped
                 });
             }
             for read in sweep.carries + sweep.inputs..sweep.body.parameters {
                 bindings.push(if need.live[read] {
                     kept_reads += 1;
-                    ParameterBinding::Input(kept_inputs.len() + kept_reads - 1)
+                    Binding::Input(kept_inputs.len() + kept_reads - 1)
                 } else {
-                    ParameterBinding::Dropped
+                    Binding::Dropped
                 });
             }
             sizes.push((kept_carries.len(), kept_inputs.len(), kept_reads));
@@ -167,10 +167,10 @@ impl PrunePass {
             operands.extend(kept_inputs);
             own.push(bindings);
         }
-        let shared: Vec<ParameterBinding> = (first_capture..args.len())
+        let shared: Vec<Binding> = (first_capture..args.len())
             .map(|at| match is_captured(sweeps, &needs, &condition, at - first_capture) {
                 true => self.capture(&mut captures, args[at]),
-                false => ParameterBinding::Dropped,
+                false => Binding::Dropped,
             })
             .collect();
         let kept = |at: usize| needs[at].kept.iter().filter(|&&kept| kept).count();
@@ -188,7 +188,7 @@ impl PrunePass {
         }
 
         let types = self.types(&captures);
-        let all = |own: &[ParameterBinding]| -> Vec<ParameterBinding> { own.iter().chain(&shared).cloned().collect() };
+        let all = |own: &[Binding]| -> Vec<Binding> { own.iter().chain(&shared).cloned().collect() };
         let steps = match &sweeps.steps {
             Steps::Count(count) => Steps::Count(*count),
             Steps::While(body) => {
