@@ -17,8 +17,9 @@
 //!   such an operand, as `float` does.
 //! - `cost`: what an element costs, in units of a sum: whether to compute a value again or to store it depends on that.
 //! - `test`: the interval that tests draw operands from, inside of which the operation is smooth.
-//! - `source`: how it is spelled in C, OpenCL's C and Rust, a `OperationSpelling`: a library's function, an expression, or a helper, which is
-//!   a constant with its texts in C and in Rust; behind `, of integers` that for integers, where it is another one.
+//! - `source`: how it is spelled in C, OpenCL's C and Rust, an `OperationSpelling`: a library's function, an expression, or a
+//!   helper, which is a constant with its texts in C and in Rust; behind `, of integers` that for integers, where it is another
+//!   one.
 //! - `stablehlo`: how it is written in StableHLO: one operation, `to.elementwise("sine", &[x])`, one of CHLO, `to.special(..)`, or
 //!   several.
 //!

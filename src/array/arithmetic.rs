@@ -1,6 +1,7 @@
 //! Arithmetic of the five element types, for loops over elements.
 
-/// Arithmetic of an element type, for loops over elements. Only the five types have it, which closes [`super::ElementType`] too.
+/// Arithmetic of an element type, for loops over elements. Only the five types have it, which closes [`super::ElementType`]
+/// too.
 pub trait Arithmetic: Copy + PartialOrd + std::fmt::Debug + Send + Sync + 'static {
     /// Zero, or `false`.
     const ZERO: Self;

@@ -84,7 +84,7 @@ pub(crate) struct Recurrence {
     /// The instructions, each of which uses results of earlier ones only.
     pub(crate) steps: Vec<StepInstruction>,
     /// The next carries, then one slice of each output. The next carries are taken all at once, after the last
-    /// instruction: an [`StepOperand::Carry`] is the old value here too.
+    /// instruction: a [`StepOperand::Carry`] is the old value here too.
     pub(crate) results: Vec<StepOperand>,
 }
 

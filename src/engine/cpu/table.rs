@@ -76,8 +76,8 @@ impl PointerTable {
     ///
     /// # Safety
     ///
-    /// As [`NestCode::run`], of arguments and results that are there, and other buffers as they were when [`PointerTable::begin`] was
-    /// called with this scratch.
+    /// As [`NestCode::run`], of arguments and results that are there, and other buffers as they were when
+    /// [`PointerTable::begin`] was called with this scratch.
     #[inline]
     pub(super) unsafe fn run(
         &self,

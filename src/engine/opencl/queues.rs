@@ -2,7 +2,8 @@
 //!
 //! The work of runs (kernels, fills and copies) is in the queue for computing. Arrays on their way to the device are in
 //! another, and each download under way has a queue of its own. All are in order. Between queues, commands wait for events,
-//! which [`Work`] keeps with each stretch of memory, even while the memory waits in a pool for its next array:
+//! which [`PendingWork`](super::memory::PendingWork) keeps with each stretch of memory, even while the memory waits in a pool
+//! for its next array:
 //!
 //! - A run waits for the uploads of its arguments, by a barrier, which is enqueued once for each upload. If memory for its
 //!   results was left by an array that is still being uploaded, it waits for that upload too. A marker follows the run: it

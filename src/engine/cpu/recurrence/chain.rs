@@ -144,8 +144,8 @@ unsafe fn rows<T: ElementType, A: ChainLink, B: ChainLink>(
 ///
 /// # Safety
 ///
-/// As of [`ChainKernel`], for these places. Where it is plain, the one operation reads an element for each step and place, and has a
-/// result for each, which is the last; nothing else is written.
+/// As of [`ChainKernel`], for these places. Where it is plain, the one operation reads an element for each step and place,
+/// and has a result for each, which is the last; nothing else is written.
 #[inline(always)]
 unsafe fn columns<T: ElementType, A: ChainLink, B: ChainLink, const WIDTH: usize, const PLAIN: bool>(
     state: *mut T,

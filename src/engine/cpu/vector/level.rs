@@ -159,7 +159,12 @@ macro_rules! compiled {
     };
 }
 
-compiled!(Loop, kernel, portable_kernel, VectorKernel, (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize));
+compiled!(
+    Loop,
+    kernel, portable_kernel,
+    VectorKernel,
+    (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize)
+);
 compiled!(
     MaskedLoop,
     masked_kernel, portable_masked_kernel,

@@ -13,7 +13,10 @@ macro_rules! objects {
 
         impl $name {
             /// The object that a function has made, if it has.
-            pub(in crate::engine::opencl::driver) fn made(raw: *mut std::ffi::c_void, status: ocl::ffi::cl_int) -> crate::engine::opencl::failure::DeviceResult<$name> {
+            pub(in crate::engine::opencl::driver) fn made(
+                raw: *mut std::ffi::c_void,
+                status: ocl::ffi::cl_int,
+            ) -> crate::engine::opencl::failure::DeviceResult<$name> {
                 $crate::engine::opencl::driver::done(status)?;
                 let Some(raw) = std::ptr::NonNull::new(raw) else {
                     let text = concat!("it has made no ", $word, ", and does not say why");
