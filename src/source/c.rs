@@ -1,9 +1,8 @@
 //! C of 1999, and the C of OpenCL.
 
-use super::functions::{filled, product};
 use super::helpers::routines;
 use super::language::{ArrayParameter, ArraySlice, Helper, Language, scratch_name};
-use crate::operation::{HelperFunction, OperationSpelling};
+use crate::operation::HelperFunction;
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
@@ -135,34 +134,24 @@ impl Language for C {
         }
     }
 
-    fn spelled(
-        &self,
-        spelling: OperationSpelling,
-        dtype: DType,
-        operands: &[&str],
-        helpers: &mut BTreeSet<Helper>,
-    ) -> (String, bool) {
+    fn library(&self, c: &str, _: &str, dtype: DType, operands: &[&str]) -> (String, bool) {
         let ending = if dtype == DType::F32 && !self.is_opencl { "f" } else { "" };
-        match spelling {
-            OperationSpelling::Special(name) if dtype == DType::F32 => {
-                (format!("(float){name}((double){})", operands[0]), false)
-            }
-            OperationSpelling::Library { c: name, .. } | OperationSpelling::Special(name) => {
-                (format!("{name}{ending}({})", operands.join(", ")), true)
-            }
-            OperationSpelling::Expression(text) => filled(text, if dtype == DType::F32 { "f" } else { "" }, operands),
-            OperationSpelling::Logical { c: operator, .. } => {
-                (format!("{} {operator} {}", operands[0], operands[1]), false)
-            }
-            OperationSpelling::Product(times) => (product(operands[0], times), false),
-            OperationSpelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
-            OperationSpelling::HelperAnd(function, number) => {
-                (self.helper(function, dtype, &[operands[0], &number.to_string()], helpers), true)
-            }
-            OperationSpelling::HelperOf(number, function) => {
-                (self.helper(function, dtype, &[&number.to_string(), operands[0]], helpers), true)
-            }
+        (format!("{c}{ending}({})", operands.join(", ")), true)
+    }
+
+    fn special(&self, name: &str, dtype: DType, operands: &[&str]) -> (String, bool) {
+        match dtype {
+            DType::F32 => (format!("(float){name}((double){})", operands[0]), false),
+            _ => self.library(name, name, dtype, operands),
         }
+    }
+
+    fn literal_ending(&self, dtype: DType) -> &'static str {
+        if dtype == DType::F32 { "f" } else { "" }
+    }
+
+    fn logical<'a>(&self, c: &'a str, _: &'a str) -> &'a str {
+        c
     }
 
     fn helper(

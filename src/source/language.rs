@@ -4,6 +4,19 @@ use crate::operation::{HelperFunction, OperationSpelling};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
+/// An expression with these operands, and whether it holds together as tightly as a name.
+fn filled(text: &str, literal_ending: &str, operands: &[&str]) -> (String, bool) {
+    let places = ["$0", "$1"];
+    let with_literals = text.replace('@', literal_ending);
+    let filled = places.iter().zip(operands).fold(with_literals, |text, (place, operand)| text.replace(place, operand));
+    (filled, text == "$0")
+}
+
+/// A product of equal factors.
+fn product(factor: &str, times: usize) -> String {
+    vec![factor; times].join(" * ")
+}
+
 /// A part of an array: from an offset on, `count` elements, or all the rest.
 pub(crate) struct ArraySlice<'a> {
     pub(crate) array: &'a str,
@@ -64,7 +77,33 @@ pub(crate) trait Language {
         dtype: DType,
         operands: &[&str],
         helpers: &mut BTreeSet<Helper>,
-    ) -> (String, bool);
+    ) -> (String, bool) {
+        match spelling {
+            OperationSpelling::Library { c, rust } => self.library(c, rust, dtype, operands),
+            OperationSpelling::Special(name) => self.special(name, dtype, operands),
+            OperationSpelling::Expression(text) => filled(text, self.literal_ending(dtype), operands),
+            OperationSpelling::Logical { c, rust } => {
+                (format!("{} {} {}", operands[0], self.logical(c, rust), operands[1]), false)
+            }
+            OperationSpelling::Product(times) => (product(operands[0], times), false),
+            OperationSpelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
+            OperationSpelling::HelperAnd(function, number) => {
+                (self.helper(function, dtype, &[operands[0], &number.to_string()], helpers), true)
+            }
+            OperationSpelling::HelperOf(number, function) => {
+                (self.helper(function, dtype, &[&number.to_string(), operands[0]], helpers), true)
+            }
+        }
+    }
+    /// A call of a function of the mathematical library, by its names in C and Rust, and whether it holds together as tightly as a
+    /// name.
+    fn library(&self, c: &str, rust: &str, dtype: DType, operands: &[&str]) -> (String, bool);
+    /// As [`Self::library`], of a function that Rust has in the crate `libm` only.
+    fn special(&self, name: &str, dtype: DType, operands: &[&str]) -> (String, bool);
+    /// The ending of a literal of this type in expressions of [`OperationSpelling::Expression`].
+    fn literal_ending(&self, dtype: DType) -> &'static str;
+    /// An operator on truth values, by its names in C and Rust.
+    fn logical<'a>(&self, c: &'a str, rust: &'a str) -> &'a str;
     /// A call of a helper function of the program's own.
     fn helper(
         &self,

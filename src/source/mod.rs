@@ -6,7 +6,6 @@
 
 pub(crate) mod c;
 pub(crate) mod expression;
-pub(crate) mod functions;
 pub(crate) mod helpers;
 pub(crate) mod isolated;
 pub(crate) mod language;

@@ -5,7 +5,6 @@
 //! several, so that the sums are vectors.
 
 use super::expression::SourceExpression;
-use super::functions;
 use super::language::{Helper, Language};
 use super::order::order;
 use super::stretch::stretches;
@@ -410,7 +409,7 @@ impl NestWriter<'_> {
     }
 
     pub(crate) fn combined(&mut self, op: Reduction, dtype: DType, a: &str, b: &str) -> String {
-        self.spelled(functions::combining(op, dtype), dtype, &[a, b]).text
+        self.spelled(op.combining(dtype).spelling(dtype), dtype, &[a, b]).text
     }
 
     /// The element at a store's place, and the condition that something is stored.

@@ -1,8 +1,7 @@
 //! Rust.
 
-use super::functions::{filled, product};
 use super::language::{ArrayParameter, ArraySlice, Helper, Language, scratch_name};
-use crate::operation::{HelperFunction, OperationSpelling};
+use crate::operation::HelperFunction;
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
@@ -21,6 +20,12 @@ fn float(text: String, dtype: &str, is_nan: bool, infinite: Option<bool>) -> Str
         _ if text.starts_with('-') => format!("({text})"),
         _ => text,
     }
+}
+
+/// A call of a function of the crate `libm`.
+fn in_libm(name: &str, dtype: DType, operands: &[&str]) -> String {
+    let ending = if dtype == DType::F32 { "f" } else { "" };
+    format!("libm::{name}{ending}({})", operands.join(", "))
 }
 
 impl Language for Rust {
@@ -102,40 +107,29 @@ impl Language for Rust {
         }
     }
 
-    fn spelled(
-        &self,
-        spelling: OperationSpelling,
-        dtype: DType,
-        operands: &[&str],
-        helpers: &mut BTreeSet<Helper>,
-    ) -> (String, bool) {
-        let library = |name: &str| {
-            let ending = if dtype == DType::F32 { "f" } else { "" };
-            (format!("libm::{name}{ending}({})", operands.join(", ")), true)
+    fn library(&self, c: &str, rust: &str, dtype: DType, operands: &[&str]) -> (String, bool) {
+        let text = match self.with_std {
+            true => format!("{}.{rust}({})", operands[0], operands[1..].join(", ")),
+            false => in_libm(c, dtype, operands),
         };
-        match spelling {
-            OperationSpelling::Library { rust: method, .. } if self.with_std => {
-                (format!("{}.{method}({})", operands[0], operands[1..].join(", ")), true)
-            }
-            OperationSpelling::Library { c: name, .. } => library(name),
-            OperationSpelling::Special(name) if dtype == DType::F32 => {
-                // As the library does, in double precision.
-                (format!("(libm::{name}({} as f64) as f32)", operands[0]), true)
-            }
-            OperationSpelling::Special(name) => library(name),
-            OperationSpelling::Expression(text) => filled(text, "", operands),
-            OperationSpelling::Logical { rust: operator, .. } => {
-                (format!("{} {operator} {}", operands[0], operands[1]), false)
-            }
-            OperationSpelling::Product(times) => (product(operands[0], times), false),
-            OperationSpelling::Helper(function) => (self.helper(function, dtype, operands, helpers), true),
-            OperationSpelling::HelperAnd(function, number) => {
-                (self.helper(function, dtype, &[operands[0], &number.to_string()], helpers), true)
-            }
-            OperationSpelling::HelperOf(number, function) => {
-                (self.helper(function, dtype, &[&number.to_string(), operands[0]], helpers), true)
-            }
-        }
+        (text, true)
+    }
+
+    fn special(&self, name: &str, dtype: DType, operands: &[&str]) -> (String, bool) {
+        let text = match dtype {
+            // As the library does, in double precision.
+            DType::F32 => format!("(libm::{name}({} as f64) as f32)", operands[0]),
+            _ => in_libm(name, dtype, operands),
+        };
+        (text, true)
+    }
+
+    fn literal_ending(&self, _: DType) -> &'static str {
+        ""
+    }
+
+    fn logical<'a>(&self, _: &'a str, rust: &'a str) -> &'a str {
+        rust
     }
 
     fn helper(

@@ -14,7 +14,6 @@ use crate::engine::opencl::code::Action;
 use crate::kernel::{Affine, BufferId, Guards, Nest, NestValue, Sort, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Comparison, Order, Reduction};
 use crate::shape::{self, DType, steps};
-use crate::source::functions;
 use crate::source::language::Language;
 use crate::source::order::parallel_first;
 use crate::source::plan::BufferPlan;
@@ -121,7 +120,7 @@ impl KernelWriter {
     }
 
     fn combined(&mut self, target: &Target<'_>, a: &str, b: &str) -> String {
-        let spelling = functions::combining(target.op, target.dtype);
+        let spelling = target.op.combining(target.dtype).spelling(target.dtype);
         self.language.spelled(spelling, target.dtype, &[a, b], &mut self.helpers).0
     }
 
