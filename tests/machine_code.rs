@@ -51,6 +51,11 @@ fn is_kernel(symbol: &str) -> bool {
     symbol.starts_with("_R") && !is_drop && levels.iter().chain(&others).any(|part| symbol.contains(part))
 }
 
+/// Whether a kernel hands its operands, or copies of them, to the loop that computes.
+fn is_wrapper(kernel: &str) -> bool {
+    kernel.contains("8operands6Copied")
+}
+
 /// Whether a kernel may call a function.
 fn is_allowed(kernel: &str, function: &str) -> bool {
     let is_of = |parts: &[&str]| parts.iter().any(|part| kernel.contains(part));
@@ -67,7 +72,11 @@ fn is_allowed(kernel: &str, function: &str) -> bool {
         _ if is_one(&["panic", "slice_index_fail", "is_aligned_to"]) => {
             is_of(&["StridedCopy", "6Powers", "5chain", "4gemm", "9copy_rows"])
         }
-        _ => is_one(&["15correct_outside", "9polygamma", "4libm"]) || is_of(&["4gemm"]) && is_one(&["6Places2at"]),
+        _ => {
+            is_one(&["15correct_outside", "9corrected", "9polygamma", "4libm"])
+                || is_of(&["4gemm"]) && is_one(&["6Places2at"])
+                || is_wrapper(kernel) && is_one(&["13masked_kernel", "14copying_kernel"])
+        }
     }
 }
 
@@ -76,10 +85,21 @@ fn is_allowed(kernel: &str, function: &str) -> bool {
 fn is_in_registers(kernel: &str) -> bool {
     let is_of = |parts: &[&str]| parts.iter().any(|part| kernel.contains(part));
     is_of(&["6avx512", "4avx2"])
-        && is_of(&["elementwise3Map", "elementwise6Select", "convert4Cast", "convert12CastBooleans", "elementwise11MultiplyAdd"])
-        && !is_of(&["3Mapb", "6Selectb", "11MultiplyAddb"])
+        && !is_wrapper(kernel)
+        && is_of(&[
+            "elementwise7MapLoop",
+            "elementwise7Combine",
+            "elementwise7Compare",
+            "elementwise10SelectLoop",
+            "convert8CastLoop",
+            "convert12CastBooleans",
+            "elementwise11MultiplyAdd",
+        ])
+        && !is_of(&["7MapLoopb", "7Combineb", "7Compareb", "10SelectLoopb", "11MultiplyAddb"])
+        // Nor for quotients of integers.
+        && !is_of(&["3Rem", "4Quot", "6Modulo", "8FloorDiv"])
         // There is no such instruction.
-        && !is_of(&["4avx2INtNtB6_7convert4CastxfE"])
+        && !is_of(&["4avx2INtNtB6_7convert8CastLoopxfE"])
 }
 
 #[test]
@@ -95,7 +115,9 @@ fn kernels_hold_no_calls_and_no_checks_in_builds_with_debug_assertions() {
             kernels += usize::from(kernel.is_some());
         }
         let Some(kernel) = kernel else { continue };
-        if line.trim_start().starts_with(".size") && kernel.contains("9functions7Vectors") && kernel.contains("6avx512")
+        if line.trim_start().starts_with(".size")
+            && kernel.contains("9functions12FunctionLoop")
+            && kernel.contains("6avx512")
         {
             vectors += 1;
             if !is_wide {
@@ -112,7 +134,7 @@ fn kernels_hold_no_calls_and_no_checks_in_builds_with_debug_assertions() {
         is_on_stack |= line.contains("(%rsp");
         is_wide |= line.contains("%zmm") || line.contains("%ymm");
         // A register of the narrower of two types.
-        is_wide |= kernel.contains("convert4Cast") && line.trim_start().starts_with("vmovup");
+        is_wide |= kernel.contains("convert8CastLoop") && line.trim_start().starts_with("vmovup");
         // Sums of integers in several places are read so by a compiler that takes each place for a sum of its own.
         if kernel.contains("9reduction") && line.trim_start().starts_with("vpgather") {
             problems.insert((kernel, "reads of scattered elements"));

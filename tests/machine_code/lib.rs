@@ -70,21 +70,23 @@ pub mod engine {
         pub mod vector;
 
         use crate::kernel::StoreMode;
-        use crate::operation::{Binary, Reduction, Unary};
+        use crate::operation::{Binary, Comparison, Reduction, Unary};
         use crate::shape::DType;
         use gemm::GemmElement;
         use vector::{Instructions, OperandForm};
 
-        /// Kernels of all kinds. Kernels of the table's operations on two operands are left out: there are so many that they
-        /// would take most of the time, and they are made by the same code as those on one operand.
+        /// Kernels of all kinds.
         pub fn kernels(
             isa: Instructions,
-            (unary, binary, reduction, mode): (Unary, &[Binary], fn() -> Reduction, fn() -> StoreMode),
+            (unary, binary, comparison): (Unary, &[Binary], Comparison),
+            (reduction, mode): (fn() -> Reduction, fn() -> StoreMode),
             (from, to): (DType, DType),
             (a, b): (OperandForm, OperandForm),
         ) -> Vec<*const ()> {
             vec![
                 vector::unary(isa, unary, from) as *const (),
+                vector::binary(isa, binary[0], from, a, b) as *const (),
+                vector::compare(isa, comparison, from, a, b) as *const (),
                 vector::select(isa, from, a, b) as *const (),
                 vector::cast(isa, from, to) as *const (),
                 vector::multiply_add(isa, from, a, b) as *const (),

@@ -227,18 +227,19 @@ unsafe fn each_padded_block<L: Level>(count: usize, blocks: impl Padded) {
 ///
 /// There are so many elements, at least one.
 #[inline(always)]
-unsafe fn padded<T: Real>(from: *const T, count: usize, room: &mut [MaybeUninit<T>; SMALL]) -> *const T {
+unsafe fn padded<T: Real>(from: *const T, count: usize, room: &mut MaybeUninit<[T; SMALL]>) -> *const T {
     if count == SMALL {
         return from;
     }
     // SAFETY: as the caller's.
     unsafe {
-        *room = [MaybeUninit::new(load(from)); SMALL];
-        counted!(at in 1..count => {
-            room[at] = MaybeUninit::new(load(from.wrapping_add(at)));
+        // Element by element, since a block that is moved as one is a call where little is optimised.
+        let to = room.as_mut_ptr().cast::<T>();
+        counted!(at in 0..SMALL => {
+            store(to.wrapping_add(at), load(from.wrapping_add(if at < count { at } else { 0 })));
         });
+        to.cast_const()
     }
-    room.as_ptr().cast()
 }
 
 /// Writes the results of a small block, of which there is room for so many.
@@ -248,13 +249,23 @@ unsafe fn padded<T: Real>(from: *const T, count: usize, room: &mut [MaybeUninit<
 /// There is room for so many results, and all of the block are written.
 #[inline(always)]
 unsafe fn write_padded<T: Real>(to: *mut T, count: usize, write: impl FnOnce(*mut T)) {
-    let mut room = [const { MaybeUninit::<T>::uninit() }; SMALL];
+    let mut room = MaybeUninit::<[T; SMALL]>::uninit();
     write(if count == SMALL { to } else { room.as_mut_ptr().cast() });
     if count != SMALL {
-        counted!(at in 0..count => {
-            // SAFETY: as the caller's.
-            unsafe { store(to.wrapping_add(at).cast(), room[at]) };
-        });
+        let from = room.as_ptr().cast::<T>();
+        // Four, two and one of them: a loop would become a call.
+        // SAFETY: as the caller's.
+        unsafe {
+            if count & 4 != 0 {
+                store(to.cast::<[T; 4]>(), load(from.cast()));
+            }
+            if count & 2 != 0 {
+                store(to.wrapping_add(count & 4).cast::<[T; 2]>(), load(from.wrapping_add(count & 4).cast()));
+            }
+            if count & 1 != 0 {
+                store(to.wrapping_add(count & 6), load(from.wrapping_add(count & 6)));
+            }
+        }
     }
 }
 
@@ -281,7 +292,7 @@ impl<T: Real, F: VectorFunction, L: Level> Blocks for FunctionRuns<T, F, L> {
 impl<T: Real, F: VectorFunction, L: Level> Padded for FunctionRuns<T, F, L> {
     #[inline(always)]
     unsafe fn small(&self, start: usize, count: usize) {
-        let mut room = [const { MaybeUninit::uninit() }; SMALL];
+        let mut room = MaybeUninit::uninit();
         // SAFETY: as the caller's.
         unsafe {
             let a = padded(self.1.wrapping_add(start), count, &mut room);

@@ -54,12 +54,11 @@ impl<T: Real, F: Pairwise, L: Level> Blocks for PairRuns<T, F, L> {
 impl<T: Real, F: Pairwise, L: Level> Padded for PairRuns<T, F, L> {
     #[inline(always)]
     unsafe fn small(&self, start: usize, count: usize) {
-        let mut rooms = [const { [const { MaybeUninit::uninit() }; SMALL] }; 2];
-        let [of_a, of_b] = &mut rooms;
+        let (mut of_a, mut of_b) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         // SAFETY: as the caller's.
         unsafe {
-            let a = padded(self.1.at(start), count, of_a);
-            let b = padded(self.2.at(start), count, of_b);
+            let a = padded(self.1.at(start), count, &mut of_a);
+            let b = padded(self.2.at(start), count, &mut of_b);
             write_padded(
                 self.0.wrapping_add(start),
                 count,
