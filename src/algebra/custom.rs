@@ -13,6 +13,18 @@ fn body<X>(custom: &Custom<X>, rule: DerivativeRule) -> Option<&Arc<Body<X>>> {
     }
 }
 
+/// The results of a rule's body, which takes inputs, outputs and directions in one list.
+fn run_rule<X, T>(
+    custom: &Custom<X>,
+    rule: DerivativeRule,
+    (mut inputs, outputs, directions): (Vec<T>, Vec<T>, Vec<T>),
+    interpret: impl FnOnce(&Body<X>, Vec<T>) -> Vec<T>,
+) -> Vec<T> {
+    inputs.extend(outputs);
+    inputs.extend(directions);
+    interpret(body(custom, rule).expect("callers ask which rules there are"), inputs)
+}
+
 impl CustomFunction for Arc<Custom> {
     fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array> {
         interpret::<A>(&self.value, inputs)
@@ -23,13 +35,11 @@ impl CustomFunction for Arc<Custom> {
     fn rule<A: Algebra>(
         &self,
         rule: DerivativeRule,
-        mut inputs: Vec<A::Array>,
+        inputs: Vec<A::Array>,
         outputs: Vec<A::Array>,
         directions: Vec<A::Array>,
     ) -> Vec<A::Array> {
-        inputs.extend(outputs);
-        inputs.extend(directions);
-        interpret::<A>(body(self, rule).expect("callers ask which rules there are"), inputs)
+        run_rule(self, rule, (inputs, outputs, directions), interpret::<A>)
     }
     fn bulk(&self) -> Option<&Arc<Custom>> {
         Some(self)
@@ -46,12 +56,10 @@ impl CustomFunction for Arc<Custom<Build>> {
     fn rule<A: Algebra>(
         &self,
         rule: DerivativeRule,
-        mut inputs: Vec<A::Array>,
+        inputs: Vec<A::Array>,
         outputs: Vec<A::Array>,
         directions: Vec<A::Array>,
     ) -> Vec<A::Array> {
-        inputs.extend(outputs);
-        inputs.extend(directions);
-        interpret_source::<A>(body(self, rule).expect("callers ask which rules there are"), inputs)
+        run_rule(self, rule, (inputs, outputs, directions), interpret_source::<A>)
     }
 }
