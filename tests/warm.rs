@@ -124,7 +124,7 @@ where
     output.visit_mut(&mut |array| *array = deltaray::concrete::Array::zeros(&array.ty()));
     (0..3).for_each(|_| program.call_into(arguments, &mut output).unwrap());
     let count = allocations(|| {
-        for _ in 0..10 {
+        for _ in 0..4 {
             program.call_into(arguments, &mut output).unwrap();
         }
     });
@@ -188,13 +188,13 @@ fn searched<A: Algebra>(x: &V<A>) -> S<A> {
 fn numbers<A: Algebra>(x: &S<A>) -> S<A> {
     let root = |y: S<A>| iterate(y.clone(), 3, |z: S<A>| 0.5 * (&z + &y / &z));
     let step = |(y, n): (S<A>, Scalar<A, i64>)| (cond(y.gt(0.5), || root(0.7 * &y), || &y + x.sin()), n + 1);
-    while_loop((x.clone(), scalar(0)), |(_, n)| n.lt(20), step).0
+    while_loop((x.clone(), scalar(0)), |(_, n)| n.lt(12), step).0
 }
 
 /// A loop of so many steps that keeps little.
 fn checkpointed<A: Algebra>(x: &V<A>, checkpoints: Checkpoints) -> S<A> {
     let step = |(y, n): (V<A>, Scalar<A, i64>)| (y.sin() + y.reverse(0) * 0.1, n + 1);
-    checkpoints.while_loop((x.clone(), scalar(0)), |(_, n)| n.lt(20), step).0.sum()
+    checkpoints.while_loop((x.clone(), scalar(0)), |(_, n)| n.lt(12), step).0.sum()
 }
 
 /// Conditionals and loops with conditions, on so many threads.
@@ -214,7 +214,7 @@ fn check_control(count: usize, size: usize) {
     check("a few numbers", &program.compile(threads(count)).unwrap(), &number);
     check("their gradient", &program.value_and_grad().unwrap().compile(threads(count)).unwrap(), &number);
     for checkpoints in
-        [Checkpoints::All, Checkpoints::Every(3), Checkpoints::Snapshots(5), Checkpoints::Bytes(8 * 6 * size)]
+        [Checkpoints::All, Checkpoints::Every(3), Checkpoints::Snapshots(5), Checkpoints::Bytes(8 * 4 * size)]
     {
         let gradient = stage(|x: &V<_>| checkpointed(x, checkpoints), &x).unwrap().value_and_grad().unwrap();
         check(&format!("{checkpoints:?}"), &gradient.compile(threads(count)).unwrap(), &x);

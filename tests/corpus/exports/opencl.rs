@@ -1,7 +1,9 @@
 //! Programs as OpenCL C: all of them compiled, some run by their launch plans.
 //!
-//! Building a kernel takes some tenths of a second, so one program of many is run; `DELTARAY_OPENCL=all` runs all.
+//! Building a kernel takes some tenths of a second, so one program of many is run, which `DELTARAY_SAMPLE` selects;
+//! `DELTARAY_OPENCL=all` runs all.
 
+use super::sample;
 use super::sources::numbered;
 use crate::exported::opencl;
 
@@ -11,6 +13,7 @@ const ONE_IN: usize = 53;
 #[test]
 fn opencl_sources_are_accepted_and_compute_what_the_interpreter_does() {
     let everything = std::env::var("DELTARAY_OPENCL").is_ok_and(|which| which == "all");
-    let chosen = |number: usize| everything || number % ONE_IN == 7;
+    let first = sample().unwrap_or(0) % ONE_IN;
+    let chosen = |number: usize| everything || number % ONE_IN == first;
     opencl::compute_what_the_interpreter_does("corpus", &numbered(), chosen);
 }
