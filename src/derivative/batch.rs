@@ -43,7 +43,7 @@ fn mapped<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(
     xs: &X,
 ) -> Y::Stack {
     let n = slices(called.0, xs, called.1);
-    scan_as(called, false, (), xs, n, |(), slice| ((), f(slice))).1
+    scan_as(called, false, (), xs, n, &|(), slice| ((), f(slice))).1
 }
 
 /// As [`vmap`], over any axes: `in_axes` of the arrays of `xs`, `out_axes` of the arrays of the value, in the order of fields
@@ -161,8 +161,8 @@ where
     // The value alone: along no direction.
     let mut zeros = args.first().types().iter().map(A::zeros).collect::<Vec<_>>().into_iter();
     let still = <X::First as Tree<A>>::Family::rebuild::<A, A>(args.first(), &mut zeros);
-    let (value, _, ()) = forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &still);
-    let along = |tangent: X::First| forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &tangent).1;
+    let (value, _, ()) = forward::<A, X, O, ()>(("jvp_batch", place), &|x| (f(x), ()), &args, &still);
+    let along = |tangent: X::First| forward::<A, X, O, ()>(("jvp_batch", place), &|x| (f(x), ()), &args, &tangent).1;
     (value, mapped(("jvp_batch", place), along, tangents))
 }
 
@@ -198,7 +198,7 @@ where
     Over<A, A::Nested, O>: Stacked<A, Stack: Sliced<A, Slice = Over<A, A::Nested, O>>>,
 {
     let place = Location::caller();
-    let (value, pullback) = vjp_as::<A, X, O>("vjp_batch", f, args);
+    let (value, pullback) = vjp_as::<A, X, O>("vjp_batch", &f, args);
     let batched = move |cotangents: &Stack<A, Over<A, A::Nested, O>>| {
         let _place = ReportedAt::place(place);
         mapped(("vjp_batch", place), |cotangent| pullback(&cotangent), cotangents)

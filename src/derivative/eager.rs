@@ -23,7 +23,7 @@ pub(super) type ParameterOf<A, B, X> = <<X as Args<A>>::Family as Family>::At<B>
 /// pullback for the value's arrays only.
 #[track_caller]
 fn reverse<A, B, X, O, U>(
-    f: impl Fn(&ParameterOf<A, B::Nested, X>) -> (O, U),
+    f: &dyn Fn(&ParameterOf<A, B::Nested, X>) -> (O, U),
     args: &X,
     mut at: Vec<B::Array>,
 ) -> (Over<B, B::Nested, O>, Over<B, B::Nested, U>, Pullback<B>)
@@ -129,14 +129,14 @@ where
     X: Args<A>,
     O: Tree<A::Nested>,
 {
-    vjp_as::<A, X, O>("vjp", f, args)
+    vjp_as::<A, X, O>("vjp", &f, args)
 }
 
 /// As [`vjp`], which problems are reported as by another name.
 #[track_caller]
 pub(super) fn vjp_as<A, X, O>(
     name: &'static str,
-    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> O,
+    f: &dyn Fn(&ParameterOf<A, A::Nested, X>) -> O,
     args: X,
 ) -> (Over<A, A::Nested, O>, TreePullback<X::First, Over<A, A::Nested, O>>)
 where
@@ -144,7 +144,7 @@ where
     X: Args<A>,
     O: Tree<A::Nested>,
 {
-    let (output, (), pullback) = reverse::<A, A, X, O, ()>(|x| (f(x), ()), &args, args.leaves());
+    let (output, (), pullback) = reverse::<A, A, X, O, ()>(&|x| (f(x), ()), &args, args.leaves());
     let pullback = typed_pullback(name, args.first(), &output, 0, pullback);
     (output, pullback)
 }
@@ -175,7 +175,7 @@ where
     O: Tree<A::Nested>,
     U: Tree<A::Nested>,
 {
-    let (output, auxiliary, pullback) = reverse::<A, A, X, O, U>(f, &args, args.leaves());
+    let (output, auxiliary, pullback) = reverse::<A, A, X, O, U>(&f, &args, args.leaves());
     let pullback = typed_pullback("vjp_aux", args.first(), &output, auxiliary.types().len(), pullback);
     (output, auxiliary, pullback)
 }
@@ -201,7 +201,7 @@ where
     X: Args<A>,
     E: Float,
 {
-    let ((value, ()), gradient) = value_and_grad_aux::<A, X, E, ()>(|x| (f(x), ()), args);
+    let ((value, ()), gradient) = value_and_grad_at::<A, A, X, E, ()>(&|x| (f(x), ()), &args, args.leaves());
     (value, gradient)
 }
 
@@ -227,7 +227,7 @@ where
     E: Float,
     U: Tree<A::Nested>,
 {
-    value_and_grad_at::<A, A, X, E, U>(f, &args, args.leaves())
+    value_and_grad_at::<A, A, X, E, U>(&f, &args, args.leaves())
 }
 
 /// The value, the auxiliary output and the gradient with respect to the first argument, of a scalar function over an inner
@@ -235,7 +235,7 @@ where
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub(super) fn value_and_grad_at<A, B, X, E, U>(
-    f: impl Fn(&ParameterOf<A, B::Nested, X>) -> (Scalar<B::Nested, E>, U),
+    f: &dyn Fn(&ParameterOf<A, B::Nested, X>) -> (Scalar<B::Nested, E>, U),
     args: &X,
     at: Vec<B::Array>,
 ) -> ((Scalar<B, E>, Over<B, B::Nested, U>), Over<B, A, X::First>)
@@ -335,7 +335,7 @@ where
     X: Args<A>,
     O: Tree<A::Forward>,
 {
-    let (value, tangent, ()) = jvp_aux::<A, X, O, ()>(|x| (f(x), ()), args, tangent);
+    let (value, tangent, ()) = forward::<A, X, O, ()>(("jvp", Location::caller()), &|x| (f(x), ()), &args, tangent);
     (value, tangent)
 }
 
@@ -365,14 +365,14 @@ where
     O: Tree<A::Forward>,
     U: Tree<A::Forward>,
 {
-    forward::<A, X, O, U>(("jvp", Location::caller()), f, &args, tangent)
+    forward::<A, X, O, U>(("jvp", Location::caller()), &f, &args, tangent)
 }
 
 /// The value, its tangent, and the auxiliary output. A mismatch is reported under this name and place.
 #[track_caller]
 pub(super) fn forward<A, X, O, U>(
     (name, place): (&str, &'static Location<'static>),
-    f: impl Fn(&ParameterOf<A, A::Forward, X>) -> (O, U),
+    f: &dyn Fn(&ParameterOf<A, A::Forward, X>) -> (O, U),
     args: &X,
     tangent: &X::First,
 ) -> (Over<A, A::Forward, O>, Over<A, A::Forward, O>, Over<A, A::Forward, U>)

@@ -115,7 +115,7 @@ where
     by_columns(args.first().as_array(), "jacfwd", |along| {
         forward::<A, X, Tensor<A::Forward, E, S>, ()>(
             ("jacfwd", place),
-            |x| (f(x), ()),
+            &|x| (f(x), ()),
             &args,
             &OneArray::of_array(along.clone()),
         )
@@ -165,7 +165,7 @@ where
 #[track_caller]
 fn gradient_along<A, X, E>(
     (name, place): (&'static str, &'static Location<'static>),
-    f: &impl Fn(&ParameterOf<A, ReverseInForward<A>, X>) -> Scalar<ReverseInForward<A>, E>,
+    f: &dyn Fn(&ParameterOf<A, ReverseInForward<A>, X>) -> Scalar<ReverseInForward<A>, E>,
     args: &X,
     along: &X::First,
 ) -> X::First
@@ -175,10 +175,10 @@ where
     E: Float,
 {
     let inner = |x: &ParameterOf<A, A::Forward, X>| {
-        let (_, gradient) = value_and_grad_at::<A, A::Forward, X, E, ()>(|y| (f(y), ()), args, x.leaves());
+        let (_, gradient) = value_and_grad_at::<A, A::Forward, X, E, ()>(&|y| (f(y), ()), args, x.leaves());
         (gradient, ())
     };
-    forward::<A, X, Over<A::Forward, A, X::First>, ()>((name, place), inner, args, along).1
+    forward::<A, X, Over<A::Forward, A, X::First>, ()>((name, place), &inner, args, along).1
 }
 
 /// The second derivative of a scalar function at a point, times a direction: the Hessian is not made. One gradient, moved along

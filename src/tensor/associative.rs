@@ -1,6 +1,6 @@
 //! Reductions and scans with the user's own associative operator, on trees of arrays; loops without inputs or outputs.
 
-use super::combination::{Combination, Operator};
+use super::combination::{Combination, Combine, Operator};
 use super::cumulative::{reversed, running, total, total_over};
 use super::recurrence::running_over;
 use crate::algebra::Algebra;
@@ -149,12 +149,11 @@ where
 }
 
 #[track_caller]
-fn reduced<A, X, F>(name: &'static str, axis: usize, neutral: X::Slice, xs: &X, op: &F) -> X::Slice
+fn reduced<A, X>(name: &'static str, axis: usize, neutral: X::Slice, xs: &X, op: &Combine<X::Slice>) -> X::Slice
 where
     A: Algebra,
     X: Sliced<A>,
     X::Slice: Stacked<A, Stack = X>,
-    F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
     let _place = ReportedAt::caller();
     let arrays = xs.leaves();
@@ -273,12 +272,11 @@ where
 }
 
 #[track_caller]
-fn scanned<A, X, F>(name: &'static str, axis: usize, xs: &X, op: &F, reverse: bool) -> X
+fn scanned<A, X>(name: &'static str, axis: usize, xs: &X, op: &Combine<X::Slice>, reverse: bool) -> X
 where
     A: Algebra,
     X: Sliced<A>,
     X::Slice: Stacked<A, Stack = X>,
-    F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
     let _place = ReportedAt::caller();
     let arrays = xs.leaves();
@@ -315,7 +313,7 @@ where
 /// When the step changes the structure or shapes; staged, that is recorded instead.
 #[track_caller]
 pub fn iterate<A: Algebra, C: Tree<A>>(first: C, n: usize, step: impl Fn(C) -> C) -> C {
-    scan_as(("iterate", Location::caller()), false, first, &(), n, |carry, ()| (step(carry), ())).0
+    scan_as(("iterate", Location::caller()), false, first, &(), n, &|carry, ()| (step(carry), ())).0
 }
 
 /// The number of slices of a loop's inputs.
@@ -351,7 +349,7 @@ fn steps<A: Algebra, X: Sliced<A>>(name: &str, inputs: &X) -> usize {
 pub fn fold<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
     let n = steps("fold", inputs);
     let called = ("fold", Location::caller());
-    scan_as(called, false, first, inputs, n, |carry, slice| (step(carry, slice), ())).0
+    scan_as(called, false, first, inputs, n, &|carry, slice| (step(carry, slice), ())).0
 }
 
 /// As [`fold`], from the last slice to the first.
@@ -369,5 +367,5 @@ pub fn fold<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: im
 pub fn fold_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
     let n = steps("fold_reverse", inputs);
     let called = ("fold_reverse", Location::caller());
-    scan_as(called, true, first, inputs, n, |carry, slice| (step(carry, slice), ())).0
+    scan_as(called, true, first, inputs, n, &|carry, slice| (step(carry, slice), ())).0
 }

@@ -73,8 +73,11 @@ impl Combination {
     }
 }
 
+/// A user's operator on two trees. It is called through a pointer, so that an operator of each closure is not compiled.
+pub(super) type Combine<'f, T> = dyn Fn(T, T) -> T + 'f;
+
 /// The operator's result, which must be like the operands; a mismatch is reported and the result is a placeholder.
-fn checked_result<A: Algebra, T: Tree<A>>(name: &str, place: &Location<'_>, op: &impl Fn(T, T) -> T, a: T, b: T) -> T {
+fn checked_result<A: Algebra, T: Tree<A>>(name: &str, place: &Location<'_>, op: &Combine<T>, a: T, b: T) -> T {
     let like = duplicate(&b);
     let result = {
         let _own = ReportedAt::own_lines();
@@ -91,21 +94,20 @@ fn checked_result<A: Algebra, T: Tree<A>>(name: &str, place: &Location<'_>, op: 
 }
 
 /// A user's operator on slices of arrays.
-pub(super) struct Operator<'a, A: Algebra, X, F> {
+pub(super) struct Operator<'a, A: Algebra, X: Sliced<A>> {
     name: &'static str,
     place: &'static Location<'static>,
     like: &'a X,
-    op: &'a F,
+    op: &'a Combine<'a, X::Slice>,
     /// The operator as a body, in a staged algebra, which runs the closure for it once.
     traced: Option<CapturedBody<A>>,
 }
 
-impl<'a, A, X, F> Operator<'a, A, X, F>
+impl<'a, A, X> Operator<'a, A, X>
 where
     A: Algebra,
     X: Sliced<A>,
     X::Slice: Stacked<A, Stack = X>,
-    F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
     /// An operator that is applied to slices of these types at least once.
     pub(super) fn new(
@@ -113,7 +115,7 @@ where
         place: &'static Location<'static>,
         like: &'a X,
         slices: Vec<Type>,
-        op: &'a F,
+        op: &'a Combine<'a, X::Slice>,
     ) -> Self {
         let count = slices.len();
         let slice = |arrays: Vec<A::Array>| like.slice_from(&mut arrays.into_iter());
@@ -145,7 +147,7 @@ where
                 let stack = |arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(self.like, &mut arrays.into_iter());
                 let step = |(), (a, b)| ((), checked_result(self.name, self.place, self.op, a, b));
                 let pairs = (stack(earlier), stack(later));
-                scan_as((self.name, self.place), false, (), &pairs, length, step).1.leaves()
+                scan_as((self.name, self.place), false, (), &pairs, length, &step).1.leaves()
             }
         }
     }

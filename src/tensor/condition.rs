@@ -123,20 +123,33 @@ pub fn cond<A: Algebra, T: Tree<A>>(
 ) -> T {
     let condition = condition.borrow();
     if let Some(holds) = A::holds(&condition.array) {
-        let chosen = if holds { then() } else { otherwise() };
-        let mut marked = chosen.leaves().into_iter().map(A::mark);
-        return T::Family::rebuild::<A, A>(&chosen, &mut marked);
+        return marked(if holds { then() } else { otherwise() });
     }
-    let place = std::panic::Location::caller();
-    let mut first: Option<T> = None;
     let (mut then, mut otherwise) = (Some(then), Some(otherwise));
-    let yes = A::trace_body(&[], true, &mut |_| {
-        let tree = (then.take().expect("a side is run once"))();
-        first.insert(tree).leaves()
-    });
+    let mut then = || (then.take().expect("a side is run once"))();
+    let mut otherwise = || (otherwise.take().expect("a side is run once"))();
+    traced(condition, &mut then, &mut otherwise, std::panic::Location::caller())
+}
+
+#[track_caller]
+fn marked<A: Algebra, T: Tree<A>>(chosen: T) -> T {
+    let mut marked = chosen.leaves().into_iter().map(A::mark);
+    T::Family::rebuild::<A, A>(&chosen, &mut marked)
+}
+
+/// The conditional as a term, in an algebra that does not know its values.
+#[track_caller]
+fn traced<A: Algebra, T: Tree<A>>(
+    condition: &Tensor<A, bool, R0>,
+    then: &mut dyn FnMut() -> T,
+    otherwise: &mut dyn FnMut() -> T,
+    place: &'static std::panic::Location<'static>,
+) -> T {
+    let mut first: Option<T> = None;
+    let yes = A::trace_body(&[], true, &mut |_| first.insert(then()).leaves());
     let like = first.expect("an algebra that does not know its values traces functions");
     let no = A::trace_body(&[], true, &mut |_| {
-        let tree = (otherwise.take().expect("a side is run once"))();
+        let tree = otherwise();
         match check_same_trees(&like, &tree) {
             Ok(()) => tree.leaves(),
             Err(problem) => {

@@ -139,7 +139,7 @@ pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     n: usize,
     step: impl Fn(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
-    scan_as(("scan", Location::caller()), false, carry, inputs, n, step)
+    scan_as(("scan", Location::caller()), false, carry, inputs, n, &step)
 }
 
 /// As [`scan`], from the last slice to the first: the first step reads and writes the last slice.
@@ -161,7 +161,7 @@ pub fn scan_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     n: usize,
     step: impl Fn(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
-    scan_as(("scan_reverse", Location::caller()), true, carry, inputs, n, step)
+    scan_as(("scan_reverse", Location::caller()), true, carry, inputs, n, &step)
 }
 
 /// A loop's step on arrays, with the facts about the trees that it needs.
@@ -273,14 +273,14 @@ pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     carry: C,
     inputs: &X,
     n: usize,
-    step: impl Fn(C, X::Slice) -> (C, Y),
+    step: &dyn Fn(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
     let mut untyped = Untyped::<A, C, X, Y>::new(name, place, carry, inputs);
     let sources = untyped.sources(n);
     let traced = A::trace_body(&untyped.parameters(&sources), false, &mut |arrays| {
         let slices = &arrays[untyped.carry_types.len()..];
         slices.iter().zip(&sources).for_each(|(slice, source)| A::slice_of(slice, source));
-        untyped.step(arrays, &step)
+        untyped.step(arrays, step)
     });
     let results = match traced {
         Some((closed, captures)) => {
@@ -291,7 +291,7 @@ pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
         }
         None => {
             let first = untyped.take_carries();
-            let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &step);
+            let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, step);
             run::<A>((name, place), first, &sources, (n, reverse), &mut body)
         }
     };

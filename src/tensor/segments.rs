@@ -13,7 +13,7 @@ use crate::operation::Binary;
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::tensor::apply::{fail, stretch};
 use crate::tensor::associative::{moved, neutral_misfit, slice_types};
-use crate::tensor::combination::{Combination, Operator};
+use crate::tensor::combination::{Combination, Combine, Operator};
 use crate::tensor::cumulative::{Combiner, elementwise, running};
 use crate::tensor::{Family, R1, Sliced, Stacked, Tensor, Tree, Vector, iota, refuse};
 
@@ -332,7 +332,7 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
-    segmented("reduce_by_index", 0, neutral, &Segments::by_key(keys, count), xs, op)
+    segmented("reduce_by_index", 0, neutral, &Segments::by_key(keys, count), xs, &op)
 }
 
 /// As [`reduce_by_index`], over slices along this axis of every array. The slices lack the axis; in the result the keys run
@@ -362,7 +362,7 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
-    segmented("reduce_by_index_axis", axis, neutral, &Segments::by_key(keys, count), xs, op)
+    segmented("reduce_by_index_axis", axis, neutral, &Segments::by_key(keys, count), xs, &op)
 }
 
 /// Combines the slices of each segment, in their order, by an associative operator: position k of the result is the combination
@@ -394,7 +394,7 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
-    segmented("reduce_segments", 0, neutral, segments, xs, op)
+    segmented("reduce_segments", 0, neutral, segments, xs, &op)
 }
 
 /// As [`reduce_segments`], over slices along this axis of every array. The slices lack the axis; in the result the segments run
@@ -418,16 +418,22 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
-    segmented("reduce_segments_axis", axis, neutral, segments, xs, op)
+    segmented("reduce_segments_axis", axis, neutral, segments, xs, &op)
 }
 
 #[track_caller]
-fn segmented<A, X, F>(name: &'static str, axis: usize, neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
+fn segmented<A, X>(
+    name: &'static str,
+    axis: usize,
+    neutral: X::Slice,
+    segments: &Segments<A>,
+    xs: &X,
+    op: &Combine<X::Slice>,
+) -> X
 where
     A: Algebra,
     X: Sliced<A>,
     X::Slice: Stacked<A, Stack = X>,
-    F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
     let mut arrays = xs.leaves();
     let neutral = neutral.leaves();
@@ -442,7 +448,7 @@ where
     let others = segments.for_each(neutral);
     // A single slice leaves nothing to combine.
     let several = segments.keys.len() > 1;
-    let operator = several.then(|| Operator::new(name, place, xs, slice_types::<A>(&arrays, 0), &op));
+    let operator = several.then(|| Operator::new(name, place, xs, slice_types::<A>(&arrays, 0), op));
     let results: Vec<A::Array> = match operator.as_ref().and_then(Operator::combinations) {
         Some(combinations) => segments.combined_by(combinations, arrays, others),
         None => {

@@ -61,7 +61,7 @@ fn holds<A: Algebra>(condition: &Tensor<A, bool, R0>) -> bool {
 
 /// One step, which is given its value. If the value that it passes on is not like this, that is reported, and the result is a
 /// placeholder.
-fn checked<A: Algebra, C: Tree<A>>(like: &C, carry: C, step: &impl Fn(C) -> C, place: &'static Location<'static>) -> C {
+fn checked<A: Algebra, C: Tree<A>>(like: &C, carry: C, step: &dyn Fn(C) -> C, place: &'static Location<'static>) -> C {
     let after = step(carry);
     match check_same_trees(like, &after) {
         Ok(()) => after,
@@ -76,8 +76,8 @@ fn checked<A: Algebra, C: Tree<A>>(like: &C, carry: C, step: &impl Fn(C) -> C, p
 /// The loop as a term, in a staged algebra.
 fn traced<A: Algebra, C: Tree<A>>(
     carry: &C,
-    condition: &impl Fn(&C) -> Tensor<A, bool, R0>,
-    step: &impl Fn(C) -> C,
+    condition: &dyn Fn(&C) -> Tensor<A, bool, R0>,
+    step: &dyn Fn(C) -> C,
     checkpoints: Checkpoints,
     place: &'static Location<'static>,
 ) -> Option<C> {
