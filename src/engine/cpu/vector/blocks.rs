@@ -11,12 +11,12 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// Elements of the smaller blocks: a vector, about.
-pub(super) const SMALL: usize = 8;
+const SMALL: usize = 8;
 
 /// Keeps a loop over blocks as it is: where the elements of a block are in vectors, the compiler would otherwise make further
 /// vectors of elements of several blocks, which lie far apart.
 #[inline(always)]
-pub(super) fn between_blocks() {
+fn between_blocks() {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     // SAFETY: there is no instruction, only something that must stay in its place.
     unsafe {
@@ -88,7 +88,7 @@ pub(super) unsafe fn each_block<L: Level>(count: usize, blocks: impl Blocks) {
 ///
 /// There are so many elements.
 #[inline(always)]
-pub(super) unsafe fn each_large_block<L: Level>(count: usize, blocks: &impl Blocks) -> usize {
+unsafe fn each_large_block<L: Level>(count: usize, blocks: &impl Blocks) -> usize {
     // Arithmetic that wraps, though it can't: without a check there is nothing to jump to.
     let mut start: usize = 0;
     if const { L::BLOCK == LARGEST_BLOCK } {

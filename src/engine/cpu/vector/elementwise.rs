@@ -6,7 +6,7 @@ use super::functions;
 use super::lanes::{Level, Product};
 use super::level::{Loop, MaskedLoop, kernel, portable_kernel};
 use super::masked::{MaskedRun, Masks};
-use super::operands::{choice_kernel, pair_kernel};
+use super::operands::{choice_kernel, pair_kernel, short_pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, OperandForm, VectorKernel};
 use crate::array::ElementType;
@@ -153,6 +153,11 @@ impl<T: Vectorised, R: Row, F: Fn(T, T) -> T> InRegisters for Combined<T, R, F> 
     }
 }
 
+/// Whether an operation is one instruction, and in most programs.
+const fn is_arithmetic(op: Option<Binary>) -> bool {
+    matches!(op, Some(Binary::Add | Binary::Sub | Binary::Mul | Binary::Div))
+}
+
 /// Makes the kernel of whatever function it is given.
 struct Choose {
     isa: Instructions,
@@ -188,9 +193,13 @@ impl<T: Vectorised> BinaryLoop<T, T> for Choose {
         BinaryLoop::run_row::<NoRow, F>(self, f)
     }
     fn run_row<R: Row, F: Fn(T, T) -> T>(self, _: F) -> VectorKernel {
-        match const { functions::pairs_have_vectors(R::BINARY) } {
-            true => pair_kernel::<Combine<T, R, F>, T>(Instructions::Portable, self.operands.0, self.operands.1),
-            false => pair_kernel::<Combine<T, R, F>, T>(self.isa, self.operands.0, self.operands.1),
+        let Choose { isa, operands: (a, b) } = self;
+        if const { functions::pairs_have_vectors(R::BINARY) } {
+            pair_kernel::<Combine<T, R, F>, T>(Instructions::Portable, a, b)
+        } else if const { T::IS_WIDE && is_arithmetic(R::BINARY) } {
+            short_pair_kernel::<Combine<T, R, F>, T>(isa, a, b)
+        } else {
+            pair_kernel::<Combine<T, R, F>, T>(isa, a, b)
         }
     }
 }
@@ -416,5 +425,5 @@ impl<T: Vectorised, L: Level> InRegisters for Added<T, L> {
 
 /// The kernel of a sum of products.
 pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
-    for_dtype!(dtype, T => pair_kernel::<MultiplyAdd<T>, T>(isa, a, b))
+    for_dtype!(dtype, T => short_pair_kernel::<MultiplyAdd<T>, T>(isa, a, b))
 }

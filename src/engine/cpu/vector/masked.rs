@@ -26,12 +26,6 @@ impl Masks {
 pub(super) struct MaskedRun<T>(*const T, usize);
 
 impl<T> MaskedRun<T> {
-    /// The run that begins there.
-    #[inline(always)]
-    pub(super) fn run(start: *const T) -> Self {
-        MaskedRun(start, usize::MAX)
-    }
-
     /// Where the elements from a position on are.
     #[inline(always)]
     pub(super) fn at(&self, position: usize) -> *const T {

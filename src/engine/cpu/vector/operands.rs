@@ -1,6 +1,7 @@
 //! Kernels of loops over two operands, of which either may be one element for all positions.
 //!
-//! The loop reads both [under masks](super::masked). Kernels make the copies of the one element before they go to it.
+//! The loop reads both [under masks](super::masked). Kernels make the copies of the one element before they go to it. Loops that take
+//! no longer than the copies and the calls have a kernel for each kind of operands.
 
 use super::lanes::Level;
 use super::level::{CopyingLoop, LARGEST_BLOCK, Loop, MaskedLoop, call_copying, call_masked, kernel, masked_kernel};
@@ -18,6 +19,20 @@ pub(super) fn pair_kernel<B: MaskedLoop, T: Vectorised>(
     right: OperandForm,
 ) -> VectorKernel {
     of_operands::<B, T, false>(isa, left, right)
+}
+
+/// As [`pair_kernel`], of a loop that takes no longer than a call and the copies: it is compiled for each kind of operands.
+pub(super) fn short_pair_kernel<B: MaskedLoop, T: Vectorised>(
+    isa: Instructions,
+    left: OperandForm,
+    right: OperandForm,
+) -> VectorKernel {
+    match (left, right) {
+        (OperandForm::Run, OperandForm::Run) => kernel::<Inlined<B, T, true, true>>(isa),
+        (OperandForm::Run, OperandForm::One) => kernel::<Inlined<B, T, true, false>>(isa),
+        (OperandForm::One, OperandForm::Run) => kernel::<Inlined<B, T, false, true>>(isa),
+        (OperandForm::One, OperandForm::One) => kernel::<Inlined<B, T, false, false>>(isa),
+    }
 }
 
 /// The kernel of a loop over two operands, which come after a mask.
@@ -64,6 +79,28 @@ impl<B: MaskedLoop, T: Vectorised, const AFTER_MASK: bool, const FIRST: bool, co
     }
 }
 
+/// A loop of its own for operands that are runs where this says so: the copies of others stay in registers.
+struct Inlined<B, T, const FIRST: bool, const SECOND: bool>(PhantomData<(B, T)>);
+
+impl<B: MaskedLoop, T: Vectorised, const FIRST: bool, const SECOND: bool> Loop for Inlined<B, T, FIRST, SECOND> {
+    const IS_WIDE: bool = B::IS_WIDE;
+
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize) {
+        let masks = const { Masks::of_runs(FIRST, SECOND) };
+        // SAFETY: as the caller's; operands that are no runs have copies for a block.
+        unsafe {
+            with_copies::<L, T, false, FIRST, SECOND>(
+                a,
+                b,
+                c,
+                #[inline(always)]
+                |a, b, c| B::run::<L>(result, a, b, c, count, masks),
+            );
+        }
+    }
+}
+
 /// Makes the copies of operands that are no runs, for all loops over a type.
 struct Copies<T, const AFTER_MASK: bool, const FIRST: bool, const SECOND: bool>(PhantomData<T>);
 
@@ -82,25 +119,42 @@ impl<T: Vectorised, const AFTER_MASK: bool, const FIRST: bool, const SECOND: boo
         count: usize,
     ) {
         let masks = const { Masks::of_runs(FIRST, SECOND) };
-        let (first, second) = if AFTER_MASK { (b, c) } else { (a, b) };
-        let mut copies = [const { CopiesOf(MaybeUninit::<[T; LARGEST_BLOCK]>::uninit()) }; 2];
-        let [of_first, of_second] = &mut copies;
-        // SAFETY: the caller promises an element where an operand is one.
-        let (first, second) = unsafe {
-            (
-                if FIRST { first } else { repeated::<L, T>(first, of_first) },
-                if SECOND { second } else { repeated::<L, T>(second, of_second) },
-            )
-        };
         // SAFETY: as the caller's; operands that are no runs have copies for a block.
         unsafe {
-            if AFTER_MASK {
-                run(result, a, first, second, count, masks);
-            } else {
-                run(result, first, second, c, count, masks);
-            }
+            with_copies::<L, T, AFTER_MASK, FIRST, SECOND>(
+                a,
+                b,
+                c,
+                #[inline(always)]
+                |a, b, c| run(result, a, b, c, count, masks),
+            );
         }
     }
+}
+
+/// Runs a loop with copies in place of operands that are no runs.
+///
+/// # Safety
+///
+/// There is an element where an operand is one.
+#[inline(always)]
+unsafe fn with_copies<L: Level, T: Copy, const AFTER_MASK: bool, const FIRST: bool, const SECOND: bool>(
+    a: *const u8,
+    b: *const u8,
+    c: *const u8,
+    run: impl FnOnce(*const u8, *const u8, *const u8),
+) {
+    let (first, second) = if AFTER_MASK { (b, c) } else { (a, b) };
+    let mut copies = [const { CopiesOf(MaybeUninit::<[T; LARGEST_BLOCK]>::uninit()) }; 2];
+    let [of_first, of_second] = &mut copies;
+    // SAFETY: the caller promises an element where an operand is one.
+    let (first, second) = unsafe {
+        (
+            if FIRST { first } else { repeated::<L, T>(first, of_first) },
+            if SECOND { second } else { repeated::<L, T>(second, of_second) },
+        )
+    };
+    if AFTER_MASK { run(a, first, second) } else { run(first, second, c) }
 }
 
 /// Room for a block of copies. Registers that are read from it don't cross a line of the cache.

@@ -14,11 +14,11 @@ mod pairs;
 mod powers;
 mod real;
 
-use super::blocks::{Blocks, SMALL, between_blocks, each_large_block};
+use super::blocks::{Blocks, each_block};
 use super::lanes::{Lanes, Level, Mask, Real};
 use super::level::{Loop, kernel};
 use super::{Instructions, USES_REGISTERS, VectorKernel};
-use crate::engine::cpu::elements::{counted, load, store};
+use crate::engine::cpu::elements::{load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
 pub(super) use pairs::{binary, pairs_have_vectors};
@@ -190,85 +190,6 @@ unsafe fn in_registers<T: Real, L: Level, const COUNT: usize>(block: impl Regist
     }
 }
 
-/// Blocks of which the last may lack elements.
-trait Padded: Blocks {
-    /// Does the work for a small block, or for the last elements, of which there are fewer but at least one.
-    ///
-    /// # Safety
-    ///
-    /// There are as many elements from there on.
-    unsafe fn small(&self, start: usize, count: usize);
-}
-
-/// Goes over so many elements in the large blocks of the level, then in small ones, the last of which is padded.
-/// [`each_block`](super::blocks::each_block) has a loop for each power of two instead, which for functions of a hundred instructions
-/// is too much code.
-///
-/// # Safety
-///
-/// There are so many elements.
-#[inline(always)]
-unsafe fn each_padded_block<L: Level>(count: usize, blocks: impl Padded) {
-    // SAFETY: as the caller's.
-    unsafe {
-        let mut start = each_large_block::<L>(count, &blocks);
-        while start < count {
-            blocks.small(start, if count.wrapping_sub(start) < SMALL { count.wrapping_sub(start) } else { SMALL });
-            between_blocks();
-            start = start.wrapping_add(SMALL);
-        }
-    }
-}
-
-/// A small block of elements: where they are, or a copy of the last ones in this room. Behind these the copy has the first of
-/// them, so that elements are outside only where one of the block is.
-///
-/// # Safety
-///
-/// There are so many elements, at least one.
-#[inline(always)]
-unsafe fn padded<T: Real>(from: *const T, count: usize, room: &mut MaybeUninit<[T; SMALL]>) -> *const T {
-    if count == SMALL {
-        return from;
-    }
-    // SAFETY: as the caller's.
-    unsafe {
-        // Element by element, since a block that is moved as one is a call where little is optimised.
-        let to = room.as_mut_ptr().cast::<T>();
-        counted!(at in 0..SMALL => {
-            store(to.wrapping_add(at), load(from.wrapping_add(if at < count { at } else { 0 })));
-        });
-        to.cast_const()
-    }
-}
-
-/// Writes the results of a small block, of which there is room for so many.
-///
-/// # Safety
-///
-/// There is room for so many results, and all of the block are written.
-#[inline(always)]
-unsafe fn write_padded<T: Real>(to: *mut T, count: usize, write: impl FnOnce(*mut T)) {
-    let mut room = MaybeUninit::<[T; SMALL]>::uninit();
-    write(if count == SMALL { to } else { room.as_mut_ptr().cast() });
-    if count != SMALL {
-        let from = room.as_ptr().cast::<T>();
-        // Four, two and one of them: a loop would become a call.
-        // SAFETY: as the caller's.
-        unsafe {
-            if count & 4 != 0 {
-                store(to.cast::<[T; 4]>(), load(from.cast()));
-            }
-            if count & 2 != 0 {
-                store(to.wrapping_add(count & 4).cast::<[T; 2]>(), load(from.wrapping_add(count & 4).cast()));
-            }
-            if count & 1 != 0 {
-                store(to.wrapping_add(count & 6), load(from.wrapping_add(count & 6)));
-            }
-        }
-    }
-}
-
 /// Whether so many elements fill registers, which are no single elements.
 const fn fills<V: Lanes>(count: usize) -> bool {
     V::WIDTH > 1 && count.is_multiple_of(V::WIDTH)
@@ -289,25 +210,6 @@ impl<T: Real, F: VectorFunction, L: Level> Blocks for FunctionRuns<T, F, L> {
     }
 }
 
-impl<T: Real, F: VectorFunction, L: Level> Padded for FunctionRuns<T, F, L> {
-    #[inline(always)]
-    unsafe fn small(&self, start: usize, count: usize) {
-        let mut room = MaybeUninit::uninit();
-        // SAFETY: as the caller's.
-        unsafe {
-            let a = padded(self.1.wrapping_add(start), count, &mut room);
-            write_padded(
-                self.0.wrapping_add(start),
-                count,
-                #[inline(always)]
-                |results| {
-                    in_registers::<T, L, SMALL>(FunctionRuns::<T, F, L>(results, a, PhantomData));
-                },
-            );
-        }
-    }
-}
-
 impl<T: Real, F: VectorFunction, L: Level> RegisterBlock<T> for FunctionRuns<T, F, L> {
     #[inline(always)]
     unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
@@ -325,7 +227,7 @@ impl<T: Real, F: VectorFunction> Loop for FunctionLoop<T, F> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises elements and room at the positions below `count`.
-        unsafe { each_padded_block::<L>(count, FunctionRuns::<T, F, L>(result.cast(), a.cast(), PhantomData)) };
+        unsafe { each_block::<L>(count, FunctionRuns::<T, F, L>(result.cast(), a.cast(), PhantomData)) };
     }
 }
 

@@ -2,12 +2,10 @@
 
 use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
-use super::{
-    Padded, RegisterBlock, VectorFunction, WIDEST, each_padded_block, in_registers, padded, polynomial, write_padded,
-};
+use super::{RegisterBlock, VectorFunction, WIDEST, in_registers, polynomial};
 use crate::array::ElementType;
 use crate::engine::cpu::elements::store;
-use crate::engine::cpu::vector::blocks::{Blocks, SMALL, Source};
+use crate::engine::cpu::vector::blocks::{Blocks, Source, each_block};
 use crate::engine::cpu::vector::lanes::{Lanes, Level, Mask, Real};
 use crate::engine::cpu::vector::level::MaskedLoop;
 use crate::engine::cpu::vector::masked::{MaskedRun, Masks};
@@ -48,27 +46,6 @@ impl<T: Real, F: Pairwise, L: Level> Blocks for PairRuns<T, F, L> {
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
         // SAFETY: as the caller's.
         unsafe { in_registers::<T, L, COUNT>(PairsBlock(self, start)) };
-    }
-}
-
-impl<T: Real, F: Pairwise, L: Level> Padded for PairRuns<T, F, L> {
-    #[inline(always)]
-    unsafe fn small(&self, start: usize, count: usize) {
-        let (mut of_a, mut of_b) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: as the caller's.
-        unsafe {
-            let a = padded(self.1.at(start), count, &mut of_a);
-            let b = padded(self.2.at(start), count, &mut of_b);
-            write_padded(
-                self.0.wrapping_add(start),
-                count,
-                #[inline(always)]
-                |results| {
-                    let runs = PairRuns::<T, F, L>(results, MaskedRun::run(a), MaskedRun::run(b), PhantomData);
-                    in_registers::<T, L, SMALL>(PairsBlock(&runs, 0));
-                },
-            );
-        }
     }
 }
 
@@ -149,7 +126,7 @@ impl<T: Real, F: Pairwise> MaskedLoop for PairLoop<T, F> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);
         // SAFETY: the caller promises `count` elements, or copies of one.
-        unsafe { each_padded_block::<L>(count, PairRuns::<T, F, L>(result.cast(), a, b, PhantomData)) };
+        unsafe { each_block::<L>(count, PairRuns::<T, F, L>(result.cast(), a, b, PhantomData)) };
     }
 }
 
