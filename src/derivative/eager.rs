@@ -365,7 +365,7 @@ where
     O: Tree<A::Forward>,
     U: Tree<A::Forward>,
 {
-    forward::<A, X, O, U>(("jvp", Location::caller()), &f, &args, tangent)
+    forward::<A, X, O, U>(("jvp_aux", Location::caller()), &f, &args, tangent)
 }
 
 /// The value, its tangent, and the auxiliary output. A mismatch is reported under this name and place.

@@ -2,7 +2,7 @@
 //!
 //! An operation's file states its name and how it is printed and read again, its shape rule, its cost, the bounds of its
 //! elements, and its form inside of a `build`, for every element at once. Its meaning on plain arrays is in
-//! [`crate::concrete`], its derivative in [`crate::dual`], dependence in [`crate::sparse`].
+//! [`crate::evaluate`], its derivative in [`crate::dual`], dependence in [`crate::sparse`].
 
 mod accumulate;
 mod arg_reduce;

@@ -111,7 +111,7 @@ fn code(text: &str) -> String {
                 rest[from..].find(&end).map_or(rest.len(), |at| from + at + end.len())
             }
             // A character, and no lifetime.
-            '\'' if rest[1..].starts_with('\\') => 3 + rest[3..].find('\'').unwrap_or(0),
+            '\'' if rest[1..].starts_with('\\') => 4 + rest[3..].find('\'').unwrap_or(0),
             '\'' if rest.chars().nth(2) == Some('\'') => 2 + rest.chars().nth(1).map_or(0, char::len_utf8),
             _ => 0,
         };
@@ -221,6 +221,7 @@ pub use engine::device;
 use crate::shape::{Shape, size};
 // use crate::engine::Cpu;
 const TEXT: &str = \"crate::engine\";
+const QUOTES: [char; 2] = ['\\n','\"'];
 use crate::{shape::Type, engine::{Cpu, Program}};
 fn run() { crate::device::open(); super::super::engine::run() }
 #[cfg(test)]

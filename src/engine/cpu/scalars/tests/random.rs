@@ -331,5 +331,5 @@ fn random_steps_are_those_of_the_interpreter() {
     let count = if cfg!(debug_assertions) { 200 } else { 3000 };
     let taken = (0..count).filter(|&seed| check(seed)).count() as u64;
     // In the others kernels are faster for some part.
-    assert!(taken > count * 2 / 5, "{taken} of {count}");
+    assert!(taken > count / 3, "{taken} of {count}");
 }

@@ -99,6 +99,31 @@ fn pair<T: Tested, U: Tested>(
     }
 }
 
+/// Kernels of a run, the first operand or the second, that is the result too, and of a single element of it.
+fn of_an_element_of_the_result<T: Tested>(
+    kernel: VectorKernel,
+    run_is_first: bool,
+    a: &[T],
+    name: &dyn Fn() -> String,
+) {
+    let count = a.len();
+    for element in [0, count / 2, count - 1] {
+        let operands = |run: *const u8| {
+            let single = run.wrapping_add(element * size_of::<T>());
+            if run_is_first { (run, single) } else { (single, run) }
+        };
+        let (left, right) = operands(pointer(a));
+        // SAFETY: the run and the result have this many elements, of which the single element is one.
+        let found: Vec<T> = result_of(count, |out| unsafe { kernel(out, left, right, null(), count) });
+        let mut own = a.to_vec();
+        let place = own.as_mut_ptr().cast::<u8>();
+        let (left, right) = operands(place);
+        // SAFETY: as above; the result may be the run.
+        unsafe { kernel(place, left, right, null(), count) };
+        assert_close(&own, |at| found[at], 0, &|_| format!("{} in place, of element {element}", name()));
+    }
+}
+
 fn binary_rows<T: Tested>() {
     for &op in BINARY_ROWS.iter().filter(|op| op.domain().accepts(T::DTYPE)) {
         for isa in Instructions::available() {
@@ -110,6 +135,9 @@ fn binary_rows<T: Tested>() {
                     let exact = functions::binary(isa, op, T::DTYPE, kinds.0, kinds.1).is_none();
                     let steps = |a, b| if exact { 0 } else { T::allowed(op, a, b) };
                     pair(kernel, kinds, (&a, &b), |a, b| T::binary(op, a, b), steps, &name);
+                    if kinds.0 != kinds.1 && count > 0 {
+                        of_an_element_of_the_result(kernel, kinds.0 == OperandForm::Run, &a, &name);
+                    }
                     if kinds != (OperandForm::Run, OperandForm::Run) {
                         continue;
                     }
