@@ -230,7 +230,7 @@ mod tests {
 }
 ";
     let engine = |line: usize| (line, "engine".to_owned());
-    assert_eq!(house.wrong_arrows("term", 2, text), [engine(4), engine(5), engine(5)]);
+    assert_eq!(house.wrong_arrows("term", 2, text), [engine(5), engine(6), engine(6)]);
     assert_eq!(house.wrong_arrows("shape", 2, "use crate::term::Op;"), [(1, "term".to_owned())]);
     assert_eq!(house.wrong_arrows("engine", 2, text), []);
 }
