@@ -328,8 +328,8 @@ fn check(seed: u64) -> bool {
 
 #[test]
 fn random_steps_are_those_of_the_interpreter() {
-    let count = if cfg!(debug_assertions) { 200 } else { 3000 };
+    let (count, least) = if cfg!(debug_assertions) { (200, 80) } else { (3000, 1000) };
     let taken = (0..count).filter(|&seed| check(seed)).count() as u64;
     // In the others kernels are faster for some part.
-    assert!(taken > count / 3, "{taken} of {count}");
+    assert!(taken > least, "{taken} of {count}");
 }
