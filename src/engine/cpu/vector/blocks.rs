@@ -63,7 +63,15 @@ pub(super) trait Blocks {
 pub(super) unsafe fn each_block<L: Level>(count: usize, blocks: impl Blocks) {
     // SAFETY: of `count` elements, as many as a block are left.
     unsafe {
-        let mut start = each_large_block::<L>(count, &blocks);
+        // Arithmetic that wraps, though it can't: without a check there is nothing to jump to.
+        let mut start: usize = 0;
+        if const { L::BLOCK == LARGEST_BLOCK } {
+            while count.wrapping_sub(start) >= LARGEST_BLOCK {
+                blocks.block::<LARGEST_BLOCK>(start);
+                between_blocks();
+                start = start.wrapping_add(LARGEST_BLOCK);
+            }
+        }
         while count.wrapping_sub(start) >= SMALL {
             blocks.block::<SMALL>(start);
             between_blocks();
@@ -80,26 +88,6 @@ pub(super) unsafe fn each_block<L: Level>(count: usize, blocks: impl Blocks) {
             blocks.block::<1>(count.wrapping_sub(1));
         }
     }
-}
-
-/// Goes over as many elements as fill large blocks of the level, and says where the others begin.
-///
-/// # Safety
-///
-/// There are so many elements.
-#[inline(always)]
-unsafe fn each_large_block<L: Level>(count: usize, blocks: &impl Blocks) -> usize {
-    // Arithmetic that wraps, though it can't: without a check there is nothing to jump to.
-    let mut start: usize = 0;
-    if const { L::BLOCK == LARGEST_BLOCK } {
-        while count.wrapping_sub(start) >= LARGEST_BLOCK {
-            // SAFETY: of `count` elements, as many as a block are left.
-            unsafe { blocks.block::<LARGEST_BLOCK>(start) };
-            between_blocks();
-            start = start.wrapping_add(LARGEST_BLOCK);
-        }
-    }
-    start
 }
 
 /// The elements that a loop writes: at each position a value that depends only on elements at this position.
