@@ -115,7 +115,7 @@
 //! ```text
 //! shape, error, affine, operation:                what arrays and operations are
 //! array, term, evaluate:                          plain arrays, programs, and programs run on plain arrays
-//! structural, simplify, kernel, vectorise, source: programs made of programs, down to text in other languages
+//! structural, simplify, kernel, vectorise, prepare, source: programs made of programs, down to text in other languages
 //! algebra, trace, dual, concrete, staged:         the type class and its instances
 //! tensor, functions:                              what functions are written in
 //! engine, derivative, sparse, slices:             what functions are given to
@@ -162,6 +162,7 @@ pub mod guide;
 pub(crate) mod kernel;
 pub mod operation;
 pub mod prelude;
+pub(crate) mod prepare;
 pub mod shape;
 pub mod simplify;
 pub mod slices;

@@ -7,7 +7,6 @@ use crate::engine::Engine;
 use crate::engine::cpu::{Cpu, Program};
 use crate::error::{Error, Result};
 use crate::shape::Type;
-use crate::simplify::fold_constants;
 use crate::tensor::{Args, Family, Outline, Rest, Tree, outline_of};
 use crate::term::{self, Body};
 use std::fmt;
@@ -53,7 +52,7 @@ impl Engine for Cpu {
         output: Out::At<Concrete>,
         outline: Outline,
     ) -> Result<Compiled<In, Out>> {
-        let program = Program::new(&fold_constants(&body), &self)?;
+        let program = Program::new(&body, &self)?;
         let (output_outline, outlines) = (outline_of(&output), Mutex::default());
         Ok(Compiled { program, body, output, outline, output_outline, outlines, input: std::marker::PhantomData })
     }

@@ -6,7 +6,6 @@ use crate::concrete::Concrete;
 use crate::engine::Engine;
 use crate::engine::opencl::{DeviceArray, OpenCl, Program};
 use crate::error::{Error, Result};
-use crate::simplify::fold_constants;
 use crate::tensor::{Args, Family, Outline, Tree};
 use crate::term::{self, Body};
 use std::fmt;
@@ -232,9 +231,8 @@ impl Engine for OpenCl {
         output: Out::At<Concrete>,
         outline: Outline,
     ) -> Result<CompiledForDevice<In, Out>> {
-        let body = program.body.clone();
-        let program = Program::named(&term::Program { body: Arc::new(fold_constants(&body)), ..program }, &self)?;
-        Ok(CompiledForDevice { program, body, output: Arc::new(output), outline, input: PhantomData })
+        let compiled = Program::named(&program, &self)?;
+        Ok(CompiledForDevice { program: compiled, body: program.body, output: Arc::new(output), outline, input: PhantomData })
     }
 }
 

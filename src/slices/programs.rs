@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::derivative::program;
-use crate::engine::cpu::{CompiledAtFirstCall, Cpu, Program, compiled};
+use crate::engine::cpu::{CompiledAtFirstCall, Cpu, Program};
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::sparse::{Compressed, Pattern, SparsityArray};
@@ -125,7 +125,7 @@ impl Programs {
         }
         let compressed = compressed()?;
         let entries = match compressed.entries() {
-            Some(entries) => Some(compiled(&as_it_runs(&entries.body), &self.options)?),
+            Some(entries) => Some(Program::new(&as_it_runs(&entries.body), &self.options)?),
             None => None,
         };
         Ok(kept.get_or_init(|| MatrixProgram { pattern: compressed.pattern().clone(), entries }))

@@ -2,7 +2,6 @@
 
 use super::{Cpu, Program};
 use crate::error::Result;
-use crate::simplify::fold_constants;
 use crate::term::Body;
 use std::borrow::Borrow;
 use std::sync::OnceLock;
@@ -50,15 +49,9 @@ impl CompiledAtFirstCall {
         if let Some(program) = self.0.get() {
             return Ok(program);
         }
-        let program = compiled(body()?.borrow(), options)?;
+        let program = Program::new(body()?.borrow(), options)?;
         Ok(self.0.get_or_init(|| Program { is_memory_kept: AtomicBool::new(is_memory_kept), ..program }))
     }
-}
-
-/// The kernels of a program that nobody compiled.
-#[track_caller]
-pub(crate) fn compiled(body: &Body, options: &Cpu) -> Result<Program> {
-    Program::new(&fold_constants(body), options)
 }
 
 #[cfg(test)]

@@ -45,11 +45,11 @@ use super::report::{self, Report};
 use crate::array::{Array, OutOfMemory};
 use crate::error::{Error, Result};
 use crate::kernel::{BufferSource, Procedure, Step, lower_resuming};
+use crate::prepare::prepared;
 use crate::shape::Type;
 use crate::term::Body;
-use crate::vectorise::push_gathers;
 use compiled::Machine;
-pub(crate) use first_call::{CompiledAtFirstCall, compiled};
+pub(crate) use first_call::CompiledAtFirstCall;
 pub use run::Run;
 use run::RunMemory;
 use smallvec::smallvec;
@@ -203,10 +203,11 @@ impl Program {
     }
 
     fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, CompileProblem> {
-        // Kernels read and write where the types say: no mistake of a pass may become one of memory.
-        body.validate().map_err(CompileProblem::IllFormed)?;
-        let (elements, uniform) = uniform::elements(body);
-        let procedure = lower_resuming(&push_gathers(&elements));
+        let lower = |body: &Body| {
+            let (elements, uniform) = uniform::elements(body);
+            (lower_resuming(&elements), uniform)
+        };
+        let (procedure, uniform) = prepared(body, lower).map_err(CompileProblem::IllFormed)?;
         let result_types: Vec<Type> = body.result_types().cloned().collect();
         let results = result_types.iter().map(Type::exact_bytes).fold(0, u128::saturating_add);
         // Known arrays are written out before anything runs.

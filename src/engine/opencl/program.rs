@@ -20,9 +20,9 @@ use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower_in_place_unblocked};
+use crate::prepare::prepared;
 use crate::shape::Type;
 use crate::term::{self, Body};
-use crate::vectorise::push_gathers;
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -114,25 +114,22 @@ impl Program {
         options: &OpenCl,
         place: &Location<'_>,
     ) -> Result<Vec<Program>> {
-        let programs: Vec<Named<'b>> = programs.collect();
-        // Kernels read and write where the types say: no mistake of a pass may become one of memory.
-        for named in &programs {
-            let checked = named.body.validate();
-            checked.map_err(|problem| Error::IllFormed { problem, place: place.to_string() })?;
-        }
+        let lowered = |named: Named<'b>| match prepared(named.body, lower_in_place_unblocked) {
+            Ok(procedure) => Ok((procedure, Some(named))),
+            Err(problem) => Err(Error::IllFormed { problem, place: place.to_string() }),
+        };
+        let procedures = programs.map(lowered).collect::<Result<Vec<_>>>()?;
         let device = options.chosen().map_err(|problem| problem.error("OpenCL", "compile", Some(place)))?;
         let name = device.to_string();
-        let compiled = Program::compiled(programs.into_iter(), &device, options);
+        let compiled = Program::compiled(procedures, &device, options);
         compiled.map_err(|problem| problem.error(&name, "compile", Some(place)))
     }
 
-    fn compiled<'b>(
-        programs: impl Iterator<Item = Named<'b>>,
+    fn compiled(
+        procedures: Vec<(Procedure, Option<Named<'_>>)>,
         device: &Device,
         options: &OpenCl,
     ) -> DeviceResult<Vec<Program>> {
-        let lowered = |named: Named<'b>| (lower_in_place_unblocked(&push_gathers(named.body)), Some(named));
-        let procedures: Vec<(Procedure, Option<Named<'b>>)> = programs.map(lowered).collect();
         let mut products = options.products.clone();
         if products.is_measured {
             let seconds = |procedure: &Procedure, kernel| seconds(procedure, kernel, device, options);

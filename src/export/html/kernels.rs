@@ -6,10 +6,10 @@ use super::stage::{LineKind, Stage, StageLine};
 use crate::array::Array;
 use crate::engine::report;
 use crate::kernel::{BufferId, LoweredProgram, Procedure, Step, lower_traced};
+use crate::prepare::prepared;
 use crate::shape::Type;
 use crate::term::print::{Printer, TextPiece};
 use crate::term::{Body, NodeId, Steps};
-use crate::vectorise::push_gathers;
 use std::collections::HashMap;
 
 /// A node's line is linked to no more kernels than this.
@@ -23,7 +23,8 @@ pub(super) fn stage(
     before: &mut Stage,
     seen: &Seen,
 ) -> Stage {
-    let LoweredProgram { procedure, body: lowered, buffers } = lower_traced(&push_gathers(body));
+    let LoweredProgram { procedure, body: lowered, buffers } =
+        prepared(body, lower_traced).expect("a program of this library's passes");
     let mut writer = KernelListing { lines: Vec::new() };
     let mut parameter_lines: Vec<usize> = Vec::new();
     for (at, buffer) in procedure.buffers[..procedure.parameters].iter().enumerate() {

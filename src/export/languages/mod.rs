@@ -14,10 +14,9 @@ pub use rust_file::RustOptions;
 use super::Program;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Procedure};
+use crate::prepare::prepared;
 use crate::shape::{DType, Type};
-use crate::simplify::fold_constants;
 use crate::term::Body;
-use crate::vectorise::push_gathers;
 
 /// A program as source of Rust: a function over slices, which needs no crate and allocates nothing. See [`RustOptions`].
 ///
@@ -55,16 +54,11 @@ fn check_sizes(body: &Body, scratch: impl Iterator<Item = (DType, usize)>, targe
 
 /// The program as loop nests.
 fn lowered(body: &Body, target: &'static str, lower: fn(&Body) -> Procedure) -> Result<Procedure> {
-    // Exported functions read and write where the types say, in languages that don't look.
-    if let Err(problem) = body.validate() {
-        return Err(Error::Export {
-            target,
-            operation: "export".into(),
-            problem: format!("an ill-formed program: {problem}"),
-        });
-    }
-    let folded = fold_constants(body);
-    Ok(lower(&push_gathers(&folded)))
+    prepared(body, lower).map_err(|problem| Error::Export {
+        target,
+        operation: "export".into(),
+        problem: format!("an ill-formed program: {problem}"),
+    })
 }
 
 /// Loop nests in blocks of rows, but where blocks write to one array as several results, which functions can not.
