@@ -115,10 +115,11 @@
 //! ```text
 //! shape, error, affine, operation:                what arrays and operations are
 //! array, term, evaluate:                          plain arrays, programs, and programs run on plain arrays
-//! structural, simplify, kernel, vectorise, prepare, source: programs made of programs, down to text in other languages
+//! structural, simplify, kernel, vectorise:        programs made of programs, down to loops
+//! prepare, source, engine:                        programs as text in other languages, and as kernels that run
 //! algebra, trace, dual, concrete, staged:         the type class and its instances
 //! tensor, functions:                              what functions are written in
-//! engine, derivative, sparse, slices:             what functions are given to
+//! derivative, sparse, slices:                     what functions are given to
 //! export, build, prelude, guide:                  what leaves the library
 //! ```
 //!

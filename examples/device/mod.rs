@@ -2,9 +2,9 @@
 
 pub mod options;
 
-use deltaray::derivative::{Compiled, Function};
 #[cfg(feature = "opencl")]
-use deltaray::derivative::{CompiledForDevice, OnDevice};
+use deltaray::derivative::OnDevice;
+use deltaray::derivative::{Compiled, Function};
 use deltaray::engine::cpu::Cpu;
 #[cfg(feature = "opencl")]
 use deltaray::opencl::{DeviceKind, OpenCl};
@@ -78,7 +78,7 @@ pub enum Prepared<I: Family, O: Family, F: Family> {
     Interpreted(Box<Function<I, O, F>>),
     OnCpu(Box<Compiled<I, O>>),
     #[cfg(feature = "opencl")]
-    OnDevice(Box<CompiledForDevice<I, O>>),
+    OnDevice(Box<Compiled<I, O, OpenCl>>),
 }
 
 /// Arrays where a program runs.

@@ -4,37 +4,41 @@ use super::arguments::{argument_error, arguments_differ, checked_arguments};
 use crate::array::Array;
 use crate::concrete::Concrete;
 use crate::engine::Engine;
-use crate::engine::cpu::{Cpu, Program};
+use crate::engine::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::tensor::{Args, Family, Outline, Rest, Tree, outline_of};
-use crate::term::{self, Body};
+use crate::term::Body;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A staged function as kernels: from a tree of family `In` to one of family `Out`.
+/// A staged function as kernels of the engine `E`: from a tree of family `In` to one of family `Out`.
 ///
 /// Calling it takes `&self`, from any thread. `Display` prints the kernels.
 ///
-/// [`Compiled::call`] makes new arrays for its results, [`Compiled::call_into`] writes into those of an existing tree, and
+/// [`Compiled::call`] makes new arrays for its results, on every engine: one with a device uploads the arguments and downloads
+/// the results. Functions compiled for OpenCL also take and give arrays that stay on the device.
+///
+/// On the processor [`Compiled::call_into`] writes into those of an existing tree, and
 /// [`Compiled::update`] into those of the first argument. The latter two **allocate nothing** once the program is warm: once it
 /// has run, in as many calls at a time. There are exceptions:
 ///
 /// - operations that are left to plain arrays, such as sorting and functions with derivatives of their own, which
-///   [`Program::report`] lists;
+///   [`Program::report`](crate::engine::cpu::Program::report) lists;
 /// - loops with a condition, if more of their steps must be kept than in any run before;
 /// - output arrays that share their storage with others, or that store one value for all elements, such as the results of
 ///   [`zeros`](crate::tensor::zeros): they get storage of their own.
-pub struct Compiled<In: Family, Out: Family> {
-    program: Program,
-    body: Arc<Body>,
-    output: Out::At<Concrete>,
-    outline: Outline,
+pub struct Compiled<In: Family, Out: Family, E: Engine = Cpu> {
+    pub(super) program: E::Program,
+    pub(super) body: Arc<Body>,
+    pub(super) output: Arc<Out::At<Concrete>>,
+    pub(super) outline: Outline,
     output_outline: Outline,
     /// Outlines of calls that have ended, reused by later calls without an allocation.
     outlines: Mutex<Vec<Outline>>,
-    input: std::marker::PhantomData<fn(In)>,
+    input: PhantomData<fn(In)>,
 }
 
 /// Whether an array is of a type.
@@ -42,23 +46,14 @@ fn is_of(array: &Array, ty: &Type) -> bool {
     array.dtype() == ty.dtype && *array.shape() == ty.shape[..]
 }
 
-impl Engine for Cpu {
-    type Compiled<In: Family, Out: Family> = Compiled<In, Out>;
-
-    #[track_caller]
-    fn compile<In: Family, Out: Family>(
-        self,
-        term::Program { body, .. }: term::Program,
-        output: Out::At<Concrete>,
-        outline: Outline,
-    ) -> Result<Compiled<In, Out>> {
-        let program = Program::new(&body, &self)?;
+impl<In: Family, Out: Family, E: Engine> Compiled<In, Out, E> {
+    /// A program of a staged function, whose result has the structure of `output`, as an engine compiled it.
+    pub(super) fn new(program: E::Program, body: Arc<Body>, output: Out::At<Concrete>, outline: Outline) -> Self {
         let (output_outline, outlines) = (outline_of(&output), Mutex::default());
-        Ok(Compiled { program, body, output, outline, output_outline, outlines, input: std::marker::PhantomData })
+        let (output, input) = (Arc::new(output), PhantomData);
+        Compiled { program, body, output, outline, output_outline, outlines, input }
     }
-}
 
-impl<In: Family, Out: Family> Compiled<In, Out> {
     /// Runs the program, and gives its results in new arrays.
     ///
     /// ```
@@ -77,10 +72,25 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
     #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
         let arguments = checked_arguments(arguments, &self.outline, &self.body)?;
-        let results = self.program.run(&arguments)?;
+        let results = E::run(&self.program, &arguments)?;
         Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
     }
 
+    /// The kernels, to be counted, or reported on by [`Program::report`](crate::engine::cpu::Program::report).
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let program = stage(|x: &Vector<_, f64>| (x * 2.0 + 1.0).sqrt().sum(), &zeros(10))?.compile(Cpu::default())?;
+    /// assert_eq!(program.program().kernels(), 1);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    pub fn program(&self) -> &E::Program {
+        &self.program
+    }
+}
+
+impl<In: Family, Out: Family> Compiled<In, Out> {
     /// Runs the program, and writes its results into the arrays of `output`, which a [`call`](Compiled::call) or
     /// anything else has made. When warm this allocates nothing, apart from the exceptions that [`Compiled`] lists.
     ///
@@ -226,19 +236,6 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
         outlines().push(found);
         difference
     }
-
-    /// The kernels, to be counted, or reported on by [`Program::report`].
-    ///
-    /// ```
-    /// use deltaray::prelude::*;
-    ///
-    /// let program = stage(|x: &Vector<_, f64>| (x * 2.0 + 1.0).sqrt().sum(), &zeros(10))?.compile(Cpu::default())?;
-    /// assert_eq!(program.program().kernels(), 1);
-    /// # Ok::<(), deltaray::Error>(())
-    /// ```
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
 }
 
 /// The first array of another type than it must have, with its position and the two types.
@@ -310,14 +307,14 @@ impl<In: Family, State: Family, Others: Family> Compiled<In, (State, Others)> {
     }
 }
 
-impl<In: Family, Out: Family> fmt::Display for Compiled<In, Out> {
+impl<In: Family, Out: Family, E: Engine> fmt::Display for Compiled<In, Out, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.program, f)
     }
 }
 
 /// The kernels, as they are displayed.
-impl<In: Family, Out: Family> fmt::Debug for Compiled<In, Out> {
+impl<In: Family, Out: Family, E: Engine> fmt::Debug for Compiled<In, Out, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

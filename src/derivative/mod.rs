@@ -37,7 +37,7 @@ pub use jacobian::{hessian, hvp, jacfwd, jacrev};
 pub use jit::{Gradient, Jit, KEPT_PROGRAMS, Value, ValueAndGradient, Wanted, jit};
 pub use linear::{LinearMap, Linearized, linearize};
 #[cfg(feature = "opencl")]
-pub use on_device::{CompiledForDevice, DeviceArguments, DeviceRest, OnDevice};
+pub use on_device::{DeviceArguments, DeviceRest, OnDevice};
 pub use staged::{Function, stage};
 pub use stored::{CompiledFn, JitFn, Signature, StagedFn};
 

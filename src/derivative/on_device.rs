@@ -1,27 +1,14 @@
-//! Staged functions compiled for a device.
+//! Compiled functions on a device, and trees of arrays that are there.
 
-use super::arguments::{check_structure, checked_arguments};
+use super::arguments::check_structure;
+use super::compiled::Compiled;
 use crate::array::Array;
 use crate::concrete::Concrete;
-use crate::engine::Engine;
-use crate::engine::opencl::{DeviceArray, OpenCl, Program};
+use crate::engine::opencl::{DeviceArray, OpenCl};
 use crate::error::{Error, Result};
-use crate::tensor::{Args, Family, Outline, Tree};
-use crate::term::{self, Body};
+use crate::tensor::{Family, Outline, Tree};
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// A staged function as kernels on a device: from a tree of family `In` to one of family `Out`.
-///
-/// Calling it takes `&self`, from any thread.
-pub struct CompiledForDevice<In: Family, Out: Family> {
-    program: Program,
-    body: Arc<Body>,
-    output: Arc<Out::At<Concrete>>,
-    outline: Outline,
-    input: PhantomData<fn(In)>,
-}
 
 /// A tree of arrays in a device's memory: the result of a program there, or its argument.
 ///
@@ -134,7 +121,7 @@ impl<In: Family> DeviceArguments<In> for &OnDevice<In> {
 }
 
 /// Arguments on a device after a first one of family `First`: `()`, a reference to one tree, or a tuple of references. See
-/// [`CompiledForDevice::update`].
+/// [`Compiled::update`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what follows a program's state on a device",
     label = "trees on a device, as `upload` makes them",
@@ -221,47 +208,7 @@ tuples!(
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
 );
 
-impl Engine for OpenCl {
-    type Compiled<In: Family, Out: Family> = CompiledForDevice<In, Out>;
-
-    #[track_caller]
-    fn compile<In: Family, Out: Family>(
-        self,
-        program: term::Program,
-        output: Out::At<Concrete>,
-        outline: Outline,
-    ) -> Result<CompiledForDevice<In, Out>> {
-        let compiled = Program::named(&program, &self)?;
-        Ok(CompiledForDevice { program: compiled, body: program.body, output: Arc::new(output), outline, input: PhantomData })
-    }
-}
-
-impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
-    /// Runs the program on arrays of the host: uploads them, without waiting for each in turn, and downloads the results.
-    ///
-    /// ```no_run
-    /// use deltaray::opencl::OpenCl;
-    /// use deltaray::prelude::*;
-    ///
-    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
-    /// assert_eq!(square.call(&Vector::from(vec![3.0, 4.0]))?.to_vec(), [9.0, 16.0]);
-    /// # Ok::<(), deltaray::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// When the arguments have another structure, or an array another element type or shape, than the function was staged for,
-    /// and when the device has no memory.
-    #[track_caller]
-    pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
-        let arguments = checked_arguments(arguments, &self.outline, &self.body)?;
-        let mut given = Vec::with_capacity(arguments.len());
-        for argument in &arguments {
-            given.push(self.program.upload(argument)?);
-        }
-        self.results(self.run(&given)?).download()
-    }
-
+impl<In: Family, Out: Family> Compiled<In, Out, OpenCl> {
     /// Runs the program on arguments whose outline that writes; errors say where in them an array of another type is.
     #[track_caller]
     fn run_checked(&self, arguments: &[DeviceArray], write: impl FnOnce(&mut Outline)) -> Result<Vec<DeviceArray>> {
@@ -310,7 +257,7 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     /// second step none is asked of the device any more.
     ///
     /// `rest` is `()`, a reference to one tree on the device, or a tuple of references. See
-    /// [`CompiledForDevice::update_with`] for programs with other results, a loss for instance.
+    /// [`Compiled::update_with`] for programs with other results, a loss for instance.
     ///
     /// ```no_run
     /// use deltaray::opencl::OpenCl;
@@ -333,7 +280,7 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     ///
     /// # Errors
     ///
-    /// As [`CompiledForDevice::call_on_device`]; the state is as it was then.
+    /// As [`Compiled::call_on_device`]; the state is as it was then.
     #[track_caller]
     pub fn update<R: DeviceRest<Out, All = In>>(&self, state: &mut OnDevice<Out>, rest: R) -> Result<()> {
         *state = self.results(self.run_after(state, rest)?);
@@ -352,7 +299,7 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         OnDevice { arrays, like: self.output.clone() }
     }
 
-    /// Writes a tree to the device's memory: an argument of [`CompiledForDevice::call_on_device`] and the like.
+    /// Writes a tree to the device's memory: an argument of [`Compiled::call_on_device`] and the like.
     ///
     /// ```no_run
     /// use deltaray::opencl::OpenCl;
@@ -378,25 +325,10 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         let like = T::Family::rebuild::<Concrete, Concrete>(tree, &mut empty);
         Ok(OnDevice { arrays, like: Arc::new(like) })
     }
-
-    /// The kernels, to be counted, read as OpenCL C, or reported on.
-    ///
-    /// ```no_run
-    /// use deltaray::opencl::OpenCl;
-    /// use deltaray::prelude::*;
-    ///
-    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(OpenCl::default())?;
-    /// assert_eq!(square.program().kernels(), 1);
-    /// println!("{}", square.program().source());
-    /// # Ok::<(), deltaray::Error>(())
-    /// ```
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
 }
 
-impl<In: Family, State: Family, Others: Family> CompiledForDevice<In, (State, Others)> {
-    /// As [`CompiledForDevice::update`], for a program with other results in addition to the next state, which stay on the
+impl<In: Family, State: Family, Others: Family> Compiled<In, (State, Others), OpenCl> {
+    /// As [`Compiled::update`], for a program with other results in addition to the next state, which stay on the
     /// device too.
     ///
     /// ```no_run
@@ -412,7 +344,7 @@ impl<In: Family, State: Family, Others: Family> CompiledForDevice<In, (State, Ot
     ///
     /// # Errors
     ///
-    /// As [`CompiledForDevice::update`].
+    /// As [`Compiled::update`].
     #[track_caller]
     pub fn update_with<R: DeviceRest<State, All = In>>(
         &self,
@@ -426,18 +358,5 @@ impl<In: Family, State: Family, Others: Family> CompiledForDevice<In, (State, Ot
         let second = Others::rebuild::<Concrete, Concrete>(&self.output.1, &mut like(&others).into_iter());
         *state = OnDevice { arrays, like: Arc::new(first) };
         Ok(OnDevice { arrays: others, like: Arc::new(second) })
-    }
-}
-
-impl<In: Family, Out: Family> fmt::Display for CompiledForDevice<In, Out> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.program, f)
-    }
-}
-
-/// The kernels, as they are displayed.
-impl<In: Family, Out: Family> fmt::Debug for CompiledForDevice<In, Out> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }

@@ -1,6 +1,7 @@
 //! Staged functions: staged once for given shapes, differentiated as programs, called many times.
 
 use super::arguments::checked_arguments;
+use super::compiled::Compiled;
 use super::program;
 use super::signature::ProgramNames;
 use crate::array;
@@ -365,9 +366,10 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     ///
     /// When its memory and results are more than the machine has, or there is no memory for its constants.
     #[track_caller]
-    pub fn compile<E: Engine>(&self, engine: E) -> Result<E::Compiled<In, Out>> {
-        let program = self.shared_run_program();
-        engine.compile::<In, Out>(self.signature.named(program), copy::<Out>(&self.output), outline_of(&self.input))
+    pub fn compile<E: Engine>(&self, engine: E) -> Result<Compiled<In, Out, E>> {
+        let program = self.signature.named(self.shared_run_program());
+        let compiled = engine.compile(&program)?;
+        Ok(Compiled::new(compiled, program.body, copy::<Out>(&self.output), outline_of(&self.input)))
     }
 
     /// The program as it was staged, with `build`: [`Function::program`] has an example.

@@ -43,11 +43,12 @@ pub(crate) mod vector;
 use super::memory::{TooLarge, admit};
 use super::report::{self, Report};
 use crate::array::{Array, OutOfMemory};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::kernel::{BufferSource, Procedure, Step, lower_resuming};
 use crate::prepare::prepared;
 use crate::shape::Type;
-use crate::term::Body;
+use crate::term::{self, Body};
 use compiled::Machine;
 pub(crate) use first_call::CompiledAtFirstCall;
 pub use run::Run;
@@ -320,6 +321,20 @@ impl Program {
         let mut run = self.begin();
         arguments.iter().for_each(|argument| run.argument(argument));
         run.finish_new()
+    }
+}
+
+impl Engine for Cpu {
+    type Program = Program;
+
+    #[track_caller]
+    fn compile(self, program: &term::Program) -> Result<Program> {
+        Program::new(&program.body, &self)
+    }
+
+    #[track_caller]
+    fn run(program: &Program, arguments: &[Array]) -> Result<Vec<Array>> {
+        program.run(arguments)
     }
 }
 

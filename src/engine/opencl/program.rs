@@ -16,8 +16,8 @@ use super::space::DeviceSpace;
 use super::tuning::{ProductKernel, ProductOptions};
 use super::written::{DeviceSource, Named};
 use crate::array::Array;
-use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
+use crate::engine::{Engine, Report};
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower_in_place_unblocked};
 use crate::prepare::prepared;
@@ -408,6 +408,25 @@ fn places(arrays: &[DeviceArray]) -> impl Iterator<Item = &DevicePointer> {
 /// Where arrays are.
 fn views(arrays: &[DeviceArray]) -> Views<'_> {
     arrays.iter().map(|array| DeviceView::from(&array.place)).collect()
+}
+
+impl Engine for OpenCl {
+    type Program = Program;
+
+    #[track_caller]
+    fn compile(self, program: &term::Program) -> Result<Program> {
+        Program::named(program, &self)
+    }
+
+    /// Uploads the arguments, without waiting for each in turn, and downloads the results.
+    #[track_caller]
+    fn run(program: &Program, arguments: &[Array]) -> Result<Vec<Array>> {
+        let mut uploaded = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            uploaded.push(program.upload(argument)?);
+        }
+        DeviceArray::download_all(&program.run(&uploaded)?)
+    }
 }
 
 impl fmt::Display for Program {

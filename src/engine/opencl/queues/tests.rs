@@ -1,7 +1,7 @@
 //! The waiting between queues, observed through the events: gates, which are opened by hand, keep queues from going on.
 
 use super::*;
-use crate::derivative::{CompiledForDevice, OnDevice};
+use crate::derivative::{Compiled, OnDevice};
 use crate::engine::opencl::OpenCl;
 use crate::engine::opencl::array::DeviceArray;
 use crate::engine::opencl::driver::living;
@@ -60,7 +60,7 @@ fn stays_away(array: &DeviceArray) {
     }
 }
 
-type Doubling = CompiledForDevice<VectorFamily, VectorFamily>;
+type Doubling = Compiled<VectorFamily, VectorFamily, OpenCl>;
 type VectorFamily = <Vector<Concrete, f64> as crate::tensor::Tree<Concrete>>::Family;
 
 const COUNT: usize = 1000;
@@ -75,7 +75,7 @@ fn doubling(number: u64) -> Option<Doubling> {
     Some(stage(|x: &Vector<_, f64>| x + x, &numbers(0.0)).unwrap().compile(OpenCl::on(&device)).unwrap())
 }
 
-fn common<In: Family, Out: Family>(compiled: &CompiledForDevice<In, Out>) -> &Common {
+fn common<In: Family, Out: Family>(compiled: &Compiled<In, Out, OpenCl>) -> &Common {
     &compiled.program().shared().common
 }
 
