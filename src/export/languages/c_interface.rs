@@ -1,5 +1,6 @@
 //! The interface of C files: the same as that of CasADi's functions.
 
+use super::counted;
 use super::file_names::FileNames;
 use crate::shape::{DType, Type};
 use crate::source::c::C;
@@ -76,10 +77,10 @@ impl<'p> CInterface<'p> {
         header.line(format!("/* {}, a program exported by deltaray: arrays are row-major.", name));
         header.line(" *");
         for (name, ty) in &self.arguments {
-            header.line(format!(" * {name}: {ty}, {} elements", ty.size()));
+            header.line(format!(" * {name}: {ty}, {}", counted(ty)));
         }
         for (name, ty) in &self.results {
-            header.line(format!(" * {name}, a result: {ty}, {} elements", ty.size()));
+            header.line(format!(" * {name}, a result: {ty}, {}", counted(ty)));
         }
         header.line(" *");
         header.lines([

@@ -52,6 +52,14 @@ fn check_sizes(body: &Body, scratch: impl Iterator<Item = (DType, usize)>, targe
     Err(Error::Export { target, operation: "export".into(), problem })
 }
 
+/// The number of an array's elements, for the comments of a file.
+fn counted(ty: &Type) -> String {
+    match ty.size() {
+        1 => "1 element".into(),
+        count => format!("{count} elements"),
+    }
+}
+
 /// The program as loop nests.
 fn lowered(body: &Body, target: &'static str, lower: fn(&Body) -> Procedure) -> Result<Procedure> {
     prepared(body, lower).map_err(|problem| Error::Export {

@@ -1,10 +1,10 @@
 //! A program as a Rust file.
 
 use super::file_names::FileNames;
-use super::{blocked, check_sizes, lowered, words};
+use super::{blocked, check_sizes, counted, lowered, words};
 use crate::error::Result;
 use crate::export::Program;
-use crate::shape::{DType, Type};
+use crate::shape::DType;
 use crate::source::helpers;
 use crate::source::language::{Language, scratch_name};
 use crate::source::procedure::{FunctionInterface, FunctionWriter};
@@ -74,9 +74,8 @@ impl RustOptions {
         }
         text.line(format!("/// `{name}`, a program exported by deltaray: arrays are row-major slices."));
         text.line("///");
-        let shape = |ty: &Type| format!("`{}`, {} elements", ty, ty.size());
-        arguments().for_each(|(name, ty)| text.line(format!("/// - `{name}`: {}", shape(ty))));
-        results().for_each(|(name, ty)| text.line(format!("/// - `{name}`, a result: {}", shape(ty))));
+        arguments().for_each(|(name, ty)| text.line(format!("/// - `{name}`: `{ty}`, {}", counted(ty))));
+        results().for_each(|(name, ty)| text.line(format!("/// - `{name}`, a result: `{ty}`, {}", counted(ty))));
         for &(dtype, _) in &memory {
             let (scratch, constant) = (scratch_name(dtype), memory_constant(name, dtype));
             text.line(format!("/// - `{scratch}`: memory for [`{constant}`] elements, whose values don't matter"));
