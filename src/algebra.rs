@@ -12,7 +12,7 @@ use crate::affine::AffineMap;
 use crate::array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
-pub use crate::operation::{Contraction, Extreme, Label, Order, Reduction};
+pub use crate::operation::{Contraction, Extreme, Label, MatrixOperation, Order, Reduction, Triangle};
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, reference};
 use smallvec::smallvec;
@@ -211,6 +211,11 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     #[track_caller]
     fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array {
         Self::bind(&Op::Contract(spec.clone()), smallvec![a, b])
+    }
+    /// Linear algebra on the matrices that the last two axes are; floats.
+    #[track_caller]
+    fn matrix(op: MatrixOperation, operands: Operands<Self>) -> Self::Array {
+        Self::bind(&Op::Matrix(op), operands)
     }
 
     /// `target + scatter(updates, indices)`, in place where the instance can.

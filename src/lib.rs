@@ -51,6 +51,7 @@
 //! - [`tensor`]: arrays, their operations, loops, and trees of arrays.
 //! - [`derivative`]: gradients and other derivatives, and functions that are staged and compiled.
 //! - [`functions`]: what models are made of, from softmax to convolutions.
+//! - [`linalg`]: factorisations of matrices, and systems of equations.
 //! - [`sparse`]: sparse Jacobians and Hessians.
 //! - [`slices`]: staged functions of slices, for solvers, optimisers and samplers.
 //! - [`engine`]: processors and devices that run programs.
@@ -118,7 +119,7 @@
 //! structural, simplify, kernel, vectorise:        programs made of programs, down to loops
 //! prepare, source, engine:                        programs as text in other languages, and as kernels that run
 //! algebra, trace, dual, concrete, staged:         the type class and its instances
-//! tensor, functions:                              what functions are written in
+//! tensor, functions, linalg:                      what functions are written in
 //! derivative, sparse, slices:                     what functions are given to
 //! export, build, prelude, guide:                  what leaves the library
 //! ```
@@ -161,6 +162,7 @@ pub mod export;
 pub mod functions;
 pub mod guide;
 pub(crate) mod kernel;
+pub mod linalg;
 pub mod operation;
 pub mod prelude;
 pub(crate) mod prepare;

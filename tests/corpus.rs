@@ -97,6 +97,11 @@ fn functions() {
 }
 
 #[test]
+fn linalg() {
+    check(corpus::linalg::rows());
+}
+
+#[test]
 fn sorting() {
     check(corpus::sorting::rows());
 }

@@ -1,6 +1,7 @@
 //! The right column of the tables of `docs/numpy.md`: every expression is here, word for word, with its result.
 
 use deltaray::functions::{Window, convolution_2d, softmax};
+use deltaray::linalg::{self, CholeskyFactor, Triangle};
 use deltaray::prelude::*;
 
 type Vector64 = Vector<Concrete, f64>;
@@ -189,6 +190,21 @@ fn products() {
     let image: Tensor4<Concrete, f64> = iota(9).cast::<f64>().reshape((1, 1, 3, 3));
     let kernel: Tensor4<Concrete, f64> = ones((1, 1, 2, 2));
     assert_eq!(convolution_2d(&image, &kernel, &Window::default(), 1).to_vec(), [8.0, 12.0, 20.0, 24.0]);
+}
+
+#[test]
+fn linear_algebra() {
+    let (k, b) = (Matrix::from([[4.0, 2.0], [2.0, 5.0]]), Vector::from([2.0, 8.0]));
+    let a = Matrix::from([[0.0, 2.0], [4.0, 4.0]]);
+    assert_eq!(linalg::cholesky(&k), [[2.0, 0.0], [1.0, 2.0]].into());
+    assert_eq!(linalg::solve(&a, &b).to_vec(), [1.0, 1.0]);
+    let a = Matrix::from([[4.0, 9.0], [2.0, 5.0]]);
+    assert_eq!(linalg::solve_triangular(&a, &b, Triangle::LOWER).to_vec(), [0.5, 1.4]);
+    let a = Matrix::from([[0.0, 2.0], [4.0, 4.0]]);
+    assert_eq!(CholeskyFactor::new(&k).solve(&b).to_vec(), [-0.375, 1.75]);
+    assert_eq!((linalg::qr(&a).r.at((1, 0)).item(), linalg::lu(&a).order.to_vec()), (0.0, vec![1, 0]));
+    assert_eq!((linalg::determinant(&a).item(), linalg::slog_determinant(&a).0.item()), (-8.0, -1.0));
+    assert_eq!(linalg::inverse(&a), [[-0.5, 0.25], [0.5, 0.0]].into());
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod data;
 mod elements;
 pub(crate) mod elementwise;
 pub(crate) mod gather;
+pub(crate) mod matrix;
 pub(crate) mod memory;
 mod products;
 pub(crate) mod reduce;

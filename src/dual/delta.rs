@@ -4,7 +4,7 @@ use super::cotangent::Cotangent;
 use super::rules::{Derivative, Scaling};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::operation::Contraction;
+use crate::operation::{Contraction, Triangle};
 use crate::shape::{Axes, DType, Shape, Type};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -73,6 +73,8 @@ pub(crate) enum DeltaMap<A: Algebra> {
     ContractLeft(Box<(Contraction, A::Array)>),
     /// A contraction with a fixed left operand, as the contraction of its transpose.
     ContractRight(Box<(Contraction, A::Array)>),
+    /// The solution of a system of equations with a fixed triangular matrix, as the system of its transpose.
+    Solve(Box<(Triangle, A::Array)>),
     /// A loop or conditional, of several outputs.
     Rolled(Box<dyn Rolled<A>>),
     /// One output of the operand, which is a loop or conditional.
@@ -245,6 +247,10 @@ impl<A: Algebra> Derivative<A> for Delta<A> {
 
     fn contract_right(self, spec: &Contraction, left: A::Array) -> Self {
         Delta::of(DeltaMap::ContractRight(Box::new((spec.right_adjoint(), left))), self)
+    }
+
+    fn solve(self, triangle: Triangle, matrix: A::Array) -> Self {
+        Delta::of(DeltaMap::Solve(Box::new((triangle.transposed(), matrix))), self)
     }
 
     fn shared(mut self) -> Self {

@@ -17,6 +17,7 @@ mod forward;
 mod harvest;
 mod instances;
 mod loops;
+mod matrix;
 mod memo;
 mod print;
 mod reach;

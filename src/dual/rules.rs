@@ -4,10 +4,11 @@
 //! derivative differently: in reverse mode the rules describe it as a [`Delta`](super::Delta), to be transposed later, in
 //! forward mode they compute it. [`Derivative`] lists the linear functions that the rules are made of.
 
+use super::matrix::matrix;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::array::{self, Array, Data};
-use crate::operation::{Binary, Comparison, Contraction, Extreme, Partial, Reduction, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Extreme, Partial, Reduction, Triangle, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, are_few, size};
 use crate::term::Op;
 
@@ -75,6 +76,8 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
     fn contract_left(self, spec: &Contraction, right: A::Array) -> Self;
     /// A contraction with a fixed left operand.
     fn contract_right(self, spec: &Contraction, left: A::Array) -> Self;
+    /// The solution of a system of equations with a fixed triangular matrix, of which this is the right side.
+    fn solve(self, triangle: Triangle, matrix: A::Array) -> Self;
     /// The derivative of the result of an operation, which may be used many times.
     fn shared(self) -> Self;
 }
@@ -115,6 +118,7 @@ pub(crate) fn apply<A: Algebra, D: Derivative<A>>(
         Op::ScatterSet => scatter_set(next(), next(), operands.map(|(primal, _)| primal).collect()),
         Op::Reduce(op, axes) => reduce(*op, next(), axes),
         Op::Contract(spec) => contract(spec, next(), next()),
+        Op::Matrix(op) => matrix(*op, operands),
         Op::Mark => mark(next()),
         // Integers and truth values have no derivative.
         op => {

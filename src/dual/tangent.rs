@@ -3,8 +3,9 @@
 use super::rules::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::operation::{Binary, Contraction, Reduction};
+use crate::operation::{Binary, Contraction, MatrixOperation, Reduction, Triangle};
 use crate::shape::{DType, Type};
+use smallvec::smallvec;
 use std::marker::PhantomData;
 
 /// Forward mode over any algebra: an array paired with its tangent.
@@ -137,6 +138,10 @@ impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
 
     fn contract_right(self, spec: &Contraction, left: A::Array) -> Self {
         Direction(A::contract(spec, left, self.0))
+    }
+
+    fn solve(self, triangle: Triangle, matrix: A::Array) -> Self {
+        Direction(A::matrix(MatrixOperation::Solve(triangle), smallvec![matrix, self.0]))
     }
 
     fn shared(self) -> Self {

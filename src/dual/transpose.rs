@@ -5,7 +5,7 @@ use super::delta::{Delta, DeltaMap, ShareId};
 use super::rules::Scaling;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::operation::Binary;
+use crate::operation::{Binary, MatrixOperation};
 use crate::shape::{Shape, Type};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
@@ -225,6 +225,11 @@ impl<A: Algebra> Evaluator<A> {
             DeltaMap::ContractRight(fixed) => {
                 let (spec, left) = &**fixed;
                 self.add(operand(), Whole(A::contract(spec, left.clone(), c)), marked);
+            }
+            DeltaMap::Solve(fixed) => {
+                let (triangle, matrix) = &**fixed;
+                let solution = A::matrix(MatrixOperation::Solve(*triangle), smallvec![matrix.clone(), c]);
+                self.add(operand(), Whole(solution), marked);
             }
         }
     }

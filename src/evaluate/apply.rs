@@ -1,7 +1,8 @@
 //! One operation on plain arrays.
 
 use crate::array::{
-    Array, OutOfMemory, available, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
+    Array, OutOfMemory, available, contract, elementwise, for_data, for_pair, gather, matrix, reduce, sort, structure,
+    view,
 };
 use crate::shape::Value;
 use crate::term::{Arrays, Op, print};
@@ -46,6 +47,7 @@ pub(crate) fn apply(op: &Op, args: Arrays<Array>) -> Result<Array, OutOfMemory> 
         Op::ArgReduce(op, axis) => for_data!(&next(), data => reduce::arg_reduce(*op, data, *axis)),
         Op::ArgSort(order, axis) => for_data!(&next(), data => sort::arg_sort(*order, data, *axis)),
         Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
+        Op::Matrix(op) => matrix::apply(*op, &args.collect::<Arrays<Array>>()),
         Op::Alias | Op::Mark => Ok(next()),
         Op::Parameter(_)
         | Op::Output(_)

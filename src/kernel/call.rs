@@ -2,8 +2,9 @@
 
 use super::buffer::BufferId;
 use crate::operation::Order;
-use crate::shape::size;
-use crate::term::{Body, Op, print};
+use crate::shape::{Type, size};
+use crate::structural;
+use crate::term::{Body, Graph, Op, print};
 use std::sync::Arc;
 
 /// An operation that is left to the instance of plain arrays.
@@ -61,6 +62,18 @@ impl Call {
         let shape = &self.body.node(node.args[0]).ty().shape;
         let (outer, extent, inner) = (size(&shape[..axis]), shape[axis], size(&shape[axis + 1..]));
         CallKind::Sort(Sort { order, array: self.arguments[0], result: self.results[0], outer, extent, inner })
+    }
+
+    /// The operation as a program that can be lowered to nests, if positions allow it.
+    pub(crate) fn written_out(&self) -> Body {
+        let node = self.body.node(self.body.results[0]);
+        let Op::Matrix(op) = node.op else { return self.body.without_marks() };
+        let types: Vec<Type> = (0..self.body.arity()).map(|at| self.body.parameter_type(at).clone()).collect();
+        let operands: Vec<Type> = node.args.iter().map(|&arg| types[arg as usize].clone()).collect();
+        let program = structural::written_out(op, &operands);
+        let mut graph = Graph::new(&types, 0);
+        let ids = graph.append(&program, node.args.iter().copied());
+        graph.finish(&[ids[program.results[0] as usize]])
     }
 
     /// The name of the operation.

@@ -119,7 +119,7 @@ impl FunctionBuilder<'_, '_, '_> {
             return Ok(());
         }
         // On its own the operation reads only buffers, so it is a nest: only the surrounding program kept it from being one.
-        let procedure = lower(&call.body.without_marks());
+        let procedure = lower(&call.written_out());
         if procedure.leaves_alone(call) {
             let problem = "positions that can't be counted".into();
             return Err(Error::Export { target: "source", operation: call.name(), problem });

@@ -66,6 +66,7 @@ pub(super) fn dependent(op: &Op, operands: &[SparsityArray]) -> SparsityArray {
             with(Type { dtype: a.ty.dtype, shape }, columns)
         }
         Op::Contract(spec) => rules::contract(spec, a, &operands[1]),
+        Op::Matrix(op) => rules::matrix(*op, operands),
         Op::Mark => a.clone(),
         // Truth values and positions have no derivative.
         op => {

@@ -6,8 +6,9 @@ use super::columns::ColumnSet;
 use super::positions::{KnownPositions, collected, each_position, picked, reads, scattered, view};
 use crate::affine::AffineMap;
 use crate::array::Array;
-use crate::operation::{Contraction, Label};
+use crate::operation::{Contraction, Label, MatrixOperation};
 use crate::shape::{Axes, Shape, Type, Value, size, strides};
+use crate::term::{Never, Op, infer};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -194,4 +195,19 @@ fn terms(
         sets.push(ColumnSet::union_of(found));
     });
     Some(Rc::new(sets))
+}
+
+/// All elements of the matrix and, of a system's right side, all of the same column.
+pub(super) fn matrix(op: MatrixOperation, operands: &[SparsityArray]) -> SparsityArray {
+    let types: SmallVec<[&Type; 2]> = operands.iter().map(SparsityArray::ty).collect();
+    let ty = infer::output(&Op::<Never>::Matrix(op), &types).expect("operands that fit");
+    let axes = ty.rank() - 2;
+    let parts = operands.iter().enumerate().map(|(position, operand)| {
+        let summed: &[usize] = if position == 0 { &[axes, axes + 1] } else { &[axes] };
+        let (unions, rest) = unions_over(operand.sets(), &operand.ty().shape, summed);
+        let kept: Axes = (0..ty.rank()).filter(|axis| !summed.contains(axis)).collect();
+        view(&unions, &AffineMap::broadcast(&rest, &ty.shape, &kept))
+    });
+    let sets = parts.fold(None, union);
+    SparsityArray::dependent(ty, sets)
 }

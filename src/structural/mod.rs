@@ -14,6 +14,8 @@ mod elementwise;
 mod gather;
 mod identity;
 mod iota;
+mod loops;
+mod matrix;
 mod reduce;
 mod reshape;
 mod scatter;
@@ -21,6 +23,8 @@ mod scatter_set;
 mod select;
 mod shapes;
 mod view;
+
+pub(crate) use loops::written_out;
 
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::term::{Cost, Op};
@@ -96,6 +100,7 @@ impl<X> Op<X> {
             Op::ArgReduce(extreme, axis) => question(&arg_reduce::ArgReduce(*extreme, *axis)),
             Op::ArgSort(order, axis) => question(&arg_sort::ArgSort(*order, *axis)),
             Op::Contract(spec) => question(spec),
+            Op::Matrix(op) => question(op),
             Op::Alias => question(&identity::Identity("alias")),
             Op::Mark => question(&identity::Identity("mark")),
             Op::Parameter(_)

@@ -2,7 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::array;
-use crate::operation::{Binary, Comparison, Contraction, Extreme, Order, Reduction, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Extreme, MatrixOperation, Order, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::term::hash::BodyFacts;
 use smallvec::{SmallVec, smallvec};
@@ -282,6 +282,8 @@ pub enum Op<X = Never> {
     ArgSort(Order, usize),
     /// A sum of products.
     Contract(Contraction),
+    /// Linear algebra on the matrices that the last two axes are.
+    Matrix(MatrixOperation),
     /// A rolled loop, of several outputs.
     Scan(Arc<Scan<X>>),
     /// A lazy conditional, of several outputs.
@@ -330,6 +332,7 @@ impl<X> Op<X> {
             Op::ArgReduce(op, axis) => Op::ArgReduce(*op, *axis),
             Op::ArgSort(order, axis) => Op::ArgSort(*order, *axis),
             Op::Contract(spec) => Op::Contract(spec.clone()),
+            Op::Matrix(op) => Op::Matrix(*op),
             Op::Output(position) => Op::Output(*position),
             Op::Alias => Op::Alias,
             Op::Mark => Op::Mark,

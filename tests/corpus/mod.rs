@@ -17,6 +17,7 @@ pub mod functions;
 pub mod implicit;
 pub mod indexing;
 pub mod laws;
+pub mod linalg;
 pub mod loops;
 pub mod loops_that_write;
 pub mod models;
@@ -59,6 +60,7 @@ pub fn all() -> Vec<Row> {
         moving_bounds::rows,
         bad_writes::rows,
         functions::rows,
+        linalg::rows,
         derivatives::rows,
         custom::rows,
         implicit::rows,

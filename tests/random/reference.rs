@@ -5,6 +5,7 @@
 //! comparison, a rounding, an extreme) is so close that another order of additions could turn it, and which decisions
 //! were taken.
 
+mod matrix;
 mod scalar;
 mod structure;
 

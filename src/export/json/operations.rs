@@ -28,6 +28,7 @@ macro_rules! operations {
                 "arg_reduce" ArgReduce { kind: Extreme, axis: usize };
                 "arg_sort" ArgSort { order: Order, axis: usize };
                 "contract" Contract(labels: Contraction);
+                "matrix" Matrix(row: MatrixOperation);
             }
             of_bodies {
                 Scan scan;

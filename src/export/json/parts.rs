@@ -4,7 +4,7 @@ use super::problem::{DocumentResult, problem};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::export::limits::InputLimits;
-use crate::operation::{Binary, COMPARISON_ROWS, Comparison, Unary};
+use crate::operation::{Binary, COMPARISON_ROWS, Comparison, MatrixOperation, Unary};
 use crate::shape::{DType, Shape};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -146,6 +146,21 @@ impl OperationPart for Binary {
         match Binary::named(&written) {
             Some(op) => Ok(op),
             None => problem(format!("there is no operation {written:?}")),
+        }
+    }
+}
+
+impl OperationPart for MatrixOperation {
+    type Written = String;
+
+    fn write(&self) -> String {
+        self.name().into()
+    }
+
+    fn read(written: String, _: &mut InputLimits) -> DocumentResult<MatrixOperation> {
+        match MatrixOperation::named(&written) {
+            Some(op) => Ok(op),
+            None => problem(format!("there is no operation on matrices {written:?}")),
         }
     }
 }

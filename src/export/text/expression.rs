@@ -7,7 +7,7 @@ use super::view::{self, is_view};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
 use crate::concrete::Array;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Comparison, MatrixOperation, Unary};
 use crate::shape::{DType, Shape};
 use crate::structural;
 use crate::term::{NodeId, Op};
@@ -201,6 +201,7 @@ impl<'t, X: Form> TextReader<'t, X> {
             "contract" => return self.contract(place),
             "concatenate" => return self.concatenate(place),
             word if Unary::takes_parameter(word) => self.unary_of_a_number(word)?,
+            word if let Some(op) = MatrixOperation::named(word) => return self.matrix(op, place),
             _ => match (structural::read(word, self), unary(word)) {
                 (Some(op), _) => op?,
                 (None, Some(op)) => Op::Unary(op),
@@ -331,6 +332,15 @@ impl<'t, X: Form> TextReader<'t, X> {
             *arg = self.node(term)?;
         }
         Ok(ParsedTerm::Node(self.add(Op::Contract(spec), &args, place)?))
+    }
+
+    fn matrix(&mut self, op: MatrixOperation, place: usize) -> ParseResult<ParsedTerm<'t>> {
+        let mut args = Vec::new();
+        for _ in 0..op.operands() {
+            let term = self.atom()?;
+            args.push(self.node(term)?);
+        }
+        Ok(ParsedTerm::Node(self.add(Op::Matrix(op), &args, place)?))
     }
 
     fn concatenate(&mut self, place: usize) -> ParseResult<ParsedTerm<'t>> {

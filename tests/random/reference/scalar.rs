@@ -24,7 +24,7 @@ fn simple(x: f64) -> bool {
 
 impl Watch {
     /// A value at `x` has a jump at distance `distance`.
-    fn jump(&mut self, distance: f64, exact: bool) {
+    pub(super) fn jump(&mut self, distance: f64, exact: bool) {
         if distance.abs() < self.margin && !exact {
             self.fragile_value = true;
             self.fragile_derivative = true;

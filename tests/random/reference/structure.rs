@@ -1,5 +1,6 @@
 //! The meaning of operations on whole arrays, read off their definitions.
 
+use super::matrix;
 use super::scalar::{self, add, replaces, replaces_position};
 use super::{Cell, Plain, Watch, positions, run, signed};
 use deltaray::affine::AffineMap;
@@ -71,6 +72,7 @@ pub(super) fn apply<X: Extension>(op: &Op<X>, args: &[Rc<Plain>], watch: &mut Wa
         Op::ArgReduce(op, axis) => one(arg_reduce(*op, a(), *axis, watch)),
         Op::ArgSort(order, axis) => one(arg_sort(*order, a(), *axis, watch)),
         Op::Contract(spec) => one(contract(spec, a(), &args[1], watch)),
+        Op::Matrix(op) => one(matrix::apply(*op, args, watch)),
         Op::Scan(scan) => {
             let mut carries: Vec<Rc<Plain>> = args[..scan.carries].to_vec();
             let inputs = &args[scan.carries..scan.carries + scan.inputs];

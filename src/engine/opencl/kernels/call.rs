@@ -32,7 +32,7 @@ impl KernelWriter {
             }
             CallKind::Procedure => {
                 // Functions with derivatives of their own are replaced by their computation.
-                let procedure = lower_unblocked(&call.body.without_marks());
+                let procedure = lower_unblocked(&call.written_out());
                 if procedure.leaves_alone(call) {
                     let problem = format!("{}: positions that can't be counted", call.name());
                     return Err(DeviceProblem::Unsupported(problem));

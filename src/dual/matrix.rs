@@ -1,0 +1,263 @@
+//! Derivatives of linear algebra, a rule for each operation, as Murray (arXiv 1602.07527) states that of the Cholesky factor,
+//! Walter and Lehmann (arXiv 1001.1654) that of LU, and Townsend (2016) that of QR.
+//!
+//! A rule gives the derivative of the factors for one of the matrix, as products, masks and triangular solves. The last are the one
+//! linear map that products and masks lack, and the transpose of one is the solve with the transposed matrix.
+
+use super::rules::{Derivative, Scaling, WithDerivative};
+use crate::affine::AffineMap;
+use crate::algebra::Algebra;
+use crate::array::Array;
+use crate::operation::{Comparison, Contraction, Label, Labels, MatrixOperation, Triangle};
+use crate::shape::{DType, Shape, Type, Value};
+use smallvec::smallvec;
+
+/// One operation on matrices, by its rule.
+#[track_caller]
+pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
+    op: MatrixOperation,
+    mut operands: impl Iterator<Item = WithDerivative<A, D>>,
+) -> WithDerivative<A, D> {
+    let (a, da) = operands.next().expect("an operation on matrices has an operand");
+    if let MatrixOperation::Solve(triangle) = op {
+        return solve(triangle, (a, da), operands.next().expect("the right side"));
+    }
+    let Some(da) = da else { return (A::matrix(op, smallvec![a]), None) };
+    let stack = Stack::of::<A>(&a);
+    let (result, derivative) = match op {
+        MatrixOperation::Cholesky => stack.cholesky::<A, D>(a, da),
+        MatrixOperation::Lu => stack.lu::<A, D>(a, da),
+        MatrixOperation::Qr | MatrixOperation::FullQr => stack.qr::<A, D>(op, a, da),
+        MatrixOperation::Solve(_) => unreachable!("has two operands"),
+    };
+    (result, Some(derivative.shared()))
+}
+
+/// T X = B: Ẋ = T⁻¹ (Ḃ − Ṫ X), where Ṫ is what moves of the triangle.
+#[track_caller]
+fn solve<A: Algebra, D: Derivative<A>>(
+    triangle: Triangle,
+    (a, da): WithDerivative<A, D>,
+    (b, db): WithDerivative<A, D>,
+) -> WithDerivative<A, D> {
+    let x = A::matrix(MatrixOperation::Solve(triangle), smallvec![a.clone(), b]);
+    let stack = Stack::of::<A>(&a);
+    let moved = da.map(|da| {
+        let moving = da.mask(stack.triangle::<A>(triangle));
+        let product = moving.contract_left(&stack.product([triangle.is_transposed, false]), x.clone());
+        product.scale(A::constant(stack.with_columns(A::shape(&x)[stack.axes() + 1]).full(-1.0)), Scaling::Product)
+    });
+    let side = match (db, moved) {
+        (Some(db), Some(moved)) => Some(db.add(moved)),
+        (db, moved) => db.or(moved),
+    };
+    (x, side.map(|side| side.solve(triangle, a).shared()))
+}
+
+/// Matrices of one size and element type, along axes of these extents.
+#[derive(Clone)]
+struct Stack {
+    dtype: DType,
+    batch: Shape,
+    rows: usize,
+    columns: usize,
+}
+
+impl Stack {
+    fn of<A: Algebra>(a: &A::Array) -> Stack {
+        let mut batch = A::shape(a);
+        let columns = batch.pop().expect("a matrix has two axes");
+        let rows = batch.pop().expect("a matrix has two axes");
+        Stack { dtype: A::dtype(a), batch, rows, columns }
+    }
+
+    fn with_columns(&self, columns: usize) -> Stack {
+        Stack { columns, ..self.clone() }
+    }
+
+    fn square(&self, extent: usize) -> Stack {
+        Stack { rows: extent, columns: extent, ..self.clone() }
+    }
+
+    /// The number of axes before matrices.
+    fn axes(&self) -> usize {
+        self.batch.len()
+    }
+
+    fn shape(&self) -> Shape {
+        self.batch.iter().copied().chain([self.rows, self.columns]).collect()
+    }
+
+    fn ty(&self) -> Type {
+        Type { dtype: self.dtype, shape: self.shape() }
+    }
+
+    /// Matrices whose elements are all one number.
+    fn full(&self, x: f64) -> Array {
+        Array::full(&self.shape(), Value::from_f64(self.dtype, x))
+    }
+
+    /// The view that transposes matrices.
+    fn transpose(&self) -> AffineMap {
+        let axes = self.axes();
+        let permutation: Vec<usize> = (0..axes).chain([axes + 1, axes]).collect();
+        AffineMap::transpose(&self.shape(), &permutation)
+    }
+
+    /// The first rows, or rows from a position on.
+    fn rows(&self, start: usize, count: usize) -> AffineMap {
+        AffineMap::along(&self.shape(), self.axes(), start as i64, 1, count)
+    }
+
+    /// The first columns, or columns from a position on.
+    fn columns(&self, start: usize, count: usize) -> AffineMap {
+        AffineMap::along(&self.shape(), self.axes() + 1, start as i64, 1, count)
+    }
+
+    /// The product of matrices, where either may be transposed.
+    fn product(&self, transposed: [bool; 2]) -> Contraction {
+        let labels = |first: usize, second: usize, turned: bool| -> Labels {
+            let pair = if turned { [second, first] } else { [first, second] };
+            (0..self.axes()).chain(pair.map(|label| self.axes() + label)).map(|label| label as Label).collect()
+        };
+        let [left, right] = transposed;
+        Contraction { left: labels(0, 1, left), right: labels(1, 2, right), result: labels(0, 2, false) }
+    }
+
+    /// Where rows and columns compare like this.
+    fn compared<A: Algebra>(&self, comparison: Comparison) -> A::Array {
+        let along = |axis: usize, extent: usize| {
+            A::view(A::iota(extent), &AffineMap::broadcast(&[extent], &self.shape(), &[self.axes() + axis]))
+        };
+        A::compare(comparison, along(0, self.rows), along(1, self.columns))
+    }
+
+    /// The elements of a triangle that are not fixed.
+    fn triangle<A: Algebra>(&self, triangle: Triangle) -> A::Array {
+        self.compared::<A>(match (triangle.is_lower, triangle.has_unit_diagonal) {
+            (true, false) => Comparison::GreaterEqual,
+            (true, true) => Comparison::Greater,
+            (false, false) => Comparison::LessEqual,
+            (false, true) => Comparison::Less,
+        })
+    }
+
+    /// The elements below the diagonal, 1 on it, and 0 above.
+    fn unit_lower<A: Algebra>(&self, a: A::Array) -> A::Array {
+        let upper = A::select(self.compared::<A>(Comparison::Equal), A::constant(self.full(1.0)), A::zeros(&self.ty()));
+        A::select(self.compared::<A>(Comparison::Greater), a, upper)
+    }
+
+    /// A square matrix whose first rows, or columns, are those of this one, which has fewer; the others are of the identity.
+    fn padded<A: Algebra>(&self, a: A::Array) -> A::Array {
+        let extent = self.rows.max(self.columns);
+        let square = self.square(extent);
+        let identity =
+            A::select(square.compared::<A>(Comparison::Equal), A::constant(square.full(1.0)), A::zeros(&square.ty()));
+        match self.rows < self.columns {
+            true => {
+                let rest = A::view(identity, &square.rows(self.rows, extent - self.rows));
+                A::concatenate(self.axes(), vec![a, rest])
+            }
+            false if self.rows > self.columns => {
+                let rest = A::view(identity, &square.columns(self.columns, extent - self.columns));
+                A::concatenate(self.axes() + 1, vec![a, rest])
+            }
+            false => a,
+        }
+    }
+
+    /// L Lᵀ = A: L̇ = L Φ(L⁻¹ S L⁻ᵀ), where S is the symmetric part of Ȧ, and Φ keeps what is below the diagonal and half of it.
+    fn cholesky<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
+        let l = A::matrix(MatrixOperation::Cholesky, smallvec![a]);
+        let half = A::constant(self.full(0.5));
+        let da = da.shared();
+        let symmetric = da.clone().add(da.view(&self.transpose())).scale(half.clone(), Scaling::Product);
+        let left = symmetric.solve(Triangle::LOWER, l.clone());
+        let both = left.view(&self.transpose()).solve(Triangle::LOWER, l.clone());
+        let kept = A::select(self.compared::<A>(Comparison::Equal), half, A::constant(self.full(1.0)));
+        let kept = A::select(self.compared::<A>(Comparison::GreaterEqual), kept, A::zeros(&self.ty()));
+        let factor = both.scale(kept, Scaling::KeepFactor);
+        let dl = factor.contract_right(&self.product([false, false]), l.clone());
+        (l, dl)
+    }
+
+    /// P A = L U: with X = L⁻¹ P Ȧ U⁻¹, L̇ is L times what is below the diagonal of X, and U̇ is the rest of it times U. Of a
+    /// matrix that is not square, the shorter factor is extended by the identity.
+    fn lu<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
+        let (m, n) = (self.rows, self.columns);
+        let packed = A::matrix(MatrixOperation::Lu, smallvec![a]);
+        let (left, right) = (self.square(m), self.square(n));
+        let whole = self.with_columns(n + 1);
+        let factors = A::view(packed.clone(), &whole.columns(0, n));
+        let lower = match m > n {
+            true => self.padded::<A>(factors.clone()),
+            false => A::view(factors.clone(), &self.columns(0, m)),
+        };
+        let upper = match m < n {
+            true => self.padded::<A>(factors),
+            false => A::view(factors, &self.rows(0, n)),
+        };
+        // The rows of the matrix in their order.
+        let order = A::reshape(A::view(packed.clone(), &whole.columns(n, 1)), &[&self.batch[..], &[m]].concat());
+        let places = [&self.batch[..], &[m]].concat();
+        let along =
+            |axis: usize| A::view(A::iota(places[axis]), &AffineMap::broadcast(&[places[axis]], &places, &[axis]));
+        let indices = (0..self.axes()).map(along).chain([A::cast(order, DType::I64)]).collect();
+        let permuted = da.gather(indices, &places);
+        let solved = permuted.solve(Triangle::LOWER.unit(), lower.clone());
+        let turned = solved.view(&self.transpose()).solve(Triangle::UPPER.transposed(), upper.clone());
+        let x = turned.view(&Stack { rows: n, columns: m, ..self.clone() }.transpose()).shared();
+        let below = x.clone().mask(self.compared::<A>(Comparison::Greater));
+        let above = x.mask(self.compared::<A>(Comparison::LessEqual));
+        let product = self.product([false, false]);
+        let dl = below.contract_right(&product, left.unit_lower::<A>(lower));
+        let upper = A::select(right.compared::<A>(Comparison::LessEqual), upper, A::zeros(&right.ty()));
+        let du = above.contract_left(&product, upper);
+        let types = [self.ty(), self.with_columns(1).ty()];
+        (packed, D::concatenate(self.axes() + 1, vec![Some(dl.add(du)), None], &types))
+    }
+
+    /// A = Q R: with X = Qᵀ Ȧ R₁⁻¹, where R₁ is the square part of R, and Ω what is below the diagonal of X minus its transpose,
+    /// Ṙ = Qᵀ Ȧ − Ω R, and Q̇ = Q Ω + (Ȧ R⁻¹ − Q X), whose last part is 0 where Q is square. Columns of a square Q that R does not
+    /// determine move by what keeps Q orthogonal, and not among themselves.
+    fn qr<A: Algebra, D: Derivative<A>>(&self, op: MatrixOperation, a: A::Array, da: D) -> (A::Array, D) {
+        let (m, n) = (self.rows, self.columns);
+        let packed = A::matrix(op, smallvec![a]);
+        let k = A::shape(&packed)[self.axes() + 1];
+        let count = m.min(n);
+        let whole = Stack { rows: m + n, columns: k, ..self.clone() };
+        let q = A::view(packed.clone(), &whole.rows(0, m));
+        let turned_r = Stack { rows: n, columns: k, ..self.clone() };
+        let r = A::view(A::view(packed.clone(), &whole.rows(m, n)), &turned_r.transpose());
+        let stack = |rows: usize, columns: usize| Stack { rows, columns, ..self.clone() };
+        let first = A::view(A::view(r.clone(), &stack(k, n).rows(0, count)), &stack(count, n).columns(0, count));
+        let product = self.product([false, false]);
+        let da = da.shared();
+        // Qᵀ Ȧ
+        let turned = da.clone().contract_right(&self.product([true, false]), q.clone()).shared();
+        let over_r = |derivative: D, rows: usize| {
+            let part = derivative.view(&stack(rows, n).columns(0, count)).view(&stack(rows, count).transpose());
+            part.solve(Triangle::UPPER.transposed(), first.clone()).view(&stack(count, rows).transpose())
+        };
+        let x = over_r(turned.clone(), k).shared();
+        let below = x.clone().mask(stack(k, count).compared::<A>(Comparison::Greater));
+        // Zeros beside it make it square.
+        let below = match k > count {
+            true => below.accumulate(&stack(k, k).columns(0, count)),
+            false => below,
+        };
+        let below = below.shared();
+        let negated = |derivative: D, stack: &Stack| derivative.scale(A::constant(stack.full(-1.0)), Scaling::Product);
+        let omega = below.clone().add(negated(below.view(&stack(k, k).transpose()), &stack(k, k))).shared();
+        let dr = turned.add(negated(omega.clone().contract_left(&product, r), &stack(k, n)));
+        let mut dq = omega.contract_right(&product, q.clone());
+        if k < m {
+            let outside = x.contract_right(&product, q);
+            dq = dq.add(over_r(da, m)).add(negated(outside, &stack(m, k)));
+        }
+        let types = [stack(m, k).ty(), turned_r.ty()];
+        let parts = vec![Some(dq), Some(dr.view(&stack(k, n).transpose()))];
+        (packed, D::concatenate(self.axes(), parts, &types))
+    }
+}

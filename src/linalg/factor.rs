@@ -1,0 +1,217 @@
+//! Factorisations of matrices.
+
+use super::solve::{RightSide, with_columns};
+use super::{Side, checked, made, matrices, operation, part, turned};
+use crate::algebra::Algebra;
+use crate::array::ReportedAt;
+use crate::operation::{MatrixOperation, Triangle};
+use crate::tensor::{Float, RDyn, Rank, Tensor, ones, zeros};
+use deltaray_derive::Tree;
+
+/// The Cholesky factor of a positive definite matrix: the lower triangular L with L Lᵀ = A, where A is the symmetric part of `a`.
+///
+/// ```
+/// use deltaray::linalg::cholesky;
+/// use deltaray::prelude::*;
+///
+/// let a: Matrix<_, f64> = Matrix::from([[4.0, 2.0], [2.0, 5.0]]);
+/// assert_eq!(cholesky(&a), [[2.0, 0.0], [1.0, 2.0]].into());
+/// assert!(cholesky(&-a).to_vec()[0].is_nan());
+/// ```
+///
+/// The derivative is Murray's (arXiv 1602.07527): L̇ = L Φ(L⁻¹ Ȧ L⁻ᵀ), where Φ keeps what is below the diagonal and half of it. A matrix
+/// that is not positive definite has NaN for its factor.
+///
+/// # Panics
+///
+/// When the matrices are not square; in a staged function that is the error of [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn cholesky<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, R> {
+    let _place = ReportedAt::caller();
+    checked("cholesky", &a.shape(), operation(MatrixOperation::Cholesky, &[&a.clone().into_dyn()]))
+}
+
+/// The upper triangular U with Uᵀ U = A: the transpose of [`cholesky`].
+///
+/// ```
+/// use deltaray::linalg::cholesky_upper;
+/// use deltaray::prelude::*;
+///
+/// let a = Matrix::from([[4.0, 2.0], [2.0, 5.0]]);
+/// assert_eq!(cholesky_upper(&a), [[2.0, 1.0], [0.0, 2.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// As [`cholesky`].
+#[track_caller]
+pub fn cholesky_upper<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, R> {
+    let _place = ReportedAt::caller();
+    let factor = operation(MatrixOperation::Cholesky, &[&a.clone().into_dyn()]);
+    checked("cholesky_upper", &a.shape(), factor.map(|factor| turned(&factor)))
+}
+
+/// The factors of P A = L U, where P changes the order of rows, so that no division is by a small number.
+///
+/// [`Lu::solve`] solves systems of equations with the matrix, as often as there are right sides.
+#[derive(Tree)]
+pub struct Lu<A: Algebra, E: Float, R: Rank> {
+    /// L below the diagonal, where it has 1, and U on and above it.
+    pub factors: Tensor<A, E, R>,
+    /// The number of the row of A that each row of P A is; one axis less than `factors`.
+    pub order: Tensor<A, i64, RDyn>,
+}
+
+/// The LU factorisation of a matrix, which need not be square, with partial pivoting.
+///
+/// ```
+/// use deltaray::linalg::lu;
+/// use deltaray::prelude::*;
+///
+/// let a = Matrix::from([[1.0, 2.0], [4.0, 4.0]]);
+/// let factors = lu(&a);
+/// assert_eq!(factors.order.to_vec(), [1, 0]);
+/// assert_eq!(factors.lower(), [[1.0, 0.0], [0.25, 1.0]].into());
+/// assert_eq!(factors.upper(), [[4.0, 4.0], [0.0, 1.0]].into());
+/// assert_eq!(factors.solve(&Vector::from([3.0, 8.0])).to_vec(), [1.0, 1.0]);
+/// ```
+///
+/// With X = L⁻¹ P Ȧ U⁻¹, the derivative of L is L times what is below the diagonal of X, and that of U is the rest of X times U. The
+/// order of rows does not move. A singular matrix has factors, of which U has 0 on the diagonal, and no derivative.
+///
+/// # Panics
+///
+/// When the array has fewer than two axes; in a staged function that is the error of [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn lu<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Lu<A, E, R> {
+    let _place = ReportedAt::caller();
+    let shape = a.shape();
+    match operation(MatrixOperation::Lu, &[&a.clone().into_dyn()]) {
+        Ok(packed) => {
+            let n = shape[shape.len() - 1];
+            let order = part(&packed, Side::Columns, n..n + 1).remove_axis(shape.len() - 1);
+            let factors = part(&packed, Side::Columns, 0..n);
+            Lu { factors: Tensor::wrap(factors.into_array()), order: order.cast() }
+        }
+        Err(problem) => {
+            Lu { factors: checked("lu", &shape, Err(problem)), order: zeros(&shape[..shape.len().saturating_sub(1)]) }
+        }
+    }
+}
+
+impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
+    /// The factors, and the lesser of their extents.
+    fn packed(&self) -> (Tensor<A, E, RDyn>, usize) {
+        let count = matrices(&self.factors.shape()).map_or(0, |(_, [m, n])| m.min(n));
+        (self.factors.clone().into_dyn(), count)
+    }
+
+    /// L, of as many rows as the matrix, with 1 on its diagonal.
+    #[track_caller]
+    pub fn lower(&self) -> Tensor<A, E, R> {
+        let (packed, count) = self.packed();
+        let columns = part(&packed, Side::Columns, 0..count);
+        let strict = made::kept(&columns, |row, column| row.gt(column));
+        let diagonal = made::kept(&ones(&columns.shape()[..]), |row, column| row.equal(column));
+        Tensor::wrap((strict + diagonal).into_array())
+    }
+
+    /// U, of as many columns as the matrix.
+    #[track_caller]
+    pub fn upper(&self) -> Tensor<A, E, R> {
+        let (packed, count) = self.packed();
+        let rows = part(&packed, Side::Rows, 0..count);
+        Tensor::wrap(made::kept(&rows, |row, column| row.le(column)).into_array())
+    }
+
+    /// The solution x of A x = b, for a square matrix A: one right side for each matrix, or a matrix with one in each column.
+    ///
+    /// # Panics
+    ///
+    /// When the matrix is not square, or the right side has another number of rows; staged, that is recorded instead.
+    #[track_caller]
+    pub fn solve<S: RightSide<R>>(&self, b: &Tensor<A, E, S>) -> Tensor<A, E, S> {
+        let _place = ReportedAt::caller();
+        checked("solve", &b.shape(), self.solution(b))
+    }
+
+    #[track_caller]
+    pub(super) fn solution<S: Rank>(&self, b: &Tensor<A, E, S>) -> Result<Tensor<A, E, RDyn>, String> {
+        with_columns(&self.packed().0, b, |packed, b| {
+            let rows = b.rank() - 2;
+            let order = self.order.insert_axis(rows + 1).broadcast_to(&b.shape()[..]);
+            let moved = b.take_along_axis(&order, rows);
+            let inner = operation(MatrixOperation::Solve(Triangle::LOWER.unit()), &[packed, &moved])?;
+            operation(MatrixOperation::Solve(Triangle::UPPER), &[packed, &inner])
+        })
+    }
+}
+
+/// The factors of A = Q R.
+#[derive(Tree)]
+pub struct Qr<A: Algebra, E: Float, R: Rank> {
+    /// A matrix with orthonormal columns.
+    pub q: Tensor<A, E, R>,
+    /// An upper triangular matrix.
+    pub r: Tensor<A, E, R>,
+}
+
+#[track_caller]
+fn orthogonal<A: Algebra, E: Float, R: Rank>(name: &str, op: MatrixOperation, a: &Tensor<A, E, R>) -> Qr<A, E, R> {
+    let shape = a.shape();
+    match operation(op, &[&a.clone().into_dyn()]) {
+        Ok(packed) => {
+            let (m, n) = (shape[shape.len() - 2], shape[shape.len() - 1]);
+            let (q, r) = (part(&packed, Side::Rows, 0..m), part(&packed, Side::Rows, m..m + n));
+            Qr { q: Tensor::wrap(q.into_array()), r: Tensor::wrap(turned(&r).into_array()) }
+        }
+        Err(problem) => {
+            let placeholder: Tensor<A, E, R> = checked(name, &shape, Err(problem));
+            Qr { q: placeholder.clone(), r: placeholder }
+        }
+    }
+}
+
+/// The QR factorisation of an m × n matrix by Householder's reflections: Q is m × k and R is k × n, where k is the lesser of m and
+/// n. Elements on the diagonal of R may be negative.
+///
+/// ```
+/// use deltaray::linalg::{Qr, qr};
+/// use deltaray::prelude::*;
+///
+/// let Qr { q, r } = qr(&Matrix::from([[3.0, 1.0], [4.0, 2.0]]));
+/// assert_eq!((q.dot(&r) * 1e9).round() / 1e9, [[3.0, 1.0], [4.0, 2.0]].into());
+/// assert_eq!(r.at((1, 0)).item(), 0.0);
+/// ```
+///
+/// The derivative needs that the first k columns are independent; otherwise it is not finite.
+///
+/// # Panics
+///
+/// When the array has fewer than two axes; in a staged function that is the error of [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn qr<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Qr<A, E, R> {
+    let _place = ReportedAt::caller();
+    orthogonal("qr", MatrixOperation::Qr, a)
+}
+
+/// As [`qr`], where Q is square, m × m, and R is m × n.
+///
+/// ```
+/// use deltaray::linalg::{Qr, full_qr};
+/// use deltaray::prelude::*;
+///
+/// let Qr { q, r } = full_qr(&Matrix::from([[3.0], [4.0]]));
+/// assert_eq!((q.shape()[..].to_vec(), r.shape()[..].to_vec()), (vec![2, 2], vec![2, 1]));
+/// ```
+///
+/// Columns of Q that A does not determine move by what keeps them orthogonal to the others, and not among themselves.
+///
+/// # Panics
+///
+/// As [`qr`].
+#[track_caller]
+pub fn full_qr<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Qr<A, E, R> {
+    let _place = ReportedAt::caller();
+    orthogonal("full_qr", MatrixOperation::FullQr, a)
+}

@@ -1,0 +1,317 @@
+//! Functions that are made of factorisations, products and masks.
+
+use super::{CholeskyFactor, Side, checked, lu, matrices, part, squares};
+use crate::affine::AffineMap;
+use crate::algebra::Algebra;
+use crate::array::ReportedAt;
+use crate::shape::Shape;
+use crate::tensor::apply::fail;
+use crate::tensor::{Float, Number, RDyn, Rank, Tensor, eye, zeros};
+
+/// The elements whose row and column satisfy a condition; the others are 0.
+pub(super) fn kept<A: Algebra, E: Number>(
+    a: &Tensor<A, E, RDyn>,
+    condition: impl FnOnce(&Tensor<A, i64, RDyn>, &Tensor<A, i64, RDyn>) -> Tensor<A, bool, RDyn>,
+) -> Tensor<A, E, RDyn> {
+    let (shape, rank) = (a.shape(), a.rank());
+    let along = |axis: usize| {
+        Tensor::wrap(A::view(A::iota(shape[axis]), &AffineMap::broadcast(&[shape[axis]], &shape, &[axis])))
+    };
+    condition(&along(rank - 2), &along(rank - 1)).select(a, &zeros(&shape[..]))
+}
+
+/// The elements on the diagonal of each matrix.
+pub(super) fn diagonal<A: Algebra, E: Float>(a: &Tensor<A, E, RDyn>) -> Result<Tensor<A, E, RDyn>, String> {
+    let shape = a.shape();
+    let (batch, [m, n]) = matrices(&shape)?;
+    let (axes, count) = (batch.len(), m.min(n));
+    let result: Shape = batch.iter().copied().chain([count]).collect();
+    let square = part(&part(a, Side::Rows, 0..count), Side::Columns, 0..count);
+    let places: Shape = (0..axes).chain([axes, axes]).collect();
+    let map = AffineMap::broadcast(&square.shape(), &result, &places);
+    Ok(Tensor::wrap(A::view(square.into_array(), &map)))
+}
+
+/// The elements on and below the diagonal; those above become 0.
+///
+/// ```
+/// use deltaray::linalg::triangle_lower;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(triangle_lower(&Matrix::from([[1.0, 2.0], [3.0, 4.0]])), [[1.0, 0.0], [3.0, 4.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// When the array has fewer than two axes; in a staged function that is the error of [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn triangle_lower<A: Algebra, E: Number, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, R> {
+    triangle("triangle_lower", a, |row, column| row.ge(column))
+}
+
+/// The elements on and above the diagonal; those below become 0.
+///
+/// ```
+/// use deltaray::linalg::triangle_upper;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(triangle_upper(&Matrix::from([[1.0, 2.0], [3.0, 4.0]])), [[1.0, 2.0], [0.0, 4.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// As [`triangle_lower`].
+#[track_caller]
+pub fn triangle_upper<A: Algebra, E: Number, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, R> {
+    triangle("triangle_upper", a, |row, column| row.le(column))
+}
+
+#[track_caller]
+fn triangle<A: Algebra, E: Number, R: Rank>(
+    name: &str,
+    a: &Tensor<A, E, R>,
+    condition: impl FnOnce(&Tensor<A, i64, RDyn>, &Tensor<A, i64, RDyn>) -> Tensor<A, bool, RDyn>,
+) -> Tensor<A, E, R> {
+    let _place = ReportedAt::caller();
+    match matrices(&a.shape()) {
+        Ok(_) => Tensor::wrap(kept(&a.clone().into_dyn(), condition).into_array()),
+        Err(problem) => fail(name, problem, &a.shape()),
+    }
+}
+
+/// The sum of the elements on the diagonal, for each matrix.
+///
+/// ```
+/// use deltaray::linalg::trace;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(trace(&Matrix::from([[1.0, 2.0], [3.0, 4.0]])).item(), 5.0);
+/// ```
+///
+/// # Panics
+///
+/// As [`triangle_lower`].
+#[track_caller]
+pub fn trace<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
+    let _place = ReportedAt::caller();
+    let result = diagonal(&a.clone().into_dyn()).map(|diagonal| diagonal.sum_axis(diagonal.rank() - 1));
+    checked("trace", &a.shape(), result)
+}
+
+/// The inverse of each matrix, by [`lu`]. A solution of A x = b is found faster, and more precisely, by [`solve`](super::solve).
+///
+/// ```
+/// use deltaray::linalg::inverse;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(inverse(&Matrix::from([[0.0, 2.0], [4.0, 0.0]])), [[0.0, 0.25], [0.5, 0.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// When the matrices are not square; in a staged function that is the error of [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn inverse<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, R> {
+    let _place = ReportedAt::caller();
+    let shape = a.shape();
+    let result = squares(&shape).and_then(|(_, n)| {
+        let identity: Tensor<A, E, RDyn> = eye(n).into_dyn().broadcast_to(&shape[..]);
+        lu(&a.clone().into_dyn()).solution(&identity)
+    });
+    checked("inverse", &shape, result)
+}
+
+/// The determinant of each matrix, by [`lu`]; of a matrix without rows it is 1.
+///
+/// ```
+/// use deltaray::linalg::determinant;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(determinant(&Matrix::from([[1.0, 2.0], [4.0, 4.0]])).item(), -4.0);
+/// ```
+///
+/// # Panics
+///
+/// As [`inverse`].
+#[track_caller]
+pub fn determinant<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
+    let _place = ReportedAt::caller();
+    let result = pivots(&a.clone().into_dyn()).map(|(sign, diagonal)| {
+        let product = diagonal.product_axis(diagonal.rank() - 1);
+        sign * product
+    });
+    checked("determinant", &a.shape(), result)
+}
+
+/// The sign of each determinant, and the natural logarithm of its absolute value, which is finite where the determinant itself is out
+/// of the range of numbers.
+///
+/// ```
+/// use deltaray::linalg::slog_determinant;
+/// use deltaray::prelude::*;
+///
+/// let (sign, logarithm) = slog_determinant(&Matrix::from([[1.0, 2.0], [4.0, 4.0]]));
+/// assert_eq!((sign.item(), logarithm.item()), (-1.0, 4.0_f64.ln()));
+/// ```
+///
+/// # Panics
+///
+/// As [`inverse`].
+#[allow(clippy::type_complexity)]
+#[track_caller]
+pub fn slog_determinant<A: Algebra, E: Float, R: Rank>(
+    a: &Tensor<A, E, R>,
+) -> (Tensor<A, E, <R::Smaller as Rank>::Smaller>, Tensor<A, E, <R::Smaller as Rank>::Smaller>) {
+    let _place = ReportedAt::caller();
+    match pivots(&a.clone().into_dyn()) {
+        Ok((sign, diagonal)) => {
+            let last = diagonal.rank() - 1;
+            let signs = sign * diagonal.sign().product_axis(last);
+            let logarithm = diagonal.abs().ln().sum_axis(last);
+            (Tensor::wrap(signs.into_array()), Tensor::wrap(logarithm.into_array()))
+        }
+        Err(problem) => {
+            let placeholder: Tensor<A, E, <R::Smaller as Rank>::Smaller> =
+                checked("slog_determinant", &a.shape(), Err(problem));
+            (placeholder.clone(), placeholder)
+        }
+    }
+}
+
+/// The sign of the order of rows, and the diagonal of U, of the LU factors.
+#[allow(clippy::type_complexity)]
+#[track_caller]
+fn pivots<A: Algebra, E: Float>(a: &Tensor<A, E, RDyn>) -> Result<(Tensor<A, E, RDyn>, Tensor<A, E, RDyn>), String> {
+    let shape = a.shape();
+    let (batch, n) = squares(&shape)?;
+    let axes = batch.len();
+    let factors = lu(a);
+    // Whether a row stands before one that it followed: for each pair of rows.
+    let pairs: Shape = batch.iter().copied().chain([n, n]).collect();
+    let along = |axis: usize| factors.order.insert_axis(axis).broadcast_to(&pairs[..]);
+    let is_turned = along(axes + 1).gt(&along(axes));
+    let turned = kept(&is_turned.cast::<i64>(), |row, column| row.lt(column));
+    let count = turned.sum_axis(axes + 1).sum_axis(axes) % 2;
+    let sign = (count * -2 + 1).cast::<E>();
+    Ok((sign, diagonal(&factors.factors)?))
+}
+
+/// The natural logarithm of the determinant of each positive definite matrix, by the Cholesky factor of its symmetric part.
+///
+/// ```
+/// use deltaray::linalg::log_determinant;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(log_determinant(&Matrix::from([[4.0, 2.0], [2.0, 5.0]])).item(), 16.0_f64.ln());
+/// ```
+///
+/// Other matrices have [`slog_determinant`]. The derivative is the trace of A⁻¹ Ȧ.
+///
+/// # Panics
+///
+/// As [`inverse`].
+#[track_caller]
+pub fn log_determinant<A: Algebra, E: Float, R: Rank>(
+    a: &Tensor<A, E, R>,
+) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
+    CholeskyFactor::new(a).log_determinant()
+}
+
+/// A matrix times itself so many times; a negative power is one of the [`inverse`], and the power 0 is the identity.
+///
+/// ```
+/// use deltaray::linalg::matrix_power;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(matrix_power(&Matrix::from([[1.0, 1.0], [1.0, 0.0]]), 10).at((0, 1)).item(), 55.0);
+/// ```
+///
+/// # Panics
+///
+/// As [`inverse`].
+#[track_caller]
+pub fn matrix_power<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>, power: i32) -> Tensor<A, E, R> {
+    let _place = ReportedAt::caller();
+    let shape = a.shape();
+    if let Err(problem) = squares(&shape) {
+        return fail("matrix_power", problem, &shape);
+    }
+    let mut square = if power < 0 { inverse(&a.clone().into_dyn()) } else { a.clone().into_dyn() };
+    let mut rest = power.unsigned_abs();
+    let mut product: Option<Tensor<A, E, RDyn>> = None;
+    while rest > 0 {
+        if rest % 2 == 1 {
+            product = Some(product.map_or_else(|| square.clone(), |product| product.matmul(&square)));
+        }
+        rest /= 2;
+        if rest > 0 {
+            square = square.matmul(&square);
+        }
+    }
+    let identity = || eye(shape[shape.len() - 1]).into_dyn().broadcast_to(&shape[..]);
+    Tensor::wrap(product.unwrap_or_else(identity).into_array())
+}
+
+/// The Kronecker product: each element of the first matrix, times the second one as a block.
+///
+/// ```
+/// use deltaray::linalg::kron;
+/// use deltaray::prelude::*;
+///
+/// let product = kron(&Matrix::from([[1.0, 2.0]]), &Matrix::from([[1.0], [3.0]]));
+/// assert_eq!(product, [[1.0, 2.0], [3.0, 6.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// When the arrays have fewer than two axes, or the axes before matrices differ; in a staged function that is the error of
+/// [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn kron<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>, b: &Tensor<A, E, R>) -> Tensor<A, E, R> {
+    let _place = ReportedAt::caller();
+    let (left, right) = (a.shape(), b.shape());
+    let result = matrices(&left).and_then(|(batch, [m, n])| {
+        let (other, [p, q]) = matrices(&right)?;
+        if batch != other {
+            return Err(format!("the axes before matrices differ in shapes {:?} and {:?}", &left[..], &right[..]));
+        }
+        let axes = batch.len();
+        let shape = |extents: [usize; 4]| batch.iter().copied().chain(extents).collect::<Shape>();
+        let spread = |array: &Tensor<A, E, R>, places: [usize; 2]| {
+            let whole = shape([m, p, n, q]);
+            let places: Shape = (0..axes).chain(places.map(|place| axes + place)).collect();
+            let map = AffineMap::broadcast(&array.shape(), &whole, &places);
+            Tensor::<A, E, RDyn>::wrap(A::view(array.array().clone(), &map))
+        };
+        let product = spread(a, [0, 2]) * spread(b, [1, 3]);
+        let result: Shape = batch.iter().copied().chain([m * p, n * q]).collect();
+        Ok(product.reshape(result))
+    });
+    checked("kron", &left, result)
+}
+
+/// xᵀ A⁻¹ x for each positive definite matrix and vector, by the factor of A: the square of Mahalanobis' distance.
+///
+/// ```
+/// use deltaray::linalg::{CholeskyFactor, quadratic_form};
+/// use deltaray::prelude::*;
+///
+/// let factor = CholeskyFactor::new(&Matrix::from([[4.0, 0.0], [0.0, 9.0]]));
+/// assert_eq!(quadratic_form(&factor, &Vector::from([2.0, 6.0])).item(), 5.0);
+/// ```
+///
+/// # Panics
+///
+/// When the vector has another number of elements; in a staged function that is the error of [`stage`](crate::derivative::stage)
+/// instead.
+#[track_caller]
+pub fn quadratic_form<A: Algebra, E: Float, R: Rank>(
+    factor: &CholeskyFactor<A, E, R>,
+    x: &Tensor<A, E, R::Smaller>,
+) -> Tensor<A, E, <R::Smaller as Rank>::Smaller>
+where
+    R::Smaller: super::RightSide<R>,
+{
+    let inner = super::solve_triangular(&factor.lower, x, super::Triangle::LOWER);
+    (&inner * &inner).sum_axis(x.rank().saturating_sub(1))
+}

@@ -1,0 +1,249 @@
+//! Systems of linear equations.
+
+use super::{Lu, Side, Triangle, checked, factor, lu, made, matrices, operation, part, squares, turned};
+use crate::algebra::Algebra;
+use crate::array::ReportedAt;
+use crate::operation::MatrixOperation;
+use crate::shape::Shape;
+use crate::tensor::{Float, R1, R2, R3, R4, R5, R6, RDyn, Rank, Tensor, broadcast_shape, full};
+use deltaray_derive::Tree;
+
+/// The ranks of right sides of systems with matrices of rank `R`: as many axes, for a matrix with a right side in each column, or
+/// one less, for a single right side.
+#[diagnostic::on_unimplemented(
+    message = "an array of rank `{Self}` is no right side for matrices of rank `{R}`",
+    note = "a right side has as many axes as the matrix, with a column for each system, or one less"
+)]
+pub trait RightSide<R: Rank>: Rank {}
+
+macro_rules! right_sides {
+    ($($side:ident of $matrix:ident),*) => {
+        $(impl RightSide<$matrix> for $side {})*
+    };
+}
+
+right_sides!(R1 of R2, R2 of R2, R2 of R3, R3 of R3, R3 of R4, R4 of R4, R4 of R5, R5 of R5, R5 of R6, R6 of R6, RDyn of RDyn);
+
+/// A function of matrices and of right sides, which are matrices too; axes before them are those of both, broadcast.
+pub(super) fn with_columns<A: Algebra, E: Float, S: Rank>(
+    a: &Tensor<A, E, RDyn>,
+    b: &Tensor<A, E, S>,
+    f: impl FnOnce(&Tensor<A, E, RDyn>, &Tensor<A, E, RDyn>) -> Result<Tensor<A, E, RDyn>, String>,
+) -> Result<Tensor<A, E, RDyn>, String> {
+    let (shape, side) = (a.shape(), b.shape());
+    let (batch, extents) = matrices(&shape)?;
+    let problem = || format!("shapes {:?} and {:?} don't fit", &shape[..], &side[..]);
+    let is_single = side.len() + 1 == shape.len();
+    if !is_single && side.len() != shape.len() {
+        return Err(problem());
+    }
+    let columns = if is_single { b.clone().into_dyn().insert_axis(side.len()) } else { b.clone().into_dyn() };
+    let columns_shape = columns.shape();
+    let (own, right) = matrices(&columns_shape)?;
+    let all = broadcast_shape(batch, own).ok_or_else(problem)?;
+    let whole = |extents: [usize; 2]| all.iter().copied().chain(extents).collect::<Shape>();
+    let (a, columns) = (a.broadcast_to(whole(extents)), columns.broadcast_to(whole(right)));
+    let result = f(&a, &columns)?;
+    Ok(if is_single { result.remove_axis(side.len()) } else { result })
+}
+
+/// The solution x of A x = b for a triangular matrix A, of which only that triangle is read: one right side for each matrix, or a
+/// matrix with one in each column.
+///
+/// ```
+/// use deltaray::linalg::{Triangle, solve_triangular};
+/// use deltaray::prelude::*;
+///
+/// let (l, b) = (Matrix::from([[2.0, 0.0], [1.0, 4.0]]), Vector::from([4.0, 10.0]));
+/// assert_eq!(solve_triangular(&l, &b, Triangle::LOWER).to_vec(), [2.0, 2.0]);
+/// assert_eq!(solve_triangular(&l, &b, Triangle::LOWER.transposed()).to_vec(), [0.75, 2.5]);
+/// assert_eq!(solve_triangular(&l, &b, Triangle::LOWER.unit()).to_vec(), [4.0, 6.0]);
+/// ```
+///
+/// The derivative is ẋ = A⁻¹ (ḃ − Ȧ x).
+///
+/// # Panics
+///
+/// When the matrices are not square, or the right sides have another number of rows; in a staged function that is the error of
+/// [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn solve_triangular<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
+    a: &Tensor<A, E, R>,
+    b: &Tensor<A, E, S>,
+    triangle: Triangle,
+) -> Tensor<A, E, S> {
+    let _place = ReportedAt::caller();
+    let result = with_columns(&a.clone().into_dyn(), b, |a, b| operation(MatrixOperation::Solve(triangle), &[a, b]));
+    checked("solve_triangular", &b.shape(), result)
+}
+
+/// The solution X of X A = B for a triangular matrix A, of which only that triangle is read: the matrix B has a right side in each
+/// row.
+///
+/// ```
+/// use deltaray::linalg::{Triangle, solve_triangular_right};
+/// use deltaray::prelude::*;
+///
+/// let (u, b) = (Matrix::from([[2.0, 1.0], [0.0, 4.0]]), Matrix::from([[4.0, 10.0]]));
+/// assert_eq!(solve_triangular_right(&u, &b, Triangle::UPPER), [[2.0, 2.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// As [`solve_triangular`], of the columns of B.
+#[track_caller]
+pub fn solve_triangular_right<A: Algebra, E: Float, R: Rank>(
+    a: &Tensor<A, E, R>,
+    b: &Tensor<A, E, R>,
+    triangle: Triangle,
+) -> Tensor<A, E, R> {
+    let _place = ReportedAt::caller();
+    let like = b.shape();
+    let result = matrices(&like).map(|_| turned(&b.clone().into_dyn())).and_then(|b| {
+        with_columns(&a.clone().into_dyn(), &b, |a, b| {
+            operation(MatrixOperation::Solve(triangle.transposed()), &[a, b])
+        })
+    });
+    checked("solve_triangular_right", &like, result.map(|x| turned(&x)))
+}
+
+/// The solution x of A x = b for a square matrix A, by [`lu`]: one right side for each matrix, or a matrix with one in each column.
+///
+/// ```
+/// use deltaray::linalg::solve;
+/// use deltaray::prelude::*;
+///
+/// let (a, b) = (Matrix::from([[0.0, 2.0], [4.0, 4.0]]), Vector::from([2.0, 8.0]));
+/// assert_eq!(solve(&a, &b).to_vec(), [1.0, 1.0]);
+/// ```
+///
+/// To solve with one matrix often, keep [`lu`]'s result.
+///
+/// # Panics
+///
+/// When the matrices are not square, or the right sides have another number of rows; in a staged function that is the error of
+/// [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn solve<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
+    a: &Tensor<A, E, R>,
+    b: &Tensor<A, E, S>,
+) -> Tensor<A, E, S> {
+    let _place = ReportedAt::caller();
+    let a = a.clone().into_dyn();
+    let result = squares(&a.shape()).map(|_| ()).and_then(|()| {
+        let factors: Lu<A, E, RDyn> = lu(&a);
+        factors.solution(b)
+    });
+    checked("solve", &b.shape(), result)
+}
+
+/// The Cholesky factor of a positive definite matrix, to be kept and solved with. It is a tree, so that programs take and give it.
+///
+/// ```
+/// use deltaray::linalg::CholeskyFactor;
+/// use deltaray::prelude::*;
+///
+/// let factor = CholeskyFactor::new(&Matrix::from([[4.0, 2.0], [2.0, 5.0]]));
+/// assert_eq!(factor.solve(&Vector::from([8.0, 12.0])).to_vec(), [1.0, 2.0]);
+/// assert_eq!(factor.log_determinant().item(), 16.0_f64.ln());
+/// ```
+#[derive(Tree)]
+pub struct CholeskyFactor<A: Algebra, E: Float, R: Rank> {
+    /// The lower triangular factor.
+    pub lower: Tensor<A, E, R>,
+}
+
+impl<A: Algebra, E: Float, R: Rank> CholeskyFactor<A, E, R> {
+    /// The factor of the symmetric part of a matrix; NaN where that is not positive definite.
+    ///
+    /// # Panics
+    ///
+    /// When the matrices are not square; staged, that is recorded instead.
+    #[track_caller]
+    pub fn new(a: &Tensor<A, E, R>) -> Self {
+        CholeskyFactor { lower: factor::cholesky(a) }
+    }
+
+    /// The solution x of A x = b: one right side for each matrix, or a matrix with one in each column.
+    ///
+    /// # Panics
+    ///
+    /// When the right sides have another number of rows; staged, that is recorded instead.
+    #[track_caller]
+    pub fn solve<S: RightSide<R>>(&self, b: &Tensor<A, E, S>) -> Tensor<A, E, S> {
+        let inner = solve_triangular(&self.lower, b, Triangle::LOWER);
+        solve_triangular(&self.lower, &inner, Triangle::LOWER.transposed())
+    }
+
+    /// The natural logarithm of the determinant of A, for each matrix.
+    #[track_caller]
+    pub fn log_determinant(&self) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
+        let _place = ReportedAt::caller();
+        let result = made::diagonal(&self.lower.clone().into_dyn()).map(|diagonal| {
+            let last = diagonal.rank() - 1;
+            diagonal.ln().sum_axis(last) * full((), E::from_number(2.0))
+        });
+        checked("log_determinant", &[], result)
+    }
+}
+
+/// The solution x of A x = b for a positive definite matrix A, by [`cholesky`](super::cholesky) of its symmetric part: one right
+/// side for each matrix, or a matrix with one in each column.
+///
+/// ```
+/// use deltaray::linalg::solve_spd;
+/// use deltaray::prelude::*;
+///
+/// let (a, b) = (Matrix::from([[4.0, 2.0], [2.0, 5.0]]), Vector::from([8.0, 12.0]));
+/// assert_eq!(solve_spd(&a, &b).to_vec(), [1.0, 2.0]);
+/// ```
+///
+/// To solve with one matrix often, keep a [`CholeskyFactor`].
+///
+/// # Panics
+///
+/// As [`solve`].
+#[track_caller]
+pub fn solve_spd<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
+    a: &Tensor<A, E, R>,
+    b: &Tensor<A, E, S>,
+) -> Tensor<A, E, S> {
+    CholeskyFactor::new(a).solve(b)
+}
+
+/// The x that makes ‖A x − b‖ least, for an m × n matrix A with independent columns, by [`qr`](super::qr): one right side for each
+/// matrix, or a matrix with one in each column.
+///
+/// ```
+/// use deltaray::linalg::lstsq;
+/// use deltaray::prelude::*;
+///
+/// // A line through three points.
+/// let (a, y) = (Matrix::from([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), Vector::from([1.0, 3.0, 5.0]));
+/// let line = lstsq(&a, &y).to_vec();
+/// assert!((line[0] - 1.0_f64).abs() < 1e-12 && (line[1] - 2.0_f64).abs() < 1e-12);
+/// ```
+///
+/// # Panics
+///
+/// When a matrix has more columns than rows, or the right sides have another number of rows; in a staged function that is the error
+/// of [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn lstsq<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
+    a: &Tensor<A, E, R>,
+    b: &Tensor<A, E, S>,
+) -> Tensor<A, E, S> {
+    let _place = ReportedAt::caller();
+    let result = with_columns(&a.clone().into_dyn(), b, |a, b| {
+        let shape = a.shape();
+        let (_, [m, n]) = matrices(&shape)?;
+        let rows = b.shape()[b.rank() - 2];
+        if m < n || rows != m {
+            return Err(format!("a matrix of {m} by {n} and right sides of {rows} rows"));
+        }
+        let packed = operation(MatrixOperation::Qr, &[a])?;
+        let (q, r) = (part(&packed, Side::Rows, 0..m), turned(&part(&packed, Side::Rows, m..m + n)));
+        operation(MatrixOperation::Solve(Triangle::UPPER), &[&r, &turned(&q).matmul(b)])
+    });
+    checked("lstsq", &b.shape(), result)
+}

@@ -1,0 +1,130 @@
+//! The operations of linear algebra: a row for each.
+//!
+//! A matrix is the last two axes of an array, and an operation acts on each of the matrices along the axes before. A
+//! factorisation has one result, a matrix in which its factors stand side by side or one above the other; views take them apart.
+
+/// A triangular matrix in a system of equations. Only its own triangle is read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Triangle {
+    /// Whether the elements are below the diagonal rather than above it.
+    pub is_lower: bool,
+    /// Whether the system has the transposed matrix.
+    pub is_transposed: bool,
+    /// Whether the elements on the diagonal are 1, whatever is stored there.
+    pub has_unit_diagonal: bool,
+}
+
+impl Triangle {
+    /// A lower triangular matrix.
+    pub const LOWER: Triangle = Triangle { is_lower: true, is_transposed: false, has_unit_diagonal: false };
+    /// An upper triangular matrix.
+    pub const UPPER: Triangle = Triangle { is_lower: false, ..Triangle::LOWER };
+
+    /// The system with the transposed matrix.
+    #[must_use]
+    pub const fn transposed(self) -> Triangle {
+        Triangle { is_transposed: !self.is_transposed, ..self }
+    }
+
+    /// The system with 1 on the diagonal.
+    #[must_use]
+    pub const fn unit(self) -> Triangle {
+        Triangle { has_unit_diagonal: true, ..self }
+    }
+}
+
+/// An operation on matrices of floats.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum MatrixOperation {
+    /// The solution X of A X = B, where A is triangular; B has any number of columns.
+    Solve(Triangle),
+    /// The lower triangular L with L Lᵀ = A, the symmetric part of the operand; zeros above the diagonal. NaN where A is not
+    /// positive definite.
+    Cholesky,
+    /// P A = L U with partial pivoting, of an m × n matrix: an m × (n + 1) matrix. Its first n columns have U on and above the
+    /// diagonal, and L, whose diagonal is 1, below; the last column has the rows of A in the order of P A, as numbers.
+    Lu,
+    /// A = Q R of an m × n matrix, by Householder's reflections; k is the lesser of m and n. The result is (m + n) × k: Q, whose
+    /// columns are orthonormal, above the transpose of R, which is upper triangular.
+    Qr,
+    /// As [`MatrixOperation::Qr`], with k = m: Q is square.
+    FullQr,
+}
+
+/// The operations, with their names in printed programs.
+const MATRIX_ROWS: [(&str, MatrixOperation); 12] = [
+    ("cholesky", MatrixOperation::Cholesky),
+    ("lu", MatrixOperation::Lu),
+    ("qr", MatrixOperation::Qr),
+    ("full_qr", MatrixOperation::FullQr),
+    ("solve_lower", MatrixOperation::Solve(Triangle::LOWER)),
+    ("solve_upper", MatrixOperation::Solve(Triangle::UPPER)),
+    ("solve_lower_transposed", MatrixOperation::Solve(Triangle::LOWER.transposed())),
+    ("solve_upper_transposed", MatrixOperation::Solve(Triangle::UPPER.transposed())),
+    ("solve_unit_lower", MatrixOperation::Solve(Triangle::LOWER.unit())),
+    ("solve_unit_upper", MatrixOperation::Solve(Triangle::UPPER.unit())),
+    ("solve_unit_lower_transposed", MatrixOperation::Solve(Triangle::LOWER.unit().transposed())),
+    ("solve_unit_upper_transposed", MatrixOperation::Solve(Triangle::UPPER.unit().transposed())),
+];
+
+impl MatrixOperation {
+    /// Its name in printed programs.
+    pub fn name(self) -> &'static str {
+        MATRIX_ROWS.iter().find(|(_, op)| *op == self).map_or("", |(name, _)| name)
+    }
+
+    /// The operation of a name.
+    pub(crate) fn named(name: &str) -> Option<MatrixOperation> {
+        MATRIX_ROWS.iter().find(|(other, _)| *other == name).map(|&(_, op)| op)
+    }
+
+    /// The number of operands.
+    pub(crate) fn operands(self) -> usize {
+        match self {
+            MatrixOperation::Solve(_) => 2,
+            MatrixOperation::Cholesky | MatrixOperation::Lu | MatrixOperation::Qr | MatrixOperation::FullQr => 1,
+        }
+    }
+
+    /// Rows and columns of the result, given those of the operands.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says which operands do not fit.
+    pub(crate) fn result(self, operands: &[[usize; 2]]) -> Result<[usize; 2], String> {
+        let [m, n] = operands[0];
+        let square = || if m == n { Ok(()) } else { Err(format!("takes a square matrix, not one of {m} by {n}")) };
+        match self {
+            MatrixOperation::Solve(_) => {
+                square()?;
+                let [rows, columns] = operands[1];
+                if rows != n {
+                    return Err(format!("a matrix of {n} by {n} does not fit a right side of {rows} rows"));
+                }
+                Ok([rows, columns])
+            }
+            MatrixOperation::Cholesky => {
+                square()?;
+                Ok([n, n])
+            }
+            MatrixOperation::Lu => Ok([m, n.saturating_add(1)]),
+            MatrixOperation::Qr => Ok([m.saturating_add(n), m.min(n)]),
+            MatrixOperation::FullQr => Ok([m.saturating_add(n), m]),
+        }
+    }
+
+    /// Operations on floats for one matrix, to the leading order.
+    pub(crate) fn work(self, operands: &[[usize; 2]]) -> u128 {
+        let [m, n] = operands[0].map(|extent| extent as u128);
+        let k = m.min(n);
+        let product = |factors: [u128; 3]| factors.into_iter().fold(1, u128::saturating_mul);
+        match self {
+            MatrixOperation::Solve(_) => product([m, n, operands[1][1] as u128]),
+            MatrixOperation::Cholesky => product([n, n, n]) / 3,
+            MatrixOperation::Lu => product([m, n, k]).saturating_mul(2).saturating_sub(product([k, k, k])),
+            MatrixOperation::Qr => product([m, n, k]).saturating_mul(4),
+            MatrixOperation::FullQr => product([m, n, k]).saturating_mul(2).saturating_add(product([m, m, k]) * 2),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `cholesky`, `lu`, `qr`, `solve_lower` and their kind: operations of linear algebra on the last two axes.
+
+use super::Structural;
+use crate::operation::MatrixOperation;
+use crate::shape::{Type, size};
+use crate::term::{Cost, Op};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
+/// Rows and columns of the matrices of each operand.
+fn matrices(operands: &[&Type]) -> SmallVec<[[usize; 2]; 2]> {
+    operands.iter().map(|ty| [ty.shape[ty.rank() - 2], ty.shape[ty.rank() - 1]]).collect()
+}
+
+impl Structural for MatrixOperation {
+    fn name(&self) -> Cow<'static, str> {
+        MatrixOperation::name(*self).into()
+    }
+    fn output(&self, operands: &[&Type]) -> Result<Type, String> {
+        if operands.len() != self.operands() {
+            return Err(format!("takes {} operands, not {}", self.operands(), operands.len()));
+        }
+        let first = operands[0];
+        for ty in operands {
+            if !ty.dtype.is_float() {
+                return Err(format!("takes floats, not {}", ty.dtype));
+            }
+            if ty.dtype != first.dtype {
+                return Err(format!("element types {} and {} differ", first.dtype, ty.dtype));
+            }
+            if ty.rank() < 2 {
+                return Err(format!("takes matrices, not shape {:?}", &ty.shape[..]));
+            }
+        }
+        let batch = |ty: &Type| ty.shape[..ty.rank() - 2].to_vec();
+        if let Some(other) = operands.iter().find(|ty| batch(ty) != batch(first)) {
+            return Err(format!(
+                "the axes before matrices differ in shapes {:?} and {:?}",
+                &first.shape[..],
+                &other.shape[..]
+            ));
+        }
+        let result = self.result(&matrices(operands))?;
+        let mut shape = first.shape.clone();
+        shape.truncate(first.rank() - 2);
+        shape.extend(result);
+        Ok(Type { dtype: first.dtype, shape })
+    }
+    fn cost(&self, operands: &[&Type], result: &Type) -> Cost {
+        let count = size(&result.shape[..result.rank() - 2]) as u128;
+        let matrices = matrices(operands);
+        let cost = Cost::stored(result).with_depth(matrices[0].into_iter().min().unwrap_or(0) as u128 + 1);
+        Cost { float_operations: self.work(&matrices).saturating_mul(count), ..cost }
+    }
+    fn batched(&self, _: &[usize]) -> Option<Op> {
+        Some(Op::Matrix(*self))
+    }
+    fn admits_reads(&self) -> bool {
+        false
+    }
+}

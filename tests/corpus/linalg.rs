@@ -1,0 +1,179 @@
+//! Linear algebra: factorisations, systems of equations, and what is made of them.
+
+use super::prelude::*;
+use deltaray::linalg::*;
+
+/// The rows.
+pub fn rows() -> Vec<Row> {
+    let mut rows = factors();
+    rows.extend(systems());
+    rows.extend(made());
+    rows.extend(placed());
+    rows
+}
+
+/// A positive definite matrix that depends smoothly on any matrix.
+fn definite<A: Algebra>(a: &Matrix<A, f64>) -> Matrix<A, f64> {
+    a.dot(&a.t()) + eye(a.shape()[0])
+}
+
+fn factors() -> Vec<Row> {
+    vec![
+        row!("Cholesky factor": M => M, |a| cholesky(a), m([[4.0, 2.0], [2.0, 5.0]]))
+            .value([2.0, 0.0, 1.0, 2.0])
+            .gradient([0.1875, 0.125, 0.125, 0.25])
+            .smooth(),
+        row!("Cholesky factor of a product": M => M, |a| cholesky(&definite(a)), some((4, 4), 801)).smooth(),
+        row!("Cholesky factor of what is not symmetric": M => M, |a| cholesky(a), m([[4.0, 3.0], [1.0, 5.0]]))
+            .value([2.0, 0.0, 1.0, 2.0])
+            .smooth(),
+        row!("Cholesky factor, upper, weighted": (M, M) => S, |(a, w)| (cholesky_upper(&definite(a)) * w).sum(),
+            (some((3, 3), 802), some((3, 3), 803)))
+            .smooth(),
+        row!("Cholesky factors of several": T3 => T3, |a| cholesky(&(a.matmul(&a.tr(&[0, 2, 1])) + eye(3).insert_axis(0))),
+            some((2, 3, 3), 804))
+            .smooth(),
+        row!("Cholesky factor of what is not definite": M => M, |a| cholesky(a), m([[1.0, 2.0], [2.0, 1.0]]))
+            .value([f64::NAN; 4])
+            .values_only(),
+        row!("Cholesky factors, of which one is missing": T3 => T3, |a| cholesky(a),
+            t((2, 2, 2), &[0.0, 0.0, 0.0, 1.0, 4.0, 2.0, 2.0, 5.0]))
+            .value([f64::NAN, f64::NAN, f64::NAN, f64::NAN, 2.0, 0.0, 1.0, 2.0])
+            .values_only(),
+        row!("Cholesky factor of one number": M => M, |a| cholesky(a), m([[9.0]])).value([3.0]).gradient([1.0 / 6.0]).smooth(),
+        row!("Cholesky factor of nothing": M => M, |a| cholesky(a), t((0, 0), &[])).value([]).gradient([]),
+        row!("LU factors": M => (M, Nm), |a| (lu(a).factors, lu(a).order.reshape((1, 2))), m([[1.0, 2.0], [4.0, 4.0]]))
+            .value([4.0, 4.0, 0.25, 1.0, 1.0, 0.0])
+            .smooth(),
+        row!("LU factors by themselves": M => (M, M), |a| (lu(a).lower(), lu(a).upper()), some((4, 4), 805)).smooth(),
+        row!("LU factors of a tall matrix": M => (M, M), |a| (lu(a).lower(), lu(a).upper()), some((5, 3), 806)).smooth(),
+        row!("LU factors of a wide matrix": M => (M, M), |a| (lu(a).lower(), lu(a).upper()), some((3, 5), 807)).smooth(),
+        row!("LU factors of several": T3 => T3, |a| lu(a).factors, some((2, 3, 3), 808)).smooth(),
+        row!("LU factors of a singular matrix": M => M, |a| lu(a).factors, m([[2.0, 4.0], [1.0, 2.0]]))
+            .value([2.0, 4.0, 0.5, 0.0])
+            .values_only(),
+        row!("QR factors": M => (M, M), |a| { let Qr { q, r } = qr(a); (q, r) }, some((4, 4), 809)).smooth(),
+        row!("QR factors of a tall matrix": M => (M, M), |a| { let Qr { q, r } = qr(a); (q, r) }, some((5, 3), 810)).smooth(),
+        row!("QR factors of a wide matrix": M => (M, M), |a| { let Qr { q, r } = qr(a); (q, r) }, some((3, 5), 811)).smooth(),
+        row!("QR factors of several": T3 => (T3, T3), |a| { let Qr { q, r } = qr(a); (q, r) }, some((2, 4, 3), 812)).smooth(),
+        row!("QR factors, full, of a square matrix": M => (M, M), |a| { let Qr { q, r } = full_qr(a); (q, r) },
+            some((3, 3), 813))
+            .smooth(),
+        // Columns that the matrix does not determine differ by where they begin, and are no smooth function of it.
+        row!("what full QR factors determine": M => (M, M),
+            |a| { let Qr { q, r } = full_qr(a); (q.slice(1, 2..4).dot(&q.slice(1, 2..4).t()), r) }, some((4, 2), 814))
+            .smooth(),
+    ]
+}
+
+fn systems() -> Vec<Row> {
+    vec![
+        row!("triangular system": (M, V) => V, |(a, b)| solve_triangular(a, b, Triangle::LOWER),
+            (m([[2.0, 7.0], [1.0, 4.0]]), v([4.0, 10.0])))
+        .value([2.0, 2.0])
+        .gradient([-0.75, 0.0, -0.5, -0.5, 0.375, 0.25])
+        .smooth(),
+        row!("triangular systems of all kinds": (M, M) => (M, (M, M)), |(a, b)| {
+            let a = a + eye(4) * 3.0;
+            (
+                solve_triangular(&a, b, Triangle::UPPER),
+                (solve_triangular(&a, b, Triangle::UPPER.transposed()),
+                solve_triangular(&a, b, Triangle::LOWER.transposed())),
+            )
+        }, (some((4, 4), 815), some((4, 3), 816)))
+        .smooth(),
+        row!("triangular systems with unit diagonals": (M, M) => (M, M), |(a, b)| {
+            (
+                solve_triangular(a, b, Triangle::UPPER.unit()),
+                solve_triangular(a, b, Triangle::LOWER.unit().transposed()),
+            )
+        }, (some((4, 4), 817), some((4, 3), 818)))
+        .smooth(),
+        row!("triangular system from the right": (M, M) => M, |(a, b)| solve_triangular_right(a, b, Triangle::UPPER),
+            (m([[2.0, 1.0], [9.0, 4.0]]), m([[4.0, 10.0]])))
+        .value([2.0, 2.0])
+        .smooth(),
+        row!("system of equations": (M, V) => V, |(a, b)| solve(a, b), (m([[0.0, 2.0], [4.0, 4.0]]), v([2.0, 8.0])))
+            .value([1.0, 1.0])
+            .smooth(),
+        row!("systems of equations": (M, M) => M, |(a, b)| solve(a, b), (some((4, 4), 819), some((4, 2), 820)))
+            .smooth(),
+        row!("systems of several matrices": (T3, T3) => T3, |(a, b)| solve(&(a + eye(3) * 2.0), b),
+            (some((2, 3, 3), 821), some((1, 3, 2), 822)))
+        .smooth(),
+        row!("systems of several matrices, a side each": (T3, M) => M, |(a, b)| solve(a, b),
+            (some((2, 3, 3), 823), some((2, 3), 824)))
+        .smooth(),
+        row!("definite system": (M, V) => V, |(a, b)| solve_spd(&definite(a), b), (some((4, 4), 825), some(4, 826)))
+            .smooth(),
+        row!("least squares": (M, V) => V, |(a, b)| lstsq(a, b), (some((5, 2), 827), some(5, 828))).smooth(),
+        row!("system of no equations": (M, V) => V, |(a, b)| solve(a, b), (t((0, 0), &[]), v([])))
+            .value([])
+            .gradient([]),
+        row!("system without right sides": (M, M) => M, |(a, b)| solve(a, b), (some((2, 2), 829), t((2, 0), &[])))
+            .value([])
+            .gradient([0.0; 4]),
+    ]
+}
+
+fn made() -> Vec<Row> {
+    vec![
+        row!("inverse": M => M, |a| inverse(a), m([[0.0, 2.0], [4.0, 0.0]]))
+            .value([0.0, 0.25, 0.5, 0.0])
+            .gradient([-0.125, -0.25, -0.0625, -0.125])
+            .smooth(),
+        row!("inverses of several": T3 => T3, |a| inverse(&(a + eye(3) * 2.0)), some((2, 3, 3), 830)).smooth(),
+        row!("determinant": M => S, |a| determinant(a), m([[1.0, 2.0], [4.0, 4.0]]))
+            .value([-4.0])
+            .gradient([4.0, -4.0, -2.0, 1.0])
+            .smooth(),
+        row!("determinants of several": T3 => V, |a| determinant(a), some((2, 3, 3), 831)).smooth(),
+        row!("determinant of nothing": M => S, |a| determinant(a), t((0, 0), &[])).value([1.0]).gradient([]),
+        row!("sign and logarithm of a determinant": M => (S, S), |a| slog_determinant(a), m([[1.0, 2.0], [4.0, 4.0]]))
+            .value([-1.0, 4.0_f64.ln()])
+            .gradient([-1.0, 1.0, 0.5, -0.25])
+            .smooth(),
+        row!("logarithm of a determinant": M => S, |a| log_determinant(a), m([[4.0, 2.0], [2.0, 5.0]]))
+            .value([16.0_f64.ln()])
+            .gradient([0.3125, -0.125, -0.125, 0.25])
+            .smooth(),
+        row!("powers of a matrix": M => (M, M), |a| (matrix_power(a, 5), matrix_power(a, -2)), some((3, 3), 832)).smooth(),
+        row!("a matrix to the power of 0": M => M, |a| matrix_power(a, 0), some((2, 2), 833))
+            .value([1.0, 0.0, 0.0, 1.0])
+            .gradient([0.0; 4]),
+        row!("Kronecker product": (M, M) => M, |(a, b)| kron(a, b), (some((2, 3), 834), some((3, 2), 835))).smooth(),
+        row!("trace and triangles": M => (S, (M, M)), |a| (trace(a), (triangle_lower(a), triangle_upper(a))), some((3, 3), 836))
+            .smooth(),
+        row!("Mahalanobis distance": (M, V) => S, |(a, x)| quadratic_form(&CholeskyFactor::new(&definite(a)), x),
+            (some((3, 3), 837), some(3, 838)))
+            .smooth(),
+        row!("Gaussian process": (V, V, V) => S, |(x, y, scale)| {
+            let distance = x.insert_axis(1) - x.insert_axis(0);
+            let kernel = (distance.powi(2) * (scale.at(0) * -0.5)).exp() + eye(4) * scale.at(1).powi(2);
+            let factor = CholeskyFactor::new(&kernel);
+            quadratic_form(&factor, y) * 0.5 + factor.log_determinant() * 0.5
+        }, (v([0.0, 0.4, 1.0, 1.9]), some(4, 839), v([1.3, 0.5]))).smooth(),
+        row!("single precision": (Fm, Fm) => Fm, |(a, b)| solve(a, b),
+            ([[0.0, 2.0], [4.0, 4.0]].into(), [[2.0, 4.0], [8.0, 16.0]].into()))
+            .value([1.0, 2.0, 1.0, 2.0]),
+    ]
+}
+
+fn placed() -> Vec<Row> {
+    vec![
+        row!("systems in a build": (T3, M) => M, |(a, b)| build(2, |i| solve(&a.at(&i), &b.at(&i))),
+            (some((2, 3, 3), 840), some((2, 3), 841)))
+        .smooth(),
+        row!("one matrix for all of a build": (M, M) => M, |(a, b)| build(3, |i| solve_spd(&definite(a), &b.at(&i))),
+            (some((2, 2), 842), some((3, 2), 843)))
+        .smooth(),
+        row!("a Kalman filter's variance": (M, M) => M, |(a, q)| {
+            fold(definite(q), &iota(3), |p: Matrix<_, f64>, _: Scalar<_, i64>| {
+                let predicted = a.dot(&p).dot(&a.t()) + definite(q);
+                let innovation = &predicted + eye(2) * 0.5;
+                &predicted - predicted.dot(&solve_spd(&innovation, &predicted))
+            })
+        }, (some((2, 2), 844), some((2, 2), 845)))
+        .smooth(),
+    ]
+}
