@@ -45,6 +45,7 @@ pub(crate) use binary::binary_row;
 pub use binary::{BINARY_ROWS, Binary};
 pub(crate) use columns::{BinaryLoop, BinaryRow, Row, UnaryLoop, UnaryRow};
 pub(crate) use formula::{Pointwise, Term};
+pub(crate) use matrix::CLUSTER;
 pub use matrix::{MatrixOperation, Triangle};
 pub use parameters::{Contraction, Extreme, Label, Labels, Order, Reduction};
 pub(crate) use spelling::{HelperFunction, OperationSpelling};

@@ -1,5 +1,5 @@
 //! Derivatives of linear algebra, a rule for each operation, as Murray (arXiv 1602.07527) states that of the Cholesky factor,
-//! Walter and Lehmann (arXiv 1001.1654) that of LU, and Townsend (2016) that of QR.
+//! Walter and Lehmann (arXiv 1001.1654) those of LU and QR, and Giles (2008) those of eigenvalues and singular values.
 //!
 //! A rule gives the derivative of the factors for one of the matrix, as products, masks and triangular solves. The last are the one
 //! linear map that products and masks lack, and the transpose of one is the solve with the transposed matrix.
@@ -8,7 +8,7 @@ use super::rules::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::array::Array;
-use crate::operation::{Comparison, Contraction, Label, Labels, MatrixOperation, Triangle};
+use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Reduction, Triangle, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use smallvec::smallvec;
 
@@ -19,8 +19,11 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
     mut operands: impl Iterator<Item = WithDerivative<A, D>>,
 ) -> WithDerivative<A, D> {
     let (a, da) = operands.next().expect("an operation on matrices has an operand");
-    if let MatrixOperation::Solve(triangle) = op {
-        return solve(triangle, (a, da), operands.next().expect("the right side"));
+    let mut second = || operands.next().expect("an operation of two operands");
+    match op {
+        MatrixOperation::Solve(triangle) => return solve(triangle, (a, da), second()),
+        MatrixOperation::Unique => return Stack::of::<A>(&a).unique::<A, D>((a, da), second().0),
+        _ => {}
     }
     let Some(da) = da else { return (A::matrix(op, smallvec![a]), None) };
     let stack = Stack::of::<A>(&a);
@@ -28,7 +31,10 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
         MatrixOperation::Cholesky => stack.cholesky::<A, D>(a, da),
         MatrixOperation::Lu => stack.lu::<A, D>(a, da),
         MatrixOperation::Qr | MatrixOperation::FullQr => stack.qr::<A, D>(op, a, da),
-        MatrixOperation::Solve(_) => unreachable!("has two operands"),
+        MatrixOperation::Eigh | MatrixOperation::EighValues => stack.eigh::<A, D>(op, a, da),
+        MatrixOperation::Svd | MatrixOperation::SvdValues => stack.svd::<A, D>(op, a, da),
+        MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => stack.inverses::<A, D>(op, a, da),
+        MatrixOperation::Solve(_) | MatrixOperation::Unique => unreachable!("have two operands"),
     };
     (result, Some(derivative.shared()))
 }
@@ -259,5 +265,138 @@ impl Stack {
         let types = [stack(m, k).ty(), turned_r.ty()];
         let parts = vec![Some(dq), Some(dr.view(&stack(k, n).transpose()))];
         (packed, D::concatenate(self.axes(), parts, &types))
+    }
+
+    /// 1 over differences, or sums, of values: Ḟ = −F ∘ F ∘ (λ̇ⱼ ± λ̇ᵢ).
+    fn inverses<A: Algebra, D: Derivative<A>>(
+        &self,
+        op: MatrixOperation,
+        values: A::Array,
+        dvalues: D,
+    ) -> (A::Array, D) {
+        let inverse = A::matrix(op, smallvec![values]);
+        let square = self.square(self.columns);
+        let along = |derivative: D, axis: usize| {
+            let places: Vec<usize> = (0..self.axes()).chain([self.axes() + axis]).collect();
+            let row = [&self.batch[..], &[self.columns]].concat();
+            derivative.reshape(&self.shape(), &row).view(&AffineMap::broadcast(&row, &square.shape(), &places))
+        };
+        let sign = if op == MatrixOperation::InverseSums { 1.0 } else { -1.0 };
+        let dvalues = dvalues.shared();
+        let other = along(dvalues.clone(), 0).scale(A::constant(square.full(sign)), Scaling::Product);
+        let factor = A::unary(Unary::Neg, A::binary(Binary::Mul, inverse.clone(), inverse.clone()));
+        (inverse, along(dvalues, 1).add(other).scale(factor, Scaling::KeepFactor))
+    }
+
+    /// Vectors of values that are all different; otherwise NaN, since the vectors that come are those of one choice among equals.
+    fn unique<A: Algebra, D: Derivative<A>>(
+        &self,
+        (vectors, dvectors): WithDerivative<A, D>,
+        values: A::Array,
+    ) -> WithDerivative<A, D> {
+        let result = A::matrix(MatrixOperation::Unique, smallvec![vectors, values.clone()]);
+        let derivative = dvectors.map(|derivative| {
+            let square = self.square(self.columns);
+            let inverse = A::matrix(MatrixOperation::InverseDifferences, smallvec![values]);
+            let is_close = A::compare(Comparison::Equal, inverse, A::zeros(&square.ty()));
+            let is_close = A::binary(Binary::And, is_close, square.compared::<A>(Comparison::NotEqual));
+            let axes: Vec<usize> = (0..self.axes()).collect();
+            let any = A::reduce(Reduction::Max, A::cast(is_close, self.dtype), &[self.axes(), self.axes() + 1]);
+            let any = A::view(any, &AffineMap::broadcast(&self.batch, &self.shape(), &axes));
+            let any = A::compare(Comparison::Greater, any, A::zeros(&self.ty()));
+            let factor = A::select(any, A::constant(self.full(f64::NAN)), A::constant(self.full(1.0)));
+            derivative.scale(factor, Scaling::Product).shared()
+        });
+        (result, derivative)
+    }
+
+    /// A V = V Λ: with M = Vᵀ S V, where S is the symmetric part of Ȧ, λ̇ is the diagonal of M, and V̇ = V (F ∘ M), where F has
+    /// 1 / (λⱼ − λᵢ), and 0 for eigenvalues that are as good as equal.
+    fn eigh<A: Algebra, D: Derivative<A>>(&self, op: MatrixOperation, a: A::Array, da: D) -> (A::Array, D) {
+        let n = self.columns;
+        let packed = A::matrix(MatrixOperation::Eigh, smallvec![a]);
+        let whole = Stack { rows: n + 1, ..self.clone() };
+        let vectors = A::view(packed.clone(), &whole.rows(0, n));
+        let values = A::view(packed.clone(), &whole.rows(n, 1));
+        let vectors = A::matrix(MatrixOperation::Unique, smallvec![vectors, values.clone()]);
+        let da = da.shared();
+        let half = A::constant(self.full(0.5));
+        let symmetric = da.clone().add(da.view(&self.transpose())).scale(half, Scaling::Product);
+        let right = symmetric.contract_left(&self.product([false, false]), vectors.clone());
+        let inner = right.contract_right(&self.product([true, false]), vectors.clone()).shared();
+        let dvalues = self.diagonal_row(inner.clone());
+        if op == MatrixOperation::EighValues {
+            return (values, dvalues);
+        }
+        let turning =
+            inner.scale(A::matrix(MatrixOperation::InverseDifferences, smallvec![values]), Scaling::KeepFactor);
+        let dvectors = turning.contract_right(&self.product([false, false]), vectors);
+        let types = [self.ty(), Stack { rows: 1, ..self.clone() }.ty()];
+        (packed, D::concatenate(self.axes(), vec![Some(dvectors), Some(dvalues)], &types))
+    }
+
+    /// The diagonal of square matrices as a row.
+    fn diagonal_row<A: Algebra, D: Derivative<A>>(&self, derivative: D) -> D {
+        let row = Stack { rows: 1, ..self.clone() }.shape();
+        let places: Vec<usize> = (0..self.axes()).chain([self.axes() + 1, self.axes() + 1]).collect();
+        derivative.view(&AffineMap::broadcast(&self.shape(), &row, &places))
+    }
+
+    /// A = U S Vᵀ: with P = Uᵀ Ȧ V, ṡ is its diagonal. Of its symmetric and antisymmetric parts, U turns by
+    /// P₊ / (sⱼ − sᵢ) + P₋ / (sⱼ + sᵢ), and V by the difference of these, where quotients by what is as good as 0 are 0. What lies
+    /// outside of the columns of U moves by (1 − U Uᵀ) Ȧ V / S, and V likewise.
+    fn svd<A: Algebra, D: Derivative<A>>(&self, op: MatrixOperation, a: A::Array, da: D) -> (A::Array, D) {
+        let (m, n) = (self.rows, self.columns);
+        let k = m.min(n);
+        let stack = |rows: usize, columns: usize| Stack { rows, columns, ..self.clone() };
+        let packed = A::matrix(MatrixOperation::Svd, smallvec![a]);
+        let whole = stack(m + 1 + n, k);
+        let u = A::view(packed.clone(), &whole.rows(0, m));
+        let values = A::view(packed.clone(), &whole.rows(m, 1));
+        let v = A::view(packed.clone(), &whole.rows(m + 1, n));
+        let (da, square) = (da.shared(), self.square(k));
+        let [u, v] = [u, v].map(|vectors| A::matrix(MatrixOperation::Unique, smallvec![vectors, values.clone()]));
+        let over = |op: MatrixOperation| A::matrix(op, smallvec![values.clone()]);
+        let product = |turned: [bool; 2]| self.product(turned);
+        // Ȧ V and Ȧᵀ U
+        let right = da.clone().contract_left(&product([false, false]), v.clone()).shared();
+        let inner = right.clone().contract_right(&product([true, false]), u.clone()).shared();
+        let dvalues = square.diagonal_row(inner.clone());
+        if op == MatrixOperation::SvdValues {
+            return (values, dvalues);
+        }
+        let half = |x: f64| A::constant(square.full(x));
+        let turned = inner.clone().view(&square.transpose()).shared();
+        let plus = inner.clone().add(turned.clone()).scale(half(0.5), Scaling::Product);
+        let minus = inner.add(turned.scale(half(-1.0), Scaling::Product)).scale(half(0.5), Scaling::Product);
+        let first = plus.scale(over(MatrixOperation::InverseDifferences), Scaling::KeepFactor).shared();
+        let second = minus.scale(over(MatrixOperation::InverseSums), Scaling::KeepFactor).shared();
+        let turn_u = first.clone().add(second.clone());
+        let turn_v = first.add(second.scale(half(-1.0), Scaling::Product));
+        let mut du = turn_u.contract_right(&product([false, false]), u.clone());
+        let mut dv = turn_v.contract_right(&product([false, false]), v.clone());
+        // 1 over twice each value, on rows of so many.
+        let quotient = |rows: usize| {
+            let inverse = over(MatrixOperation::InverseSums);
+            let diagonal: Vec<usize> = (0..self.axes()).chain([self.axes() + 1, self.axes() + 1]).collect();
+            let shape = stack(rows, k).shape();
+            let row = A::view(inverse, &AffineMap::broadcast(&square.shape(), &shape, &diagonal));
+            A::binary(Binary::Mul, row, A::constant(stack(rows, k).full(2.0)))
+        };
+        let outside = |derivative: D, basis: &A::Array, rows: usize| {
+            let derivative = derivative.scale(quotient(rows), Scaling::KeepFactor).shared();
+            let inside = derivative.clone().contract_right(&product([true, false]), basis.clone());
+            let inside = inside.contract_right(&product([false, false]), basis.clone());
+            derivative.add(inside.scale(A::constant(stack(rows, k).full(-1.0)), Scaling::Product))
+        };
+        if m > k {
+            du = du.add(outside(right, &u, m));
+        }
+        if n > k {
+            let left = da.view(&self.transpose()).contract_left(&product([false, false]), u);
+            dv = dv.add(outside(left, &v, n));
+        }
+        let types = [stack(m, k).ty(), stack(1, k).ty(), stack(n, k).ty()];
+        (packed, D::concatenate(self.axes(), vec![Some(du), Some(dvalues), Some(dv)], &types))
     }
 }

@@ -29,6 +29,7 @@
 mod factor;
 mod made;
 mod solve;
+mod spectra;
 
 pub use crate::operation::Triangle;
 pub use factor::{Lu, Qr, cholesky, cholesky_upper, full_qr, lu, qr};
@@ -37,6 +38,7 @@ pub use made::{
     triangle_upper,
 };
 pub use solve::{CholeskyFactor, RightSide, lstsq, solve, solve_spd, solve_triangular, solve_triangular_right};
+pub use spectra::{Eigh, Svd, condition_number, eigh, eigh_values, singular_values, svd};
 
 use crate::algebra::Algebra;
 use crate::operation::MatrixOperation;

@@ -50,14 +50,44 @@ pub enum MatrixOperation {
     Qr,
     /// As [`MatrixOperation::Qr`], with k = m: Q is square.
     FullQr,
+    /// The eigenvalues λ, ascending, and orthonormal eigenvectors V of the symmetric part A of an n × n matrix: A V = V Λ. The result
+    /// is (n + 1) × n: V above a row of λ. The largest element of each vector, the first of several, is positive.
+    Eigh,
+    /// The last row of [`MatrixOperation::Eigh`] alone.
+    EighValues,
+    /// A = U S Vᵀ of an m × n matrix, with singular values that descend; k is the lesser of m and n. The result is (m + 1 + n) × k: U
+    /// above a row of the values, above V. The largest element of each column of U, or of V where there are more columns than
+    /// rows, is positive.
+    Svd,
+    /// The row of singular values of [`MatrixOperation::Svd`] alone.
+    SvdValues,
+    /// 1 / (λⱼ − λᵢ) in row i and column j, for a row λ of n values; 0 where two values are as good as equal: where they differ by no
+    /// more than 8 n times the precision of the numbers, times the largest. The diagonal is 0.
+    InverseDifferences,
+    /// As [`MatrixOperation::InverseDifferences`], of the sums λⱼ + λᵢ.
+    InverseSums,
+    /// The first operand, vectors as columns that belong to the second, a row of values. Where some values are as good as equal,
+    /// other vectors would do as well, and the derivative is NaN.
+    Unique,
 }
 
+/// Values are as good as equal if they differ by no more than so many times the precision of numbers, times their count and the
+/// largest of them.
+pub(crate) const CLUSTER: f64 = 8.0;
+
 /// The operations, with their names in printed programs.
-const MATRIX_ROWS: [(&str, MatrixOperation); 12] = [
+const MATRIX_ROWS: [(&str, MatrixOperation); 19] = [
     ("cholesky", MatrixOperation::Cholesky),
     ("lu", MatrixOperation::Lu),
     ("qr", MatrixOperation::Qr),
     ("full_qr", MatrixOperation::FullQr),
+    ("eigh", MatrixOperation::Eigh),
+    ("eigh_values", MatrixOperation::EighValues),
+    ("svd", MatrixOperation::Svd),
+    ("svd_values", MatrixOperation::SvdValues),
+    ("inverse_differences", MatrixOperation::InverseDifferences),
+    ("inverse_sums", MatrixOperation::InverseSums),
+    ("unique", MatrixOperation::Unique),
     ("solve_lower", MatrixOperation::Solve(Triangle::LOWER)),
     ("solve_upper", MatrixOperation::Solve(Triangle::UPPER)),
     ("solve_lower_transposed", MatrixOperation::Solve(Triangle::LOWER.transposed())),
@@ -82,8 +112,8 @@ impl MatrixOperation {
     /// The number of operands.
     pub(crate) fn operands(self) -> usize {
         match self {
-            MatrixOperation::Solve(_) => 2,
-            MatrixOperation::Cholesky | MatrixOperation::Lu | MatrixOperation::Qr | MatrixOperation::FullQr => 1,
+            MatrixOperation::Solve(_) | MatrixOperation::Unique => 2,
+            _ => 1,
         }
     }
 
@@ -111,6 +141,21 @@ impl MatrixOperation {
             MatrixOperation::Lu => Ok([m, n.saturating_add(1)]),
             MatrixOperation::Qr => Ok([m.saturating_add(n), m.min(n)]),
             MatrixOperation::FullQr => Ok([m.saturating_add(n), m]),
+            MatrixOperation::Eigh | MatrixOperation::EighValues => {
+                square()?;
+                Ok([if self == MatrixOperation::Eigh { n.saturating_add(1) } else { 1 }, n])
+            }
+            MatrixOperation::Svd => Ok([m.saturating_add(n).saturating_add(1), m.min(n)]),
+            MatrixOperation::SvdValues => Ok([1, m.min(n)]),
+            MatrixOperation::InverseDifferences | MatrixOperation::InverseSums if m == 1 => Ok([n, n]),
+            MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => {
+                Err(format!("takes a row of values, not a matrix of {m} by {n}"))
+            }
+            MatrixOperation::Unique if operands[1] == [1, n] => Ok([m, n]),
+            MatrixOperation::Unique => {
+                let [rows, columns] = operands[1];
+                Err(format!("{n} vectors don't have a matrix of {rows} by {columns} for their values"))
+            }
         }
     }
 
@@ -125,6 +170,12 @@ impl MatrixOperation {
             MatrixOperation::Lu => product([m, n, k]).saturating_mul(2).saturating_sub(product([k, k, k])),
             MatrixOperation::Qr => product([m, n, k]).saturating_mul(4),
             MatrixOperation::FullQr => product([m, n, k]).saturating_mul(2).saturating_add(product([m, m, k]) * 2),
+            MatrixOperation::Eigh => product([n, n, n]).saturating_mul(9),
+            MatrixOperation::EighValues => product([n, n, n]) * 4 / 3,
+            MatrixOperation::Svd => product([m, n, k]).saturating_mul(20),
+            MatrixOperation::SvdValues => product([m, n, k]).saturating_mul(8),
+            MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => product([n, n, 3]),
+            MatrixOperation::Unique => 0,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Operations of linear algebra written out as loops over columns, for languages and devices without code of their own for them.
 
+mod rotations;
+
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Binary, Comparison, Extreme, MatrixOperation, Reduction, Triangle, Unary};
@@ -25,6 +27,11 @@ pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
         MatrixOperation::Cholesky => writer.cholesky(flat[0]),
         MatrixOperation::Lu => writer.lu(flat[0]),
         MatrixOperation::Qr | MatrixOperation::FullQr => writer.qr(flat[0], op == MatrixOperation::FullQr),
+        MatrixOperation::Eigh | MatrixOperation::EighValues => writer.eigh(flat[0], op == MatrixOperation::Eigh),
+        MatrixOperation::Svd | MatrixOperation::SvdValues => writer.svd(flat[0], op == MatrixOperation::Svd),
+        MatrixOperation::InverseDifferences => writer.inverses(flat[0], Binary::Sub),
+        MatrixOperation::InverseSums => writer.inverses(flat[0], Binary::Add),
+        MatrixOperation::Unique => flat[0],
     };
     let extents = op.result(&matrices).expect("operands fit");
     let shape: Shape = batch.iter().copied().chain(extents).collect();
@@ -269,12 +276,7 @@ impl LoopWriter {
     /// Column by column, a reflection that takes what is below the diagonal to 0.
     fn qr(&mut self, a: NodeId, is_full: bool) -> NodeId {
         let [count, m, n] = self.shape(a)[..] else { unreachable!("matrices along an axis") };
-        let identity = {
-            let shape = [count, m, m];
-            let (row, column) = (self.position(&shape, 1), self.position(&shape, 2));
-            let same = self.compare(Comparison::Equal, row, column);
-            self.graph.add(Op::Cast(self.dtype), &[same])
-        };
+        let identity = self.identity(m);
         let results = self.repeat((m.min(n), false), &[a, identity], &[], |writer, carries, step, _| {
             let (rest, q) = (carries[0], carries[1]);
             let shape = [count, m];

@@ -6,6 +6,7 @@ use deltaray::linalg::*;
 /// The rows.
 pub fn rows() -> Vec<Row> {
     let mut rows = factors();
+    rows.extend(spectra());
     rows.extend(systems());
     rows.extend(made());
     rows.extend(placed());
@@ -63,6 +64,58 @@ fn factors() -> Vec<Row> {
         row!("what full QR factors determine": M => (M, M),
             |a| { let Qr { q, r } = full_qr(a); (q.slice(1, 2..4).dot(&q.slice(1, 2..4).t()), r) }, some((4, 2), 814))
             .smooth(),
+    ]
+}
+
+fn spectra() -> Vec<Row> {
+    vec![
+        row!("eigenvalues": M => V, |a| eigh_values(a), m([[2.0, 1.0], [1.0, 2.0]]))
+            .value([1.0, 3.0])
+            .gradient([1.0, 0.0, 0.0, 1.0])
+            .digits(1e-12)
+            .smooth(),
+        row!("eigenvalues and vectors": M => (V, M), |a| { let Eigh { values, vectors } = eigh(a); (values, vectors) },
+            some((4, 4), 850))
+            .smooth(),
+        row!("eigenvalues and vectors of several": T3 => (M, T3), |a| { let Eigh { values, vectors } = eigh(a); (values, vectors) },
+            some((2, 3, 3), 851))
+            .smooth(),
+        row!("largest eigenvalue": M => S, |a| eigh_values(a).at(2), some((3, 3), 852)).smooth(),
+        row!("symmetric function of equal eigenvalues": M => S, |a| eigh_values(a).exp().sum(), m([[1.0, 0.0], [0.0, 1.0]]))
+            .value([2.0 * 1.0_f64.exp()])
+            .gradient([1.0_f64.exp(), 0.0, 0.0, 1.0_f64.exp()])
+            .smooth()
+            .once(),
+        row!("eigenvalue of one number": M => (V, M), |a| { let Eigh { values, vectors } = eigh(a); (values, vectors) }, m([[-3.0]]))
+            .value([-3.0, 1.0])
+            .gradient([1.0])
+            .smooth(),
+        row!("eigenvalues of nothing": M => (V, M), |a| { let Eigh { values, vectors } = eigh(a); (values, vectors) },
+            t((0, 0), &[]))
+            .value([])
+            .gradient([]),
+        row!("singular values": M => V, |a| singular_values(a), m([[0.0, 3.0], [4.0, 0.0]]))
+            .value([4.0, 3.0])
+            .gradient([0.0, 1.0, 1.0, 0.0])
+            .digits(1e-12)
+            .smooth(),
+        row!("singular values and vectors": M => (M, (V, M)), |a| { let Svd { u, values, v } = svd(a); (u, (values, v)) },
+            some((3, 3), 853))
+            .smooth(),
+        row!("singular values and vectors of a tall matrix": M => (M, (V, M)),
+            |a| { let Svd { u, values, v } = svd(a); (u, (values, v)) }, some((4, 2), 854))
+            .smooth(),
+        row!("singular values and vectors of a wide matrix": M => (M, (V, M)),
+            |a| { let Svd { u, values, v } = svd(a); (u, (values, v)) }, some((2, 4), 855))
+            .smooth(),
+        row!("singular values of several": T3 => M, |a| singular_values(a), some((2, 3, 2), 856)).smooth(),
+        row!("nuclear norm of a matrix with equal values": M => S, |a| singular_values(a).sum(), m([[0.0, 2.0], [-2.0, 0.0]]))
+            .value([4.0])
+            .gradient([0.0, 1.0, -1.0, 0.0])
+            .smooth()
+            .once(),
+        row!("condition number": M => S, |a| condition_number(a), some((3, 3), 857)).smooth(),
+        row!("singular values of nothing": M => V, |a| singular_values(a), t((0, 2), &[])).value([]).gradient([]),
     ]
 }
 

@@ -3,14 +3,16 @@
 //! All is blocked by recursion: a matrix is cut into halves, and most of the work is products, until what is left is small.
 
 mod cholesky;
+mod eigen;
 mod lu;
 mod qr;
+mod singular;
 mod triangular;
 
 use crate::array::memory::{self, OutOfMemory};
 use crate::array::scalar::ElementType;
 use crate::array::{Array, Data};
-use crate::operation::MatrixOperation;
+use crate::operation::{CLUSTER, MatrixOperation};
 use crate::shape::{Shape, size};
 use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar};
 use std::ops::Neg;
@@ -18,6 +20,8 @@ use std::ops::Neg;
 /// The floats, with what factorisations need of them.
 pub(super) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> {
     const NAN: Self;
+    /// The distance of 1 from the next number.
+    const PRECISION: Self;
     fn square_root(self) -> Self;
     fn magnitude(self) -> Self;
     fn number(x: usize) -> Self;
@@ -27,6 +31,7 @@ macro_rules! element {
     ($($t:ident)*) => {$(
         impl MatrixElement for $t {
             const NAN: $t = $t::NAN;
+            const PRECISION: $t = $t::EPSILON;
             #[inline]
             fn square_root(self) -> $t {
                 self.sqrt()
@@ -78,19 +83,36 @@ fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result
     let slices: Vec<&[T]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
     let mut scratch: Vec<T> = match op {
         MatrixOperation::Qr | MatrixOperation::FullQr => memory::filled(&[m * n + m.max(n)], T::ZERO)?,
+        MatrixOperation::Eigh | MatrixOperation::EighValues => memory::filled(&[n * n + 2 * n], T::ZERO)?,
         _ => Vec::new(),
     };
     for number in 0..size(batch) {
         let of = |position: usize| matrix(slices[position], number, extents[position]);
-        let out = matrix_mut(&mut out, number, result);
+        let mut out = matrix_mut(&mut out, number, result);
         match op {
             MatrixOperation::Solve(triangle) => triangular::solve_into(triangle, of(0), of(1), out),
             MatrixOperation::Cholesky => cholesky::factor_into(of(0), out),
             MatrixOperation::Lu => lu::factor_into(of(0), out),
             MatrixOperation::Qr | MatrixOperation::FullQr => qr::factor_into(of(0), out, &mut scratch),
+            MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::factor_into(of(0), out, &mut scratch),
+            MatrixOperation::Svd | MatrixOperation::SvdValues => singular::factor_into(of(0), out),
+            MatrixOperation::InverseDifferences => inverses_into(of(0), out, |x, y| x - y),
+            MatrixOperation::InverseSums => inverses_into(of(0), out, |x, y| x + y),
+            MatrixOperation::Unique => out.assign(&of(0)),
         }
     }
     Ok(T::wrap(Data::from_vec(&shape, out)))
+}
+
+/// Writes 1 over differences, or sums, of a row's values, and 0 where these are as good as 0.
+fn inverses_into<T: MatrixElement>(values: ArrayView2<T>, mut out: ArrayViewMut2<T>, difference: impl Fn(T, T) -> T) {
+    let row = values.row(0);
+    let largest = row.iter().fold(T::ZERO, |most, x| if x.magnitude() > most { x.magnitude() } else { most });
+    let bound = largest * T::from_f64(CLUSTER) * T::PRECISION * T::number(row.len());
+    for ((i, j), place) in out.indexed_iter_mut() {
+        let distance = difference(row[j], row[i]);
+        *place = if distance.magnitude() > bound { T::one() / distance } else { T::ZERO };
+    }
 }
 
 /// One of several matrices that lie one after the other.

@@ -6,7 +6,7 @@
 use super::scalar::rounded;
 use super::{Cell, Plain, Watch};
 use deltaray::algebra::MatrixOperation;
-use deltaray::shape::{Shape, Type};
+use deltaray::shape::{DType, Shape, Type};
 use std::rc::Rc;
 
 type Rows = Vec<Vec<f64>>;
@@ -33,6 +33,10 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
             MatrixOperation::Lu => lu(a, n, watch),
             MatrixOperation::Qr => qr(a, [m, n], m.min(n), watch),
             MatrixOperation::FullQr => qr(a, [m, n], m, watch),
+            MatrixOperation::Eigh => eigh(&a, watch),
+            MatrixOperation::EighValues => vec![eigh(&a, watch).pop().expect("a row of values")],
+            MatrixOperation::Svd => svd(&a, [m, n], watch),
+            MatrixOperation::SvdValues => vec![svd(&a, [m, n], watch).swap_remove(m)],
             MatrixOperation::Solve(triangle) => {
                 let at = |row: usize, column: usize| match triangle.is_transposed {
                     true => a[column][row],
@@ -51,6 +55,9 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
                 }
                 x
             }
+            MatrixOperation::InverseDifferences => inverses(&a[0], |x, y| x - y, dtype, watch),
+            MatrixOperation::InverseSums => inverses(&a[0], |x, y| x + y, dtype, watch),
+            MatrixOperation::Unique => a,
             other => panic!("the reference lacks {other:?}"),
         });
     }
@@ -60,6 +67,12 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
         MatrixOperation::Cholesky => shapes[0],
         MatrixOperation::Lu => [shapes[0][0], shapes[0][1] + 1],
         MatrixOperation::Qr => [shapes[0][0] + shapes[0][1], shapes[0][0].min(shapes[0][1])],
+        MatrixOperation::Eigh => [shapes[0][0] + 1, shapes[0][0]],
+        MatrixOperation::EighValues => [1, shapes[0][0]],
+        MatrixOperation::Svd => [shapes[0][0] + 1 + shapes[0][1], shapes[0][0].min(shapes[0][1])],
+        MatrixOperation::SvdValues => [1, shapes[0][0].min(shapes[0][1])],
+        MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => [shapes[0][1], shapes[0][1]],
+        MatrixOperation::Unique => shapes[0],
         _ => [shapes[0][0] + shapes[0][1], shapes[0][0]],
     };
     let shape: Shape = batch.iter().copied().chain([rows, columns]).collect();
@@ -148,4 +161,91 @@ fn qr(a: Rows, [m, n]: [usize; 2], k: usize, watch: &mut Watch) -> Rows {
     let above = q.into_iter().map(|row| row[..k].to_vec());
     let below = (0..n).map(|column| (0..k).map(|row| r[row][column]).collect());
     above.chain(below).collect()
+}
+
+/// Rotations of the largest element beside the diagonal (Jacobi): columns of vectors, above a row of values, which ascend.
+fn eigh(a: &Rows, watch: &mut Watch) -> Rows {
+    let n = a.len();
+    let mut a: Rows = (0..n).map(|i| (0..n).map(|j| (a[i][j] + a[j][i]) / 2.0).collect()).collect();
+    let mut v: Rows = (0..n).map(|row| (0..n).map(|column| f64::from(row == column)).collect()).collect();
+    if a.iter().flatten().any(|x| !x.is_finite()) {
+        return vec![vec![f64::NAN; n]; n + 1];
+    }
+    let scale = a.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()));
+    loop {
+        let pairs = (0..n).flat_map(|p| (p + 1..n).map(move |q| (p, q)));
+        let Some((p, q)) = pairs.max_by(|x, y| a[x.0][x.1].abs().total_cmp(&a[y.0][y.1].abs())) else { break };
+        if a[p][q].abs() <= 1e-18 * scale {
+            break;
+        }
+        let angle = 0.5 * (2.0 * a[p][q]).atan2(a[q][q] - a[p][p]);
+        let (sine, cosine) = angle.sin_cos();
+        for rows in [&mut a, &mut v] {
+            for row in rows.iter_mut() {
+                (row[p], row[q]) = (cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]);
+            }
+        }
+        for column in 0..n {
+            (a[p][column], a[q][column]) =
+                (cosine * a[p][column] - sine * a[q][column], sine * a[p][column] + cosine * a[q][column]);
+        }
+        (a[p][q], a[q][p]) = (0.0, 0.0);
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&x, &y| a[x][x].total_cmp(&a[y][y]));
+    order.windows(2).for_each(|pair| watch.jump(a[pair[1]][pair[1]] - a[pair[0]][pair[0]], false));
+    let columns: Rows =
+        order.iter().map(|&column| upright((0..n).map(|row| v[row][column]).collect(), watch)).collect();
+    let mut rows: Rows = (0..n).map(|row| columns.iter().map(|column| column[row]).collect()).collect();
+    rows.push(order.iter().map(|&at| a[at][at]).collect());
+    rows
+}
+
+/// A vector whose largest element is positive.
+fn upright(vector: Vec<f64>, watch: &mut Watch) -> Vec<f64> {
+    let largest = vector.iter().fold(0.0, |most: f64, &x| if x.abs() > most.abs() { x } else { most });
+    let is_twice = vector.iter().filter(|x| (x.abs() - largest.abs()).abs() < 1e-6).count() > 1;
+    if is_twice {
+        watch.jump(0.0, false);
+    }
+    vector.into_iter().map(|x| if largest < 0.0 { -x } else { x }).collect()
+}
+
+/// Of the symmetric matrix with A and its transpose beside zeros, whose positive eigenvalues are the singular values of A.
+fn svd(a: &Rows, [m, n]: [usize; 2], watch: &mut Watch) -> Rows {
+    let k = m.min(n);
+    let entry = |row: usize, column: usize| match (row < m, column < m) {
+        (true, false) => a[row][column - m],
+        (false, true) => a[column][row - m],
+        _ => 0.0,
+    };
+    let both: Rows = (0..m + n).map(|row| (0..m + n).map(|column| entry(row, column)).collect()).collect();
+    // Zeros come as often as there are vectors beyond the values: they are no choice that matters.
+    let mut own = Watch::new(0.0);
+    let all = eigh(&both, &mut own);
+    let places: Vec<usize> = (m + n - k..m + n).rev().collect();
+    let values: Vec<f64> = places.iter().map(|&place| all[m + n][place]).collect();
+    values.windows(2).for_each(|pair| watch.jump(pair[0] - pair[1], false));
+    values.iter().for_each(|&value| watch.jump(value, false));
+    let root = 2.0_f64.sqrt();
+    let mut columns: Rows = Vec::new();
+    for &place in &places {
+        let whole: Vec<f64> = (0..m + n).map(|row| all[row][place] * root).collect();
+        let long: Vec<f64> = if m < n { whole[m..].to_vec() } else { whole[..m].to_vec() };
+        let sign = if upright(long.clone(), watch) == long { 1.0 } else { -1.0 };
+        columns.push(whole.into_iter().map(|x| x * sign).collect());
+    }
+    let row = |at: usize| columns.iter().map(|column| column[at]).collect();
+    (0..m).map(row).chain([values]).chain((m..m + n).map(row)).collect()
+}
+
+fn inverses(values: &[f64], difference: impl Fn(f64, f64) -> f64, dtype: DType, watch: &mut Watch) -> Rows {
+    let precision = if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let largest = values.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let bound = 8.0 * values.len() as f64 * precision * largest;
+    let inverse = |x: f64| if x.abs() > bound { 1.0 / x } else { 0.0 };
+    for (at, &x) in values.iter().enumerate() {
+        values[..at].iter().for_each(|&y| watch.jump(difference(x, y).abs() - bound, false));
+    }
+    values.iter().map(|&y| values.iter().map(|&x| inverse(difference(x, y))).collect()).collect()
 }
