@@ -92,7 +92,10 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
         }
         Step::Call(call) => {
             let op = call.body.nodes.get(call.body.arity()).map(|node| print::name(&node.op));
-            (format!("{}, on plain arrays", op.unwrap_or_default()), 0.0)
+            match call.matrix() {
+                Some(op) => (op.name().to_owned(), call.matrix_operations(op)),
+                None => (format!("{}, on plain arrays", op.unwrap_or_default()), 0.0),
+            }
         }
         Step::Blocks(blocks) => {
             let (parts, extent) = (kernels_of(&blocks.procedure), blocks.extent as f64 / blocks.rows as f64);

@@ -1,10 +1,11 @@
 //! Operations that are not lowered to nests.
 
 use super::buffer::BufferId;
-use crate::operation::Order;
+use crate::operation::{MatrixOperation, Order};
 use crate::shape::{Type, size};
 use crate::structural;
-use crate::term::{Body, Graph, Op, print};
+use crate::term::{Body, Op, print};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// An operation that is left to the instance of plain arrays.
@@ -64,16 +65,27 @@ impl Call {
         CallKind::Sort(Sort { order, array: self.arguments[0], result: self.results[0], outer, extent, inner })
     }
 
+    /// The operation on matrices, if it is one.
+    pub(crate) fn matrix(&self) -> Option<MatrixOperation> {
+        match self.body.node(self.body.results[0]).op {
+            Op::Matrix(op) => Some(op),
+            _ => None,
+        }
+    }
+
+    /// Operations on floats of an operation on matrices.
+    pub(crate) fn matrix_operations(&self, op: MatrixOperation) -> f64 {
+        let shape = |at: usize| &self.body.parameter_type(at).shape[..];
+        let matrices: SmallVec<[[usize; 2]; 2]> =
+            (0..self.body.arity()).map(|at| [shape(at)[shape(at).len() - 2], shape(at)[shape(at).len() - 1]]).collect();
+        size(&shape(0)[..shape(0).len() - 2]) as f64 * op.work(&matrices) as f64
+    }
+
     /// The operation as a program that can be lowered to nests, if positions allow it.
     pub(crate) fn written_out(&self) -> Body {
-        let node = self.body.node(self.body.results[0]);
-        let Op::Matrix(op) = node.op else { return self.body.without_marks() };
+        let Some(op) = self.matrix() else { return self.body.without_marks() };
         let types: Vec<Type> = (0..self.body.arity()).map(|at| self.body.parameter_type(at).clone()).collect();
-        let operands: Vec<Type> = node.args.iter().map(|&arg| types[arg as usize].clone()).collect();
-        let program = structural::written_out(op, &operands);
-        let mut graph = Graph::new(&types, 0);
-        let ids = graph.append(&program, node.args.iter().copied());
-        graph.finish(&[ids[program.results[0] as usize]])
+        structural::written_out(op, &types)
     }
 
     /// The name of the operation.

@@ -2,13 +2,18 @@
 //! (Householder; QL with implicit shifts, after Bowdler, Martin, Reinsch and Wilkinson, 1968).
 
 use super::MatrixElement;
-use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 
 /// The most rotations for an eigenvalue, before it is given up as one that is not a number.
 const ROTATIONS: usize = 60;
 
+/// Elements of scratch for a matrix of so many rows.
+pub(super) fn scratch(n: usize) -> usize {
+    n * n + 2 * n
+}
+
 /// Writes the eigenvectors of the symmetric part of a matrix as columns, if there is room for them, above a row of the eigenvalues,
-/// which ascend. The scratch has as many elements as the matrix, and twice as many as its rows.
+/// which ascend.
 pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>, scratch: &mut [T]) {
     let n = a.nrows();
     if n == 0 {
@@ -47,16 +52,16 @@ pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayView
         *place = value * unit;
     }
     for (mut column, vector) in columns.columns_mut().into_iter().zip(vectors.chunks_exact(n)) {
-        let sign = if is_turned(vector) { -T::one() } else { T::one() };
+        let sign = if is_turned(ArrayView1::from(vector)) { -T::one() } else { T::one() };
         column.iter_mut().zip(vector).for_each(|(place, &x)| *place = x * sign);
     }
 }
 
 /// Whether the largest element of a vector, the first of several, is negative. Such vectors are turned, so that each way of
 /// computing them has the same result.
-pub(super) fn is_turned<T: MatrixElement>(vector: &[T]) -> bool {
+pub(super) fn is_turned<T: MatrixElement>(vector: ArrayView1<T>) -> bool {
     let mut largest = T::ZERO;
-    for &x in vector {
+    for &x in &vector {
         if x.magnitude() > largest.magnitude() {
             largest = x;
         }

@@ -15,10 +15,11 @@ use crate::array::{Array, Data};
 use crate::operation::{CLUSTER, MatrixOperation};
 use crate::shape::{Shape, size};
 use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar};
+use smallvec::SmallVec;
 use std::ops::Neg;
 
 /// The floats, with what factorisations need of them.
-pub(super) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> {
+pub(crate) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> {
     const NAN: Self;
     /// The distance of 1 from the next number.
     const PRECISION: Self;
@@ -50,7 +51,7 @@ macro_rules! element {
 
 element!(f32 f64);
 
-/// One operation on the matrices of floats of one type.
+/// One operation on the matrices of arrays of one type.
 pub(crate) fn apply(op: MatrixOperation, operands: &[Array]) -> Result<Array, OutOfMemory> {
     match &operands[0] {
         Array::F32(_) => apply_to::<f32>(op, operands),
@@ -67,41 +68,70 @@ fn elements<T: ElementType>(array: &Array) -> Result<Data<T>, OutOfMemory> {
     }
 }
 
-/// The extents of matrices, and those of the axes before.
-fn split(shape: &[usize]) -> (&[usize], [usize; 2]) {
-    let (batch, matrix) = shape.split_at(shape.len() - 2);
-    (batch, [matrix[0], matrix[1]])
-}
-
 fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result<Array, OutOfMemory> {
     let operands = operands.iter().map(elements).collect::<Result<Vec<Data<T>>, OutOfMemory>>()?;
-    let extents: Vec<[usize; 2]> = operands.iter().map(|operand| split(operand.shape()).1).collect();
-    let (batch, [m, n]) = split(operands[0].shape());
-    let result = op.result(&extents).expect("operands fit");
-    let shape: Shape = batch.iter().copied().chain(result).collect();
+    let (batch, _) = operands[0].shape().split_at(operands[0].shape().len() - 2);
+    let sizes = MatrixSizes::new(op, operands.iter().map(|operand| operand.shape()));
+    let shape: Shape = batch.iter().copied().chain(sizes.result).collect();
     let mut out: Vec<T> = memory::filled(&shape, T::ZERO)?;
-    let slices: Vec<&[T]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
-    let mut scratch: Vec<T> = match op {
-        MatrixOperation::Qr | MatrixOperation::FullQr => memory::filled(&[m * n + m.max(n)], T::ZERO)?,
-        MatrixOperation::Eigh | MatrixOperation::EighValues => memory::filled(&[n * n + 2 * n], T::ZERO)?,
-        _ => Vec::new(),
-    };
-    for number in 0..size(batch) {
-        let of = |position: usize| matrix(slices[position], number, extents[position]);
-        let mut out = matrix_mut(&mut out, number, result);
+    let mut scratch: Vec<T> = memory::filled(&[sizes.scratch(op)], T::ZERO)?;
+    let slices: SmallVec<[&[T]; 2]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
+    run(op, &sizes, size(batch), &slices, &mut out, &mut scratch);
+    Ok(T::wrap(Data::from_vec(&shape, out)))
+}
+
+/// Rows and columns of the operands and the result of an operation.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixSizes {
+    pub(crate) operands: SmallVec<[[usize; 2]; 2]>,
+    pub(crate) result: [usize; 2],
+}
+
+impl MatrixSizes {
+    /// Those of arrays of these shapes.
+    pub(crate) fn new<'s>(op: MatrixOperation, shapes: impl Iterator<Item = &'s [usize]>) -> MatrixSizes {
+        let matrix = |shape: &[usize]| [shape[shape.len() - 2], shape[shape.len() - 1]];
+        let operands: SmallVec<[[usize; 2]; 2]> = shapes.map(matrix).collect();
+        let result = op.result(&operands).expect("operands fit");
+        MatrixSizes { operands, result }
+    }
+
+    /// Elements of scratch that an operation needs.
+    pub(crate) fn scratch(&self, op: MatrixOperation) -> usize {
+        let own = self.operands[0];
+        match op {
+            MatrixOperation::Qr | MatrixOperation::FullQr => qr::scratch(own),
+            MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::scratch(own[0]),
+            MatrixOperation::Svd | MatrixOperation::SvdValues => singular::scratch(own),
+            _ => 0,
+        }
+    }
+}
+
+/// Runs an operation on so many matrices, which lie one after the other.
+pub(crate) fn run<T: MatrixElement>(
+    op: MatrixOperation,
+    sizes: &MatrixSizes,
+    count: usize,
+    operands: &[&[T]],
+    out: &mut [T],
+    scratch: &mut [T],
+) {
+    for number in 0..count {
+        let of = |position: usize| matrix(operands[position], number, sizes.operands[position]);
+        let mut out = matrix_mut(out, number, sizes.result);
         match op {
             MatrixOperation::Solve(triangle) => triangular::solve_into(triangle, of(0), of(1), out),
             MatrixOperation::Cholesky => cholesky::factor_into(of(0), out),
             MatrixOperation::Lu => lu::factor_into(of(0), out),
-            MatrixOperation::Qr | MatrixOperation::FullQr => qr::factor_into(of(0), out, &mut scratch),
-            MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::factor_into(of(0), out, &mut scratch),
-            MatrixOperation::Svd | MatrixOperation::SvdValues => singular::factor_into(of(0), out),
+            MatrixOperation::Qr | MatrixOperation::FullQr => qr::factor_into(of(0), out, scratch),
+            MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::factor_into(of(0), out, scratch),
+            MatrixOperation::Svd | MatrixOperation::SvdValues => singular::factor_into(of(0), out, scratch),
             MatrixOperation::InverseDifferences => inverses_into(of(0), out, |x, y| x - y),
             MatrixOperation::InverseSums => inverses_into(of(0), out, |x, y| x + y),
             MatrixOperation::Unique => out.assign(&of(0)),
         }
     }
-    Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
 /// Writes 1 over differences, or sums, of a row's values, and 0 where these are as good as 0.

@@ -3,21 +3,25 @@
 use super::MatrixElement;
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 
-/// Writes Q above the transpose of R. The scratch has an element for each of A, and as many as the longer of its sides.
+/// Elements of scratch for a matrix.
+pub(super) fn scratch([m, n]: [usize; 2]) -> usize {
+    m * n + m.max(n) + m.min(n)
+}
+
+/// Writes Q above the transpose of R.
 pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>, scratch: &mut [T]) {
     let (m, n) = a.dim();
     let k = out.ncols();
-    let (work, sums) = scratch.split_at_mut(m * n);
+    let (work, rest) = scratch.split_at_mut(m * n);
+    let (scales, sums) = rest.split_at_mut(m.min(n));
     let mut work = ArrayViewMut2::from_shape((m, n), work).expect("as many elements");
     work.assign(&a);
     let count = m.min(n);
-    // The reflections, I − t v vᵀ where v is 1 at the diagonal, stay below the diagonal; t is where Q is not written yet.
+    // The reflections, I − t v vᵀ where v is 1 at the diagonal, stay below the diagonal.
     for column in 0..count {
-        let scale = reflection(&mut work, column);
-        out[[0, column]] = scale;
-        reflect(&mut work, column, column + 1, scale, sums);
+        scales[column] = reflection(&mut work, column);
+        reflect(&mut work, column, column + 1, scales[column], sums);
     }
-    let scales: Vec<T> = out.row(0).slice(s![..count]).to_vec();
     for row in 0..n {
         for column in 0..k {
             out[[m + row, column]] = if column <= row && column < m { work[[column, row]] } else { T::ZERO };

@@ -4,16 +4,23 @@
 use super::eigen::is_turned;
 use super::{MatrixElement, qr};
 use crate::array::products::dot;
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
+use ndarray::{ArrayView2, ArrayViewMut2, linalg::general_mat_mul, s};
 
 /// The most times that all pairs of columns are rotated.
 const SWEEPS: usize = 60;
 
+/// Elements of scratch for a matrix.
+pub(super) fn scratch([m, n]: [usize; 2]) -> usize {
+    let (long, k) = (m.max(n), m.min(n));
+    // The scaled matrix, its factors, what that takes, four squares, the values, and the left vectors.
+    long * k + (long + k) * k + qr::scratch([long, k]) + 4 * k * k + k + long * k
+}
+
 /// Writes the left vectors as columns, above a row of the singular values, which descend, above the right vectors as columns; or the
 /// values alone, if there is no room for more.
-pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>, scratch: &mut [T]) {
     let (m, n) = a.dim();
-    let k = m.min(n);
+    let (long, k) = (m.max(n), m.min(n));
     if k == 0 {
         return;
     }
@@ -26,46 +33,73 @@ pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayView
         return out.fill(T::NAN);
     }
     let unit = if largest > T::ZERO { largest } else { T::one() };
+    let mut rest = scratch;
+    let mut part = |rows: usize, columns: usize| {
+        let (own, others) = std::mem::take(&mut rest).split_at_mut(rows * columns);
+        rest = others;
+        ArrayViewMut2::from_shape((rows, columns), own).expect("as many elements")
+    };
     // A tall matrix, Q R: the values are those of the square matrix R.
     let tall = if m < n { a.reversed_axes() } else { a };
-    let scaled = tall.mapv(|x| x / unit);
-    let (long, _) = tall.dim();
-    let mut factors = Array2::from_elem((long + k, k), T::ZERO);
-    let mut scratch = vec![T::ZERO; long * k + long];
-    qr::factor_into(scaled.view(), factors.view_mut(), &mut scratch);
+    let (mut scaled, mut factors) = (part(long, k), part(long + k, k));
+    let (mut inner, mut work, mut right) = (part(1, qr::scratch([long, k])), part(k, k), part(k, k));
+    let (mut values, mut left, mut directions) = (part(1, k), part(long, k), part(2 * k, k));
+    let inner = inner.as_slice_mut().expect("contiguous");
+    scaled.zip_mut_with(&tall, |place, &x| *place = x / unit);
+    qr::factor_into(scaled.view(), factors.view_mut(), inner);
     let (q, r) = (factors.slice(s![..long, ..]), factors.slice(s![long.., ..]));
     // Rows of the work are columns of R, and rows of the other those of the right vectors.
-    let mut work: Vec<T> = r.iter().copied().collect();
-    let mut right: Vec<T> = Array2::<T>::eye(k).into_raw_vec_and_offset().0;
-    if !rotate(k, &mut work, &mut right, has_vectors) {
+    work.assign(&r);
+    right.fill(T::ZERO);
+    right.diag_mut().fill(T::one());
+    let (rows, others) = (work.as_slice_mut().expect("contiguous"), right.as_slice_mut().expect("contiguous"));
+    if !rotate(k, rows, others, has_vectors) {
         return out.fill(T::NAN);
     }
-    let mut order: Vec<(T, usize)> =
-        work.chunks_exact(k).map(|column| dot(k, (column, 0, 1), (column, 0, 1)).square_root()).zip(0..).collect();
-    order.sort_by(|(x, _), (y, _)| y.partial_cmp(x).unwrap_or(std::cmp::Ordering::Equal));
+    let values = values.as_slice_mut().expect("contiguous");
+    for (value, column) in values.iter_mut().zip(rows.chunks_exact(k)) {
+        *value = dot(k, (column, 0, 1), (column, 0, 1)).square_root();
+    }
+    descending(k, values, rows, others);
+    let row = if has_vectors { m } else { 0 };
+    out.row_mut(row).iter_mut().zip(&*values).for_each(|(place, &value)| *place = value * unit);
     if !has_vectors {
-        out.row_mut(0).iter_mut().zip(&order).for_each(|(place, (value, _))| *place = *value * unit);
         return;
     }
     // Columns that are 0 have no direction: the reflections of another factorisation complete them.
-    let sorted = Array2::from_shape_fn((k, k), |(row, column)| work[order[column].1 * k + row]);
-    let mut directions = Array2::from_elem((2 * k, k), T::ZERO);
-    qr::factor_into(sorted.view(), directions.view_mut(), &mut scratch);
-    let mut left = q.dot(&directions.slice(s![..k, ..]));
-    let mut vectors = Array2::from_shape_fn((k, k), |(row, column)| right[order[column].1 * k + row]);
+    qr::factor_into(work.t(), directions.view_mut(), inner);
+    general_mat_mul(T::one(), &q, &directions.slice(s![..k, ..]), T::ZERO, &mut left);
     for column in 0..k {
         // The sign is that of the product, and then of the largest element.
-        let mut sign = if directions[[k + column, column]] < T::ZERO { -T::one() } else { T::one() };
+        let sign = if directions[[k + column, column]] < T::ZERO { -T::one() } else { T::one() };
         left.column_mut(column).mapv_inplace(|x| x * sign);
-        let own: Vec<T> = left.column(column).to_vec();
-        sign = if is_turned(&own) { -T::one() } else { T::one() };
+        let sign = if is_turned(left.column(column)) { -T::one() } else { T::one() };
         left.column_mut(column).mapv_inplace(|x| x * sign);
-        vectors.column_mut(column).mapv_inplace(|x| x * sign);
-        out[[m, column]] = order[column].0 * unit;
+        right.row_mut(column).mapv_inplace(|x| x * sign);
     }
-    let (left, vectors) = if m < n { (vectors, left) } else { (left, vectors) };
-    out.slice_mut(s![..m, ..]).assign(&left);
-    out.slice_mut(s![m + 1.., ..]).assign(&vectors);
+    let (first, second) = (s![..m, ..], s![m + 1.., ..]);
+    let (of_left, of_right) = if m < n { (second, first) } else { (first, second) };
+    out.slice_mut(of_left).assign(&left);
+    out.slice_mut(of_right).assign(&right.t());
+}
+
+/// Sorts values, and the rows of both matrices with them.
+fn descending<T: MatrixElement>(k: usize, values: &mut [T], work: &mut [T], right: &mut [T]) {
+    for at in 0..k {
+        let mut most = at;
+        for other in at + 1..k {
+            if values[other] > values[most] {
+                most = other;
+            }
+        }
+        if most != at {
+            values.swap(at, most);
+            for rows in [&mut *work, &mut *right] {
+                let (before, after) = rows.split_at_mut(most * k);
+                before[at * k..(at + 1) * k].swap_with_slice(&mut after[..k]);
+            }
+        }
+    }
 }
 
 /// Rotates pairs of rows until all are orthogonal, and the rows of the other matrix with them; whether that comes to an end.

@@ -2,6 +2,7 @@
 //! one another; what is done with each is in its file.
 
 use super::code::NestCode;
+use super::matrix::CompiledMatrix;
 use super::memory::BufferLocation;
 use super::product::CompiledProduct;
 use super::records::{RecordLayout, Records};
@@ -78,6 +79,7 @@ pub(super) enum CompiledStep {
         table: Option<PointerTable>,
     },
     Product(Box<CompiledProduct>),
+    Matrix(Box<CompiledMatrix>),
     Loop(Box<CompiledLoop>),
     Branch(Box<CompiledBranch>),
     Sweeps(Box<CompiledSweeps>),

@@ -15,6 +15,7 @@ mod instruction;
 mod layout;
 mod loops;
 mod machine;
+mod matrix;
 mod memory;
 mod order;
 mod pieces;

@@ -5,6 +5,7 @@ use super::code::Scratch;
 use super::compiled::{
     CompiledBlocks, CompiledBranch, CompiledLoop, CompiledStep, CompiledSweeps, Machine, Space, Workspace,
 };
+use super::matrix::CompiledMatrix;
 use super::memory::BufferLocation;
 use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
@@ -81,7 +82,10 @@ impl CompiledStep {
             }
             // The loop is not there yet.
             Step::First(first) => CompiledStep::First { results: first.results.clone(), of: usize::MAX },
-            Step::Call(call) => CompiledStep::Call(call.clone()),
+            Step::Call(call) => match CompiledMatrix::new(call, types) {
+                Some(matrix) => CompiledStep::Matrix(Box::new(matrix)),
+                None => CompiledStep::Call(call.clone()),
+            },
             Step::Blocks(_) => return None,
             Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
                 let scalars = Scalars::of(isa, procedure, std::slice::from_ref(step), &step.touched().1)?;
@@ -149,6 +153,7 @@ impl CompiledStep {
         match self {
             CompiledStep::Nest { code, .. } => code.split.chunks > 1,
             CompiledStep::Product(product) => product.chunks > 1,
+            CompiledStep::Matrix(matrix) => matrix.chunks > 1,
             CompiledStep::Blocks(blocks) => blocks.chunks > 1,
             _ => self.machines().iter().any(|machine| machine.is_parallel()),
         }
@@ -158,6 +163,7 @@ impl CompiledStep {
     pub(super) fn packing_lines(&self) -> usize {
         match self {
             CompiledStep::Product(product) => product.packing_lines(),
+            CompiledStep::Matrix(matrix) => matrix.scratch_lines(),
             _ => self.machines().iter().map(|machine| machine.packing_lines()).max().unwrap_or(0),
         }
     }
@@ -182,6 +188,7 @@ impl CompiledStep {
                 Space::Scalars(scalars.space()?)
             }
             CompiledStep::Product(..)
+            | CompiledStep::Matrix(_)
             | CompiledStep::Recurrence(_)
             | CompiledStep::First { .. }
             | CompiledStep::Call(_) => Space::Nothing,

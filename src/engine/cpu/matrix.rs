@@ -1,0 +1,109 @@
+//! Linear algebra on the matrices of buffers.
+
+use super::threads::{SharedPointers, Worker};
+use crate::array::matrix::{self, MatrixElement, MatrixSizes};
+use crate::engine::arrays::CacheLine;
+use crate::kernel::{BufferId, Call};
+use crate::operation::MatrixOperation;
+use crate::shape::{DType, Type, size};
+use smallvec::SmallVec;
+
+/// Operations on floats that are worth a chunk.
+const WORK: u128 = 1 << 15;
+/// The most chunks.
+const CHUNKS: usize = 64;
+
+/// An operation on matrices, ready to run.
+#[derive(Debug)]
+pub(super) struct CompiledMatrix {
+    op: MatrixOperation,
+    dtype: DType,
+    sizes: MatrixSizes,
+    /// The number of matrices.
+    count: usize,
+    operands: SmallVec<[BufferId; 2]>,
+    result: BufferId,
+    /// Into how many chunks of whole matrices the work is cut at most.
+    pub(super) chunks: usize,
+}
+
+impl CompiledMatrix {
+    /// A call, if it is one of these operations.
+    pub(super) fn new(call: &Call, types: &[Type]) -> Option<CompiledMatrix> {
+        let op = call.matrix()?;
+        let of = |&id: &BufferId| &types[id as usize];
+        let sizes = MatrixSizes::new(op, call.arguments.iter().map(|id| &of(id).shape[..]));
+        let first = of(&call.arguments[0]);
+        let count = size(&first.shape[..first.rank() - 2]);
+        let work = op.work(&sizes.operands).saturating_mul(count as u128) / WORK;
+        let chunks = usize::try_from(work).unwrap_or(CHUNKS).clamp(1, CHUNKS).min(count.max(1));
+        let operands = call.arguments.iter().copied().collect();
+        Some(CompiledMatrix { op, dtype: first.dtype, sizes, count, operands, result: call.results[0], chunks })
+    }
+
+    /// Lines of memory that each thread needs.
+    pub(super) fn scratch_lines(&self) -> usize {
+        let bytes = self.sizes.scratch(self.op).saturating_mul(self.dtype.bytes());
+        bytes.div_ceil(size_of::<CacheLine>())
+    }
+
+    /// Runs the operation on all matrices.
+    ///
+    /// # Safety
+    ///
+    /// `bases` points at the procedure's buffers, as large as their types say, and the result overlaps no operand. The worker was
+    /// made for a machine with this operation.
+    pub(super) unsafe fn run(&self, bases: &[*mut u8], worker: &mut Worker) {
+        let shared = SharedPointers(bases);
+        let chunks = if worker.threads() == 1 { 1 } else { self.chunks };
+        let run = |chunk: usize, scratch: &mut [CacheLine]| {
+            let bases = shared.pointers();
+            // SAFETY: as the caller's; chunks are of different matrices.
+            unsafe {
+                match self.dtype {
+                    DType::F32 => self.chunk::<f32>(bases, (chunk, chunks), scratch),
+                    DType::F64 => self.chunk::<f64>(bases, (chunk, chunks), scratch),
+                    _ => unreachable!("matrices are of floats"),
+                }
+            }
+        };
+        match chunks {
+            1 => run(0, &mut worker.own.packing),
+            _ => worker.each(chunks, |chunk, _, own| run(chunk, &mut own.packing)),
+        }
+    }
+
+    unsafe fn chunk<T: MatrixElement>(
+        &self,
+        bases: &[*mut u8],
+        (chunk, chunks): (usize, usize),
+        scratch: &mut [CacheLine],
+    ) {
+        let bound = |chunk: usize| self.count * chunk / chunks;
+        let (start, end) = (bound(chunk), bound(chunk + 1));
+        let base = |id: BufferId, [rows, columns]: [usize; 2]| {
+            let each = rows * columns;
+            (bases[id as usize].cast::<T>().wrapping_add(start * each), each * (end - start))
+        };
+        let operands = self.operands.iter().zip(&self.sizes.operands).map(|(&id, &extents)| {
+            let (pointer, length) = base(id, extents);
+            // SAFETY: the buffer has these elements, and nothing writes to them now. An empty one may have no memory.
+            if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(pointer.cast_const(), length) } }
+        });
+        let operands: SmallVec<[&[T]; 2]> = operands.collect();
+        let (pointer, length) = base(self.result, self.sizes.result);
+        let out = match length {
+            0 => &mut [],
+            // SAFETY: the buffer has room for these elements, and this chunk alone uses them now. A slice needs elements: those of a
+            // result's memory may not have been written yet.
+            _ => unsafe {
+                pointer.write_bytes(0, length);
+                std::slice::from_raw_parts_mut(pointer, length)
+            },
+        };
+        let elements = self.sizes.scratch(self.op);
+        // SAFETY: lines hold as many elements, aligned for any type, and are initialised.
+        let scratch = unsafe { std::slice::from_raw_parts_mut(scratch.as_mut_ptr().cast::<T>(), elements) };
+        matrix::run(self.op, &self.sizes, end - start, &operands, out, scratch);
+    }
+}
