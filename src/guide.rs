@@ -21,6 +21,9 @@ pub mod from_numpy {}
 #[doc = include_str!("../docs/semantics.md")]
 pub mod semantics {}
 
+#[doc = include_str!("../docs/linear-algebra.md")]
+pub mod linear_algebra {}
+
 #[doc = include_str!("../docs/sparse.md")]
 pub mod sparse_derivatives {}
 

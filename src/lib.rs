@@ -134,6 +134,7 @@
 //! - [`guide::attribute`]: functions as one thinks them, and what they stand for.
 //! - [`guide::loops_that_write`]: loops that change arrays in place, what they cost, and how they are differentiated.
 //! - [`guide::from_numpy`]: what one writes in NumPy and JAX, and here.
+//! - [`guide::linear_algebra`]: factorisations and systems of equations, their conventions and their derivatives.
 //! - [`guide::sparse_derivatives`]: Jacobians and Hessians that are mostly zero.
 //! - [`guide::semantics`]: what happens out of bounds, at ties, at zero.
 //! - [`guide::one_operation`]: one operation from the trait to its gradient.
