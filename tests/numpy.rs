@@ -202,7 +202,7 @@ fn linear_algebra() {
     assert_eq!(linalg::solve_triangular(&a, &b, Triangle::LOWER).to_vec(), [0.5, 1.4]);
     let a = Matrix::from([[0.0, 2.0], [4.0, 4.0]]);
     assert_eq!(CholeskyFactor::new(&k).solve(&b).to_vec(), [-0.375, 1.75]);
-    assert_eq!((linalg::qr(&a).r.at((1, 0)).item(), linalg::lu(&a).order.to_vec()), (0.0, vec![1, 0]));
+    assert_eq!((linalg::qr(&a).r.at((1, 0)).item(), linalg::lu(&a).order().to_vec()), (0.0, vec![1, 0]));
     assert_eq!((linalg::determinant(&a).item(), linalg::slog_determinant(&a).0.item()), (-8.0, -1.0));
     assert_eq!(linalg::inverse(&a), [[-0.5, 0.25], [0.5, 0.0]].into());
 }

@@ -3,8 +3,8 @@
 use super::cotangent::Cotangent;
 use super::rules::{Derivative, Scaling};
 use crate::affine::AffineMap;
-use crate::algebra::Algebra;
-use crate::operation::{Contraction, Triangle};
+use crate::algebra::{Algebra, Operands};
+use crate::operation::{Contraction, MatrixOperation};
 use crate::shape::{Axes, DType, Shape, Type};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -73,8 +73,9 @@ pub(crate) enum DeltaMap<A: Algebra> {
     ContractLeft(Box<(Contraction, A::Array)>),
     /// A contraction with a fixed left operand, as the contraction of its transpose.
     ContractRight(Box<(Contraction, A::Array)>),
-    /// The solution of a system of equations with a fixed triangular matrix, as the system of its transpose.
-    Solve(Box<(Triangle, A::Array)>),
+    /// The solution of a system of equations with a fixed matrix, and its factors if the operation takes some, as the system of
+    /// the transpose.
+    Solve(Box<(MatrixOperation, Operands<A>)>),
     /// A loop or conditional, of several outputs.
     Rolled(Box<dyn Rolled<A>>),
     /// One output of the operand, which is a loop or conditional.
@@ -249,8 +250,8 @@ impl<A: Algebra> Derivative<A> for Delta<A> {
         Delta::of(DeltaMap::ContractRight(Box::new((spec.right_adjoint(), left))), self)
     }
 
-    fn solve(self, triangle: Triangle, matrix: A::Array) -> Self {
-        Delta::of(DeltaMap::Solve(Box::new((triangle.transposed(), matrix))), self)
+    fn solve(self, op: MatrixOperation, fixed: Operands<A>) -> Self {
+        Delta::of(DeltaMap::Solve(Box::new((op.transposed(), fixed))), self)
     }
 
     fn shared(mut self) -> Self {

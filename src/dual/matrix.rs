@@ -1,12 +1,12 @@
 //! Derivatives of linear algebra, a rule for each operation, as Murray (arXiv 1602.07527) states that of the Cholesky factor,
 //! Walter and Lehmann (arXiv 1001.1654) those of LU and QR, and Giles (2008) those of eigenvalues and singular values.
 //!
-//! A rule gives the derivative of the factors for one of the matrix, as products, masks and triangular solves. The last are the one
-//! linear map that products and masks lack, and the transpose of one is the solve with the transposed matrix.
+//! A rule gives the derivative of the result for one of the matrix, as products, masks and solutions of systems of equations. The last
+//! are the one linear map that products and masks lack, and the transpose of one is the system with the transposed matrix.
 
 use super::rules::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
-use crate::algebra::Algebra;
+use crate::algebra::{Algebra, Operands};
 use crate::array::Array;
 use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Reduction, Triangle, Unary};
 use crate::shape::{DType, Shape, Type, Value};
@@ -21,7 +21,14 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
     let (a, da) = operands.next().expect("an operation on matrices has an operand");
     let mut second = || operands.next().expect("an operation of two operands");
     match op {
-        MatrixOperation::Solve(triangle) => return solve(triangle, (a, da), second()),
+        MatrixOperation::Solve(_) => return solve(op, (a, da), None, second()),
+        MatrixOperation::SolveGeneral | MatrixOperation::SolveGeneralTransposed | MatrixOperation::SolvePositive => {
+            let factors = second().0;
+            return solve(op, (a, da), Some(factors), second());
+        }
+        MatrixOperation::InversePositive | MatrixOperation::LogDeterminant => {
+            return Stack::of::<A>(&a).of_positive::<A, D>(op, (a, da), second().0);
+        }
         MatrixOperation::Unique => return Stack::of::<A>(&a).unique::<A, D>((a, da), second().0),
         _ => {}
     }
@@ -34,30 +41,45 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
         MatrixOperation::Eigh | MatrixOperation::EighValues => stack.eigh::<A, D>(op, a, da),
         MatrixOperation::Svd | MatrixOperation::SvdValues => stack.svd::<A, D>(op, a, da),
         MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => stack.inverses::<A, D>(op, a, da),
-        MatrixOperation::Solve(_) | MatrixOperation::Unique => unreachable!("have two operands"),
+        op => unreachable!("{op:?} has several operands"),
     };
     (result, Some(derivative.shared()))
 }
 
-/// T X = B: Ẋ = T⁻¹ (Ḃ − Ṫ X), where Ṫ is what moves of the triangle.
+/// A X = B: Ẋ = A⁻¹ (Ḃ − Ȧ X), where of a triangle that moves, and of a positive definite matrix its symmetric part. The operands
+/// are A, its factors, if the operation takes some, and B.
 #[track_caller]
 fn solve<A: Algebra, D: Derivative<A>>(
-    triangle: Triangle,
+    op: MatrixOperation,
     (a, da): WithDerivative<A, D>,
+    factors: Option<A::Array>,
     (b, db): WithDerivative<A, D>,
 ) -> WithDerivative<A, D> {
-    let x = A::matrix(MatrixOperation::Solve(triangle), smallvec![a.clone(), b]);
+    let fixed: Operands<A> = [Some(a.clone()), factors].into_iter().flatten().collect();
+    let x = A::matrix(op, fixed.iter().cloned().chain([b]).collect());
     let stack = Stack::of::<A>(&a);
+    let right = stack.with_columns(A::shape(&x)[stack.axes() + 1]);
     let moved = da.map(|da| {
-        let moving = da.mask(stack.triangle::<A>(triangle));
-        let product = moving.contract_left(&stack.product([triangle.is_transposed, false]), x.clone());
-        product.scale(A::constant(stack.with_columns(A::shape(&x)[stack.axes() + 1]).full(-1.0)), Scaling::Product)
+        let times = |derivative: D, is_transposed: bool, factor: f64| {
+            let product = derivative.contract_left(&stack.product([is_transposed, false]), x.clone());
+            product.scale(A::constant(right.full(factor)), Scaling::Product)
+        };
+        match op {
+            MatrixOperation::Solve(triangle) => {
+                times(da.mask(stack.triangle::<A>(triangle)), triangle.is_transposed, -1.0)
+            }
+            MatrixOperation::SolvePositive => {
+                let da = da.shared();
+                times(da.clone(), false, -0.5).add(times(da, true, -0.5))
+            }
+            op => times(da, op == MatrixOperation::SolveGeneralTransposed, -1.0),
+        }
     });
     let side = match (db, moved) {
         (Some(db), Some(moved)) => Some(db.add(moved)),
         (db, moved) => db.or(moved),
     };
-    (x, side.map(|side| side.solve(triangle, a).shared()))
+    (x, side.map(|side| side.solve(op, fixed).shared()))
 }
 
 /// Matrices of one size and element type, along axes of these extents.
@@ -173,14 +195,40 @@ impl Stack {
         }
     }
 
+    /// The inverse P of a positive definite matrix moves by −P S P, and the logarithm of its determinant by the trace of P S, where S
+    /// is the symmetric part of Ȧ. Nothing comes of the factors, which are those of the matrix.
+    fn of_positive<A: Algebra, D: Derivative<A>>(
+        &self,
+        op: MatrixOperation,
+        (a, da): WithDerivative<A, D>,
+        factors: A::Array,
+    ) -> WithDerivative<A, D> {
+        let result = A::matrix(op, smallvec![a.clone(), factors.clone()]);
+        let Some(da) = da else { return (result, None) };
+        if op == MatrixOperation::LogDeterminant {
+            let inverse = A::matrix(MatrixOperation::InversePositive, smallvec![a, factors]);
+            let labels: Labels = (0..self.axes() + 2).map(|label| label as Label).collect();
+            let batch = labels[..self.axes()].into();
+            let trace = Contraction { left: labels.clone(), right: labels, result: batch };
+            let one = Stack { rows: 1, columns: 1, ..self.clone() }.shape();
+            return (result, Some(da.contract_left(&trace, inverse).reshape(&self.batch, &one).shared()));
+        }
+        let half = A::constant(self.full(-0.5));
+        let da = da.shared();
+        let symmetric = da.clone().add(da.view(&self.transpose())).scale(half, Scaling::Product);
+        let left = symmetric.contract_right(&self.product([false, false]), result.clone());
+        let both = left.contract_left(&self.product([false, false]), result.clone());
+        (result, Some(both.shared()))
+    }
+
     /// L Lᵀ = A: L̇ = L Φ(L⁻¹ S L⁻ᵀ), where S is the symmetric part of Ȧ, and Φ keeps what is below the diagonal and half of it.
     fn cholesky<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
         let l = A::matrix(MatrixOperation::Cholesky, smallvec![a]);
         let half = A::constant(self.full(0.5));
         let da = da.shared();
         let symmetric = da.clone().add(da.view(&self.transpose())).scale(half.clone(), Scaling::Product);
-        let left = symmetric.solve(Triangle::LOWER, l.clone());
-        let both = left.view(&self.transpose()).solve(Triangle::LOWER, l.clone());
+        let left = symmetric.solve(MatrixOperation::Solve(Triangle::LOWER), smallvec![l.clone()]);
+        let both = left.view(&self.transpose()).solve(MatrixOperation::Solve(Triangle::LOWER), smallvec![l.clone()]);
         let kept = A::select(self.compared::<A>(Comparison::Equal), half, A::constant(self.full(1.0)));
         let kept = A::select(self.compared::<A>(Comparison::GreaterEqual), kept, A::zeros(&self.ty()));
         let factor = both.scale(kept, Scaling::KeepFactor);
@@ -211,8 +259,10 @@ impl Stack {
             |axis: usize| A::view(A::iota(places[axis]), &AffineMap::broadcast(&[places[axis]], &places, &[axis]));
         let indices = (0..self.axes()).map(along).chain([A::cast(order, DType::I64)]).collect();
         let permuted = da.gather(indices, &places);
-        let solved = permuted.solve(Triangle::LOWER.unit(), lower.clone());
-        let turned = solved.view(&self.transpose()).solve(Triangle::UPPER.transposed(), upper.clone());
+        let solved = permuted.solve(MatrixOperation::Solve(Triangle::LOWER.unit()), smallvec![lower.clone()]);
+        let turned = solved
+            .view(&self.transpose())
+            .solve(MatrixOperation::Solve(Triangle::UPPER.transposed()), smallvec![upper.clone()]);
         let x = turned.view(&Stack { rows: n, columns: m, ..self.clone() }.transpose()).shared();
         let below = x.clone().mask(self.compared::<A>(Comparison::Greater));
         let above = x.mask(self.compared::<A>(Comparison::LessEqual));
@@ -244,7 +294,8 @@ impl Stack {
         let turned = da.clone().contract_right(&self.product([true, false]), q.clone()).shared();
         let over_r = |derivative: D, rows: usize| {
             let part = derivative.view(&stack(rows, n).columns(0, count)).view(&stack(rows, count).transpose());
-            part.solve(Triangle::UPPER.transposed(), first.clone()).view(&stack(count, rows).transpose())
+            part.solve(MatrixOperation::Solve(Triangle::UPPER.transposed()), smallvec![first.clone()])
+                .view(&stack(count, rows).transpose())
         };
         let x = over_r(turned.clone(), k).shared();
         let below = x.clone().mask(stack(k, count).compared::<A>(Comparison::Greater));

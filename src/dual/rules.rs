@@ -6,9 +6,9 @@
 
 use super::matrix::matrix;
 use crate::affine::AffineMap;
-use crate::algebra::Algebra;
+use crate::algebra::{Algebra, Operands};
 use crate::array::{self, Array, Data};
-use crate::operation::{Binary, Comparison, Contraction, Extreme, Partial, Reduction, Triangle, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Extreme, MatrixOperation, Partial, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, are_few, size};
 use crate::term::Op;
 
@@ -76,8 +76,9 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
     fn contract_left(self, spec: &Contraction, right: A::Array) -> Self;
     /// A contraction with a fixed left operand.
     fn contract_right(self, spec: &Contraction, left: A::Array) -> Self;
-    /// The solution of a system of equations with a fixed triangular matrix, of which this is the right side.
-    fn solve(self, triangle: Triangle, matrix: A::Array) -> Self;
+    /// The solution of a system of equations with a fixed matrix, given with its factors if the operation takes some, of which this
+    /// is the right side.
+    fn solve(self, op: MatrixOperation, fixed: Operands<A>) -> Self;
     /// The derivative of the result of an operation, which may be used many times.
     fn shared(self) -> Self;
 }

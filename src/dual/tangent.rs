@@ -2,10 +2,9 @@
 
 use super::rules::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
-use crate::algebra::Algebra;
-use crate::operation::{Binary, Contraction, MatrixOperation, Reduction, Triangle};
+use crate::algebra::{Algebra, Operands};
+use crate::operation::{Binary, Contraction, MatrixOperation, Reduction};
 use crate::shape::{DType, Type};
-use smallvec::smallvec;
 use std::marker::PhantomData;
 
 /// Forward mode over any algebra: an array paired with its tangent.
@@ -140,8 +139,9 @@ impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
         Direction(A::contract(spec, left, self.0))
     }
 
-    fn solve(self, triangle: Triangle, matrix: A::Array) -> Self {
-        Direction(A::matrix(MatrixOperation::Solve(triangle), smallvec![matrix, self.0]))
+    fn solve(self, op: MatrixOperation, mut fixed: Operands<A>) -> Self {
+        fixed.push(self.0);
+        Direction(A::matrix(op, fixed))
     }
 
     fn shared(self) -> Self {

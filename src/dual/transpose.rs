@@ -5,7 +5,7 @@ use super::delta::{Delta, DeltaMap, ShareId};
 use super::rules::Scaling;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::operation::{Binary, MatrixOperation};
+use crate::operation::Binary;
 use crate::shape::{Shape, Type};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
@@ -227,9 +227,9 @@ impl<A: Algebra> Evaluator<A> {
                 self.add(operand(), Whole(A::contract(spec, left.clone(), c)), marked);
             }
             DeltaMap::Solve(fixed) => {
-                let (triangle, matrix) = &**fixed;
-                let solution = A::matrix(MatrixOperation::Solve(*triangle), smallvec![matrix.clone(), c]);
-                self.add(operand(), Whole(solution), marked);
+                let (op, fixed) = &**fixed;
+                let operands = fixed.iter().cloned().chain([c]).collect();
+                self.add(operand(), Whole(A::matrix(*op, operands)), marked);
             }
         }
     }

@@ -4,8 +4,8 @@ use super::solve::{RightSide, with_columns};
 use super::{Side, checked, made, matrices, operation, part, turned};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
-use crate::operation::{MatrixOperation, Triangle};
-use crate::tensor::{Float, RDyn, Rank, Tensor, ones, zeros};
+use crate::operation::MatrixOperation;
+use crate::tensor::{Float, RDyn, Rank, Tensor, ones};
 use deltaray_derive::Tree;
 
 /// The Cholesky factor of a positive definite matrix: the lower triangular L with L Lᵀ = A, where A is the symmetric part of `a`.
@@ -54,12 +54,13 @@ pub fn cholesky_upper<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Ten
 /// The factors of P A = L U, where P changes the order of rows, so that no division is by a small number.
 ///
 /// [`Lu::solve`] solves systems of equations with the matrix, as often as there are right sides.
-#[derive(Tree)]
+#[derive(Clone, Tree)]
 pub struct Lu<A: Algebra, E: Float, R: Rank> {
-    /// L below the diagonal, where it has 1, and U on and above it.
-    pub factors: Tensor<A, E, R>,
-    /// The number of the row of A that each row of P A is; one axis less than `factors`.
-    pub order: Tensor<A, i64, RDyn>,
+    /// The matrix A.
+    pub matrix: Tensor<A, E, R>,
+    /// L below the diagonal, where it has 1, and U on and above it; beside them, in a last column, the number of the row of A that
+    /// each row of P A is.
+    pub packed: Tensor<A, E, R>,
 }
 
 /// The LU factorisation of a matrix, which need not be square, with partial pivoting.
@@ -70,7 +71,7 @@ pub struct Lu<A: Algebra, E: Float, R: Rank> {
 ///
 /// let a = Matrix::from([[1.0, 2.0], [4.0, 4.0]]);
 /// let factors = lu(&a);
-/// assert_eq!(factors.order.to_vec(), [1, 0]);
+/// assert_eq!(factors.order().to_vec(), [1, 0]);
 /// assert_eq!(factors.lower(), [[1.0, 0.0], [0.25, 1.0]].into());
 /// assert_eq!(factors.upper(), [[4.0, 4.0], [0.0, 1.0]].into());
 /// assert_eq!(factors.solve(&Vector::from([3.0, 8.0])).to_vec(), [1.0, 1.0]);
@@ -85,46 +86,48 @@ pub struct Lu<A: Algebra, E: Float, R: Rank> {
 #[track_caller]
 pub fn lu<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Lu<A, E, R> {
     let _place = ReportedAt::caller();
-    let shape = a.shape();
-    match operation(MatrixOperation::Lu, &[&a.clone().into_dyn()]) {
-        Ok(packed) => {
-            let n = shape[shape.len() - 1];
-            let order = part(&packed, Side::Columns, n..n + 1).remove_axis(shape.len() - 1);
-            let factors = part(&packed, Side::Columns, 0..n);
-            Lu { factors: Tensor::wrap(factors.into_array()), order: order.cast() }
-        }
-        Err(problem) => {
-            Lu { factors: checked("lu", &shape, Err(problem)), order: zeros(&shape[..shape.len().saturating_sub(1)]) }
-        }
-    }
+    let packed = operation(MatrixOperation::Lu, &[&a.clone().into_dyn()]);
+    Lu { matrix: a.clone(), packed: checked("lu", &a.shape(), packed) }
 }
 
 impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
-    /// The factors, and the lesser of their extents.
-    fn packed(&self) -> (Tensor<A, E, RDyn>, usize) {
-        let count = matrices(&self.factors.shape()).map_or(0, |(_, [m, n])| m.min(n));
-        (self.factors.clone().into_dyn(), count)
+    /// The factors alone, and the lesser of their extents.
+    fn factors(&self) -> (Tensor<A, E, RDyn>, usize) {
+        let packed = self.packed.clone().into_dyn();
+        match matrices(&self.matrix.shape()) {
+            Ok((_, [m, n])) => (part(&packed, Side::Columns, 0..n), m.min(n)),
+            Err(_) => (packed, 0),
+        }
+    }
+
+    /// The number of the row of A that each row of P A is.
+    pub fn order(&self) -> Tensor<A, i64, R::Smaller> {
+        let packed = self.packed.clone().into_dyn();
+        let order = match matrices(&self.matrix.shape()) {
+            Ok((batch, [_, n])) => part(&packed, Side::Columns, n..n + 1).remove_axis(batch.len() + 1),
+            Err(_) => packed,
+        };
+        Tensor::wrap(order.cast::<i64>().into_array())
     }
 
     /// L, of as many rows as the matrix, with 1 on its diagonal.
-    #[track_caller]
     pub fn lower(&self) -> Tensor<A, E, R> {
-        let (packed, count) = self.packed();
-        let columns = part(&packed, Side::Columns, 0..count);
+        let (factors, count) = self.factors();
+        let columns = part(&factors, Side::Columns, 0..count);
         let strict = made::kept(&columns, |row, column| row.gt(column));
         let diagonal = made::kept(&ones(&columns.shape()[..]), |row, column| row.equal(column));
         Tensor::wrap((strict + diagonal).into_array())
     }
 
     /// U, of as many columns as the matrix.
-    #[track_caller]
     pub fn upper(&self) -> Tensor<A, E, R> {
-        let (packed, count) = self.packed();
-        let rows = part(&packed, Side::Rows, 0..count);
+        let (factors, count) = self.factors();
+        let rows = part(&factors, Side::Rows, 0..count);
         Tensor::wrap(made::kept(&rows, |row, column| row.le(column)).into_array())
     }
 
-    /// The solution x of A x = b, for a square matrix A: one right side for each matrix, or a matrix with one in each column.
+    /// The solution x of A x = b, for a square matrix A: one right side for each matrix, or a matrix with one in each column. The
+    /// derivative is ẋ = A⁻¹ (ḃ − Ȧ x), by the same factors.
     ///
     /// # Panics
     ///
@@ -137,18 +140,20 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
 
     #[track_caller]
     pub(super) fn solution<S: Rank>(&self, b: &Tensor<A, E, S>) -> Result<Tensor<A, E, RDyn>, String> {
-        with_columns(&self.packed().0, b, |packed, b| {
-            let rows = b.rank() - 2;
-            let order = self.order.insert_axis(rows + 1).broadcast_to(&b.shape()[..]);
-            let moved = b.take_along_axis(&order, rows);
-            let inner = operation(MatrixOperation::Solve(Triangle::LOWER.unit()), &[packed, &moved])?;
-            operation(MatrixOperation::Solve(Triangle::UPPER), &[packed, &inner])
+        let fixed = [&self.matrix, &self.packed].map(|array| array.clone().into_dyn());
+        with_columns(&[&fixed[0], &fixed[1]], b, |fixed, b| {
+            operation(MatrixOperation::SolveGeneral, &[&fixed[0], &fixed[1], b])
         })
+    }
+
+    /// The elements on the diagonal of U.
+    pub(super) fn pivots(&self) -> Result<Tensor<A, E, RDyn>, String> {
+        made::diagonal(&self.factors().0)
     }
 }
 
 /// The factors of A = Q R.
-#[derive(Tree)]
+#[derive(Clone, Tree)]
 pub struct Qr<A: Algebra, E: Float, R: Rank> {
     /// A matrix with orthonormal columns.
     pub q: Tensor<A, E, R>,
@@ -184,7 +189,8 @@ fn orthogonal<A: Algebra, E: Float, R: Rank>(name: &str, op: MatrixOperation, a:
 /// assert_eq!(r.at((1, 0)).item(), 0.0);
 /// ```
 ///
-/// The derivative needs that the first k columns are independent; otherwise it is not finite.
+/// The derivative exists where the first k columns are independent. Of dependent ones it has no meaning, and is not finite, or very
+/// large, as rounding makes R singular or nearly so.
 ///
 /// # Panics
 ///

@@ -188,12 +188,13 @@ fn pivots<A: Algebra, E: Float>(a: &Tensor<A, E, RDyn>) -> Result<(Tensor<A, E, 
     let factors = lu(a);
     // Whether a row stands before one that it followed: for each pair of rows.
     let pairs: Shape = batch.iter().copied().chain([n, n]).collect();
-    let along = |axis: usize| factors.order.insert_axis(axis).broadcast_to(&pairs[..]);
+    let order = factors.order();
+    let along = |axis: usize| order.insert_axis(axis).broadcast_to(&pairs[..]);
     let is_turned = along(axes + 1).gt(&along(axes));
     let turned = kept(&is_turned.cast::<i64>(), |row, column| row.lt(column));
     let count = turned.sum_axis(axes + 1).sum_axis(axes) % 2;
     let sign = (count * -2 + 1).cast::<E>();
-    Ok((sign, diagonal(&factors.factors)?))
+    Ok((sign, factors.pivots()?))
 }
 
 /// The natural logarithm of the determinant of each positive definite matrix, by the Cholesky factor of its symmetric part.
@@ -290,7 +291,7 @@ pub fn kron<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>, b: &Tensor<A, E,
     checked("kron", &left, result)
 }
 
-/// xᵀ A⁻¹ x for each positive definite matrix and vector, by the factor of A: the square of Mahalanobis' distance.
+/// xᵀ A⁻¹ x for each positive definite matrix and vector, by the factor of A: the square of Mahalanobis' distance from 0.
 ///
 /// ```
 /// use deltaray::linalg::{CholeskyFactor, quadratic_form};
@@ -312,6 +313,5 @@ pub fn quadratic_form<A: Algebra, E: Float, R: Rank>(
 where
     R::Smaller: super::RightSide<R>,
 {
-    let inner = super::solve_triangular(&factor.lower, x, super::Triangle::LOWER);
-    (&inner * &inner).sum_axis(x.rank().saturating_sub(1))
+    (x * factor.solve(x)).sum_axis(x.rank().saturating_sub(1))
 }

@@ -1,11 +1,11 @@
 //! Systems of linear equations.
 
-use super::{Lu, Side, Triangle, checked, factor, lu, made, matrices, operation, part, squares, turned};
+use super::{Lu, Side, Triangle, checked, factor, lu, matrices, operation, part, squares, turned};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::operation::MatrixOperation;
 use crate::shape::Shape;
-use crate::tensor::{Float, R1, R2, R3, R4, R5, R6, RDyn, Rank, Tensor, broadcast_shape, full};
+use crate::tensor::{Float, R1, R2, R3, R4, R5, R6, RDyn, Rank, Tensor, broadcast_shape};
 use deltaray_derive::Tree;
 
 /// The ranks of right sides of systems with matrices of rank `R`: as many axes, for a matrix with a right side in each column, or
@@ -24,15 +24,16 @@ macro_rules! right_sides {
 
 right_sides!(R1 of R2, R2 of R2, R2 of R3, R3 of R3, R3 of R4, R4 of R4, R4 of R5, R5 of R5, R5 of R6, R6 of R6, RDyn of RDyn);
 
-/// A function of matrices and of right sides, which are matrices too; axes before them are those of both, broadcast.
+/// A function of matrices, the first square or not and the others its factors, and of right sides, which are matrices too; axes before
+/// them are those of all, broadcast.
 pub(super) fn with_columns<A: Algebra, E: Float, S: Rank>(
-    a: &Tensor<A, E, RDyn>,
+    fixed: &[&Tensor<A, E, RDyn>],
     b: &Tensor<A, E, S>,
-    f: impl FnOnce(&Tensor<A, E, RDyn>, &Tensor<A, E, RDyn>) -> Result<Tensor<A, E, RDyn>, String>,
+    f: impl FnOnce(&[Tensor<A, E, RDyn>], &Tensor<A, E, RDyn>) -> Result<Tensor<A, E, RDyn>, String>,
 ) -> Result<Tensor<A, E, RDyn>, String> {
-    let (shape, side) = (a.shape(), b.shape());
-    let (batch, extents) = matrices(&shape)?;
-    let problem = || format!("shapes {:?} and {:?} don't fit", &shape[..], &side[..]);
+    let (shape, side) = (fixed[0].shape(), b.shape());
+    let (batch, [m, _]) = matrices(&shape)?;
+    let problem = || format!("a matrix of shape {:?} and a right side of shape {:?} don't fit", &shape[..], &side[..]);
     let is_single = side.len() + 1 == shape.len();
     if !is_single && side.len() != shape.len() {
         return Err(problem());
@@ -40,10 +41,14 @@ pub(super) fn with_columns<A: Algebra, E: Float, S: Rank>(
     let columns = if is_single { b.clone().into_dyn().insert_axis(side.len()) } else { b.clone().into_dyn() };
     let columns_shape = columns.shape();
     let (own, right) = matrices(&columns_shape)?;
-    let all = broadcast_shape(batch, own).ok_or_else(problem)?;
-    let whole = |extents: [usize; 2]| all.iter().copied().chain(extents).collect::<Shape>();
-    let (a, columns) = (a.broadcast_to(whole(extents)), columns.broadcast_to(whole(right)));
-    let result = f(&a, &columns)?;
+    let all = broadcast_shape(batch, own).filter(|_| right[0] == m).ok_or_else(problem)?;
+    let whole = |array: &Tensor<A, E, RDyn>| {
+        let own = array.shape();
+        let shape: Shape = all.iter().chain(&own[own.len() - 2..]).copied().collect();
+        array.broadcast_to(shape)
+    };
+    let fixed: Vec<Tensor<A, E, RDyn>> = fixed.iter().map(|array| whole(array)).collect();
+    let result = f(&fixed, &whole(&columns))?;
     Ok(if is_single { result.remove_axis(side.len()) } else { result })
 }
 
@@ -73,7 +78,8 @@ pub fn solve_triangular<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     triangle: Triangle,
 ) -> Tensor<A, E, S> {
     let _place = ReportedAt::caller();
-    let result = with_columns(&a.clone().into_dyn(), b, |a, b| operation(MatrixOperation::Solve(triangle), &[a, b]));
+    let result =
+        with_columns(&[&a.clone().into_dyn()], b, |a, b| operation(MatrixOperation::Solve(triangle), &[&a[0], b]));
     checked("solve_triangular", &b.shape(), result)
 }
 
@@ -100,8 +106,8 @@ pub fn solve_triangular_right<A: Algebra, E: Float, R: Rank>(
     let _place = ReportedAt::caller();
     let like = b.shape();
     let result = matrices(&like).map(|_| turned(&b.clone().into_dyn())).and_then(|b| {
-        with_columns(&a.clone().into_dyn(), &b, |a, b| {
-            operation(MatrixOperation::Solve(triangle.transposed()), &[a, b])
+        with_columns(&[&a.clone().into_dyn()], &b, |a, b| {
+            operation(MatrixOperation::Solve(triangle.transposed()), &[&a[0], b])
         })
     });
     checked("solve_triangular_right", &like, result.map(|x| turned(&x)))
@@ -147,8 +153,10 @@ pub fn solve<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
 /// assert_eq!(factor.solve(&Vector::from([8.0, 12.0])).to_vec(), [1.0, 2.0]);
 /// assert_eq!(factor.log_determinant().item(), 16.0_f64.ln());
 /// ```
-#[derive(Tree)]
+#[derive(Clone, Tree)]
 pub struct CholeskyFactor<A: Algebra, E: Float, R: Rank> {
+    /// The matrix A, of which the symmetric part counts.
+    pub matrix: Tensor<A, E, R>,
     /// The lower triangular factor.
     pub lower: Tensor<A, E, R>,
 }
@@ -161,29 +169,46 @@ impl<A: Algebra, E: Float, R: Rank> CholeskyFactor<A, E, R> {
     /// When the matrices are not square; staged, that is recorded instead.
     #[track_caller]
     pub fn new(a: &Tensor<A, E, R>) -> Self {
-        CholeskyFactor { lower: factor::cholesky(a) }
+        CholeskyFactor { matrix: a.clone(), lower: factor::cholesky(a) }
     }
 
-    /// The solution x of A x = b: one right side for each matrix, or a matrix with one in each column.
+    /// The solution x of A x = b: one right side for each matrix, or a matrix with one in each column. The derivative is
+    /// ẋ = A⁻¹ (ḃ − Ȧ x), by the same factor.
     ///
     /// # Panics
     ///
     /// When the right sides have another number of rows; staged, that is recorded instead.
     #[track_caller]
     pub fn solve<S: RightSide<R>>(&self, b: &Tensor<A, E, S>) -> Tensor<A, E, S> {
-        let inner = solve_triangular(&self.lower, b, Triangle::LOWER);
-        solve_triangular(&self.lower, &inner, Triangle::LOWER.transposed())
+        let _place = ReportedAt::caller();
+        let fixed = [&self.matrix, &self.lower].map(|array| array.clone().into_dyn());
+        let result = with_columns(&[&fixed[0], &fixed[1]], b, |fixed, b| {
+            operation(MatrixOperation::SolvePositive, &[&fixed[0], &fixed[1], b])
+        });
+        checked("solve", &b.shape(), result)
     }
 
-    /// The natural logarithm of the determinant of A, for each matrix.
+    #[track_caller]
+    fn of_factor(&self, op: MatrixOperation) -> Result<Tensor<A, E, RDyn>, String> {
+        operation(op, &[&self.matrix.clone().into_dyn(), &self.lower.clone().into_dyn()])
+    }
+
+    /// The natural logarithm of the determinant of A, for each matrix. The derivative is the trace of A⁻¹ Ȧ.
     #[track_caller]
     pub fn log_determinant(&self) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
         let _place = ReportedAt::caller();
-        let result = made::diagonal(&self.lower.clone().into_dyn()).map(|diagonal| {
-            let last = diagonal.rank() - 1;
-            diagonal.ln().sum_axis(last) * full((), E::from_number(2.0))
+        let result = self.of_factor(MatrixOperation::LogDeterminant).map(|result| {
+            let rank = result.rank();
+            result.remove_axis(rank - 1).remove_axis(rank - 2)
         });
         checked("log_determinant", &[], result)
+    }
+
+    /// The inverse of A.
+    #[track_caller]
+    pub fn inverse(&self) -> Tensor<A, E, R> {
+        let _place = ReportedAt::caller();
+        checked("inverse", &self.matrix.shape(), self.of_factor(MatrixOperation::InversePositive))
     }
 }
 
@@ -234,14 +259,13 @@ pub fn lstsq<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     b: &Tensor<A, E, S>,
 ) -> Tensor<A, E, S> {
     let _place = ReportedAt::caller();
-    let result = with_columns(&a.clone().into_dyn(), b, |a, b| {
-        let shape = a.shape();
+    let result = with_columns(&[&a.clone().into_dyn()], b, |a, b| {
+        let shape = a[0].shape();
         let (_, [m, n]) = matrices(&shape)?;
-        let rows = b.shape()[b.rank() - 2];
-        if m < n || rows != m {
-            return Err(format!("a matrix of {m} by {n} and right sides of {rows} rows"));
+        if m < n {
+            return Err(format!("a matrix of {m} by {n} has more columns than rows: there are many solutions"));
         }
-        let packed = operation(MatrixOperation::Qr, &[a])?;
+        let packed = operation(MatrixOperation::Qr, &[&a[0]])?;
         let (q, r) = (part(&packed, Side::Rows, 0..m), turned(&part(&packed, Side::Rows, m..m + n)));
         operation(MatrixOperation::Solve(Triangle::UPPER), &[&r, &turned(&q).matmul(b)])
     });

@@ -8,7 +8,7 @@ use crate::tensor::{Float, Rank, Tensor};
 use deltaray_derive::Tree;
 
 /// The eigenvalues and eigenvectors of a symmetric matrix.
-#[derive(Tree)]
+#[derive(Clone, Tree)]
 pub struct Eigh<A: Algebra, E: Float, R: Rank> {
     /// The eigenvalues, ascending; one axis less than the vectors.
     pub values: Tensor<A, E, R::Smaller>,
@@ -86,7 +86,7 @@ fn row<A: Algebra, E: Float, R: Rank>(
 }
 
 /// The singular values and vectors of a matrix.
-#[derive(Tree)]
+#[derive(Clone, Tree)]
 pub struct Svd<A: Algebra, E: Float, R: Rank> {
     /// Left singular vectors, as columns: m × k. Of columns of the longer side, U or V, the largest element is positive.
     pub u: Tensor<A, E, R>,

@@ -39,6 +39,18 @@ impl Triangle {
 pub enum MatrixOperation {
     /// The solution X of A X = B, where A is triangular; B has any number of columns.
     Solve(Triangle),
+    /// The solution X of A X = B, of a square matrix A, its [`MatrixOperation::Lu`], and B. The derivative is that of A and B.
+    SolveGeneral,
+    /// As [`MatrixOperation::SolveGeneral`], with the transpose of A.
+    SolveGeneralTransposed,
+    /// The solution X of A X = B, of the positive definite symmetric part of A, its [`MatrixOperation::Cholesky`], and B. The derivative
+    /// is that of A and B.
+    SolvePositive,
+    /// The inverse of the positive definite symmetric part of a matrix, of that and its [`MatrixOperation::Cholesky`].
+    InversePositive,
+    /// The natural logarithm of the determinant of the positive definite symmetric part of a matrix, of that and its
+    /// [`MatrixOperation::Cholesky`]: one element.
+    LogDeterminant,
     /// The lower triangular L with L Lᵀ = A, the symmetric part of the operand; zeros above the diagonal. NaN where A is not
     /// positive definite.
     Cholesky,
@@ -76,7 +88,7 @@ pub enum MatrixOperation {
 pub(crate) const CLUSTER: f64 = 8.0;
 
 /// The operations, with their names in printed programs.
-const MATRIX_ROWS: [(&str, MatrixOperation); 19] = [
+const MATRIX_ROWS: [(&str, MatrixOperation); 24] = [
     ("cholesky", MatrixOperation::Cholesky),
     ("lu", MatrixOperation::Lu),
     ("qr", MatrixOperation::Qr),
@@ -88,6 +100,11 @@ const MATRIX_ROWS: [(&str, MatrixOperation); 19] = [
     ("inverse_differences", MatrixOperation::InverseDifferences),
     ("inverse_sums", MatrixOperation::InverseSums),
     ("unique", MatrixOperation::Unique),
+    ("solve_general", MatrixOperation::SolveGeneral),
+    ("solve_general_transposed", MatrixOperation::SolveGeneralTransposed),
+    ("solve_positive", MatrixOperation::SolvePositive),
+    ("inverse_positive", MatrixOperation::InversePositive),
+    ("log_determinant", MatrixOperation::LogDeterminant),
     ("solve_lower", MatrixOperation::Solve(Triangle::LOWER)),
     ("solve_upper", MatrixOperation::Solve(Triangle::UPPER)),
     ("solve_lower_transposed", MatrixOperation::Solve(Triangle::LOWER.transposed())),
@@ -97,6 +114,12 @@ const MATRIX_ROWS: [(&str, MatrixOperation); 19] = [
     ("solve_unit_lower_transposed", MatrixOperation::Solve(Triangle::LOWER.unit().transposed())),
     ("solve_unit_upper_transposed", MatrixOperation::Solve(Triangle::UPPER.unit().transposed())),
 ];
+
+/// The problem of a matrix and factors that are none of it.
+fn factors(operands: &[[usize; 2]]) -> String {
+    let ([m, n], [rows, columns]) = (operands[0], operands[1]);
+    format!("a matrix of {rows} by {columns} has no factors of one of {m} by {n}")
+}
 
 impl MatrixOperation {
     /// Its name in printed programs.
@@ -112,7 +135,13 @@ impl MatrixOperation {
     /// The number of operands.
     pub(crate) fn operands(self) -> usize {
         match self {
-            MatrixOperation::Solve(_) | MatrixOperation::Unique => 2,
+            MatrixOperation::SolveGeneral
+            | MatrixOperation::SolveGeneralTransposed
+            | MatrixOperation::SolvePositive => 3,
+            MatrixOperation::Solve(_)
+            | MatrixOperation::InversePositive
+            | MatrixOperation::LogDeterminant
+            | MatrixOperation::Unique => 2,
             _ => 1,
         }
     }
@@ -126,13 +155,29 @@ impl MatrixOperation {
         let [m, n] = operands[0];
         let square = || if m == n { Ok(()) } else { Err(format!("takes a square matrix, not one of {m} by {n}")) };
         match self {
-            MatrixOperation::Solve(_) => {
+            MatrixOperation::Solve(_)
+            | MatrixOperation::SolveGeneral
+            | MatrixOperation::SolveGeneralTransposed
+            | MatrixOperation::SolvePositive => {
                 square()?;
-                let [rows, columns] = operands[1];
+                let [rows, columns] = operands[operands.len() - 1];
                 if rows != n {
                     return Err(format!("a matrix of {n} by {n} does not fit a right side of {rows} rows"));
                 }
-                Ok([rows, columns])
+                let is_factored = match self {
+                    MatrixOperation::Solve(_) => true,
+                    MatrixOperation::SolvePositive => operands[1] == [n, n],
+                    _ => operands[1] == [n, n.saturating_add(1)],
+                };
+                if is_factored { Ok([rows, columns]) } else { Err(factors(operands)) }
+            }
+            MatrixOperation::InversePositive | MatrixOperation::LogDeterminant => {
+                square()?;
+                match operands[1] == [n, n] {
+                    true if self == MatrixOperation::LogDeterminant => Ok([1, 1]),
+                    true => Ok([n, n]),
+                    false => Err(factors(operands)),
+                }
             }
             MatrixOperation::Cholesky => {
                 square()?;
@@ -159,6 +204,28 @@ impl MatrixOperation {
         }
     }
 
+    /// Whether it solves a system of equations, whose right side is the last operand.
+    pub(crate) fn is_system(self) -> bool {
+        matches!(
+            self,
+            MatrixOperation::Solve(_)
+                | MatrixOperation::SolveGeneral
+                | MatrixOperation::SolveGeneralTransposed
+                | MatrixOperation::SolvePositive
+        )
+    }
+
+    /// The system of equations with the transposed matrix.
+    pub(crate) fn transposed(self) -> MatrixOperation {
+        match self {
+            MatrixOperation::Solve(triangle) => MatrixOperation::Solve(triangle.transposed()),
+            MatrixOperation::SolveGeneral => MatrixOperation::SolveGeneralTransposed,
+            MatrixOperation::SolveGeneralTransposed => MatrixOperation::SolveGeneral,
+            MatrixOperation::SolvePositive => MatrixOperation::SolvePositive,
+            op => unreachable!("no system of equations: {op:?}"),
+        }
+    }
+
     /// Operations on floats for one matrix, to the leading order.
     pub(crate) fn work(self, operands: &[[usize; 2]]) -> u128 {
         let [m, n] = operands[0].map(|extent| extent as u128);
@@ -166,6 +233,11 @@ impl MatrixOperation {
         let product = |factors: [u128; 3]| factors.into_iter().fold(1, u128::saturating_mul);
         match self {
             MatrixOperation::Solve(_) => product([m, n, operands[1][1] as u128]),
+            MatrixOperation::SolveGeneral
+            | MatrixOperation::SolveGeneralTransposed
+            | MatrixOperation::SolvePositive => product([m, n, operands[2][1] as u128]).saturating_mul(2),
+            MatrixOperation::InversePositive => product([n, n, n]) * 2 / 3,
+            MatrixOperation::LogDeterminant => n.saturating_mul(10),
             MatrixOperation::Cholesky => product([n, n, n]) / 3,
             MatrixOperation::Lu => product([m, n, k]).saturating_mul(2).saturating_sub(product([k, k, k])),
             MatrixOperation::Qr => product([m, n, k]).saturating_mul(4),

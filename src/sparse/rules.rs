@@ -203,7 +203,8 @@ pub(super) fn matrix(op: MatrixOperation, operands: &[SparsityArray]) -> Sparsit
     let ty = infer::output(&Op::<Never>::Matrix(op), &types).expect("operands that fit");
     let axes = ty.rank() - 2;
     let parts = operands.iter().enumerate().map(|(position, operand)| {
-        let summed: &[usize] = if position == 0 { &[axes, axes + 1] } else { &[axes] };
+        let is_right_side = op.is_system() && position + 1 == operands.len();
+        let summed: &[usize] = if is_right_side { &[axes] } else { &[axes, axes + 1] };
         let (unions, rest) = unions_over(operand.sets(), &operand.ty().shape, summed);
         let kept: Axes = (0..ty.rank()).filter(|axis| !summed.contains(axis)).collect();
         view(&unions, &AffineMap::broadcast(&rest, &ty.shape, &kept))

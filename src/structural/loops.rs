@@ -4,7 +4,7 @@ mod rotations;
 
 use crate::affine::AffineMap;
 use crate::array::Array;
-use crate::operation::{Binary, Comparison, Extreme, MatrixOperation, Reduction, Triangle, Unary};
+use crate::operation::{Binary, Comparison, Extreme, MatrixOperation, Order, Reduction, Triangle, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::term::{Body, Graph, NodeId, Op, Scan};
 use std::sync::Arc;
@@ -29,6 +29,20 @@ pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
         MatrixOperation::Qr | MatrixOperation::FullQr => writer.qr(flat[0], op == MatrixOperation::FullQr),
         MatrixOperation::Eigh | MatrixOperation::EighValues => writer.eigh(flat[0], op == MatrixOperation::Eigh),
         MatrixOperation::Svd | MatrixOperation::SvdValues => writer.svd(flat[0], op == MatrixOperation::Svd),
+        MatrixOperation::SolveGeneral => writer.solve_general(flat[1], flat[2]),
+        MatrixOperation::SolveGeneralTransposed => writer.solve_general_transposed(flat[1], flat[2]),
+        MatrixOperation::SolvePositive => writer.solve_positive(flat[1], flat[2]),
+        MatrixOperation::InversePositive => {
+            let identity = writer.identity(matrices[0][0]);
+            writer.solve_positive(flat[1], identity)
+        }
+        MatrixOperation::LogDeterminant => {
+            let diagonal = writer.diagonal(flat[1]);
+            let logarithms = writer.graph.add(Op::Unary(Unary::Ln), &[diagonal]);
+            let twice = writer.binary(Binary::Add, logarithms, logarithms);
+            let sum = writer.sum(twice, 1);
+            writer.graph.add(Op::Reshape(Shape::from_slice(&[count, 1, 1])), &[sum])
+        }
         MatrixOperation::InverseDifferences => writer.inverses(flat[0], Binary::Sub),
         MatrixOperation::InverseSums => writer.inverses(flat[0], Binary::Add),
         MatrixOperation::Unique => flat[0],
@@ -158,6 +172,48 @@ impl LoopWriter {
     fn matrices_of_rows(&mut self, rows: NodeId) -> NodeId {
         let map = AffineMap::transpose(&self.shape(rows), &[1, 0, 2]);
         self.graph.add(Op::View(map), &[rows])
+    }
+
+    /// A system of equations with triangular matrices, which are written out in turn.
+    fn triangular(&mut self, triangle: Triangle, a: NodeId, b: NodeId) -> NodeId {
+        self.graph.add(Op::Matrix(MatrixOperation::Solve(triangle)), &[a, b])
+    }
+
+    fn solve_positive(&mut self, lower: NodeId, b: NodeId) -> NodeId {
+        let inner = self.triangular(Triangle::LOWER, lower, b);
+        self.triangular(Triangle::LOWER.transposed(), lower, inner)
+    }
+
+    /// Both factors of packed ones, and the order of rows.
+    fn unpacked(&mut self, packed: NodeId) -> (NodeId, NodeId) {
+        let shape = self.shape(packed);
+        let n = shape[1];
+        let factors = self.graph.add(Op::View(AffineMap::along(&shape, 2, 0, 1, n)), &[packed]);
+        let order = self.graph.add(Op::View(AffineMap::along(&shape, 2, n as i64, 1, 1)), &[packed]);
+        let order = self.graph.add(Op::Reshape(Shape::from_slice(&shape[..2])), &[order]);
+        (factors, self.graph.add(Op::Cast(DType::I64), &[order]))
+    }
+
+    /// Rows in another order.
+    fn ordered(&mut self, a: NodeId, order: NodeId) -> NodeId {
+        let shape = self.shape(order);
+        let which = self.position(&shape, 0);
+        self.graph.add(Op::Gather, &[a, which, order])
+    }
+
+    fn solve_general(&mut self, packed: NodeId, b: NodeId) -> NodeId {
+        let (factors, order) = self.unpacked(packed);
+        let moved = self.ordered(b, order);
+        let inner = self.triangular(Triangle::LOWER.unit(), factors, moved);
+        self.triangular(Triangle::UPPER, factors, inner)
+    }
+
+    fn solve_general_transposed(&mut self, packed: NodeId, b: NodeId) -> NodeId {
+        let (factors, order) = self.unpacked(packed);
+        let inner = self.triangular(Triangle::UPPER.transposed(), factors, b);
+        let moved = self.triangular(Triangle::LOWER.unit().transposed(), factors, inner);
+        let back = self.graph.add(Op::ArgSort(Order::Ascending, 1), &[order]);
+        self.ordered(moved, back)
     }
 
     /// Substitution, forwards or backwards: each row of the solution is taken out of the rows that follow.

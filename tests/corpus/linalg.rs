@@ -43,15 +43,15 @@ fn factors() -> Vec<Row> {
             .values_only(),
         row!("Cholesky factor of one number": M => M, |a| cholesky(a), m([[9.0]])).value([3.0]).gradient([1.0 / 6.0]).smooth(),
         row!("Cholesky factor of nothing": M => M, |a| cholesky(a), t((0, 0), &[])).value([]).gradient([]),
-        row!("LU factors": M => (M, Nm), |a| (lu(a).factors, lu(a).order.reshape((1, 2))), m([[1.0, 2.0], [4.0, 4.0]]))
-            .value([4.0, 4.0, 0.25, 1.0, 1.0, 0.0])
+        row!("LU factors": M => (M, Nm), |a| (lu(a).packed, lu(a).order().reshape((1, 2))), m([[1.0, 2.0], [4.0, 4.0]]))
+            .value([4.0, 4.0, 1.0, 0.25, 1.0, 0.0, 1.0, 0.0])
             .smooth(),
         row!("LU factors by themselves": M => (M, M), |a| (lu(a).lower(), lu(a).upper()), some((4, 4), 805)).smooth(),
         row!("LU factors of a tall matrix": M => (M, M), |a| (lu(a).lower(), lu(a).upper()), some((5, 3), 806)).smooth(),
         row!("LU factors of a wide matrix": M => (M, M), |a| (lu(a).lower(), lu(a).upper()), some((3, 5), 807)).smooth(),
-        row!("LU factors of several": T3 => T3, |a| lu(a).factors, some((2, 3, 3), 808)).smooth(),
-        row!("LU factors of a singular matrix": M => M, |a| lu(a).factors, m([[2.0, 4.0], [1.0, 2.0]]))
-            .value([2.0, 4.0, 0.5, 0.0])
+        row!("LU factors of several": T3 => (T3, T3), |a| (lu(a).lower(), lu(a).upper()), some((2, 3, 3), 808)).smooth(),
+        row!("LU factors of a singular matrix": M => M, |a| lu(a).packed, m([[2.0, 4.0], [1.0, 2.0]]))
+            .value([2.0, 4.0, 0.0, 0.5, 0.0, 1.0])
             .values_only(),
         row!("QR factors": M => (M, M), |a| { let Qr { q, r } = qr(a); (q, r) }, some((4, 4), 809)).smooth(),
         row!("QR factors of a tall matrix": M => (M, M), |a| { let Qr { q, r } = qr(a); (q, r) }, some((5, 3), 810)).smooth(),
@@ -171,6 +171,15 @@ fn systems() -> Vec<Row> {
 
 fn made() -> Vec<Row> {
     vec![
+        row!("inverse of a definite matrix": M => M, |a| CholeskyFactor::new(&definite(a)).inverse(), some((3, 3), 858)).smooth(),
+        row!("inverses of definite matrices that are not symmetric": T3 => T3,
+            |a| CholeskyFactor::new(&(a + eye(2).insert_axis(0) * 3.0)).inverse(), some((2, 2, 2), 859))
+            .smooth(),
+        row!("transposed systems": (M, M) => M, |(a, b)| {
+            let (value, pull) = vjp(|b: &Matrix<_, f64>| solve(&a.lift(), b), b);
+            pull(&value)
+        }, (some((3, 3), 860), some((3, 2), 861)))
+            .smooth(),
         row!("inverse": M => M, |a| inverse(a), m([[0.0, 2.0], [4.0, 0.0]]))
             .value([0.0, 0.25, 0.5, 0.0])
             .gradient([-0.125, -0.25, -0.0625, -0.125])

@@ -66,3 +66,38 @@ fn eliminate<T: MatrixElement>(a: &mut ArrayViewMut2<T>, order: &mut ArrayViewMu
         row.slice_mut(s![column + 1..end]).zip_mut_with(&own, |x, &own| *x = *x - factor * own);
     }
 }
+
+/// Writes the solution X of A X = B, given both factors of A and beside them the order of its rows.
+pub(super) fn solve_into<T: MatrixElement>(packed: ArrayView2<T>, b: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+    let n = packed.nrows();
+    let (factors, order) = packed.split_at(Axis(1), n);
+    for (mut row, &place) in out.rows_mut().into_iter().zip(&order.index_axis_move(Axis(1), 0)) {
+        row.assign(&b.row(position(place, n)));
+    }
+    triangular::solve_lower(factors, true, out.view_mut());
+    triangular::solve_upper(factors, false, out);
+}
+
+/// As [`solve_into`], with the transpose of A. The scratch has as many elements as B.
+pub(super) fn solve_transposed_into<T: MatrixElement>(
+    packed: ArrayView2<T>,
+    b: ArrayView2<T>,
+    mut out: ArrayViewMut2<T>,
+    scratch: &mut [T],
+) {
+    let n = packed.nrows();
+    let (factors, order) = packed.split_at(Axis(1), n);
+    let mut x = ArrayViewMut2::from_shape(b.raw_dim(), scratch).expect("as many elements");
+    x.assign(&b);
+    triangular::solve_lower(factors.t(), false, x.view_mut());
+    triangular::solve_upper(factors.t(), true, x.view_mut());
+    for (row, &place) in x.rows().into_iter().zip(&order.index_axis_move(Axis(1), 0)) {
+        out.row_mut(position(place, n)).assign(&row);
+    }
+}
+
+/// A row's number, which is one of a matrix of so many rows whatever somebody has written there.
+fn position<T: MatrixElement>(place: T, rows: usize) -> usize {
+    let number: i64 = place.cast();
+    usize::try_from(number).unwrap_or(0).min(rows - 1)
+}

@@ -5,6 +5,7 @@
 mod cholesky;
 mod eigen;
 mod lu;
+mod positive;
 mod qr;
 mod singular;
 mod triangular;
@@ -25,6 +26,7 @@ pub(crate) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> 
     const PRECISION: Self;
     fn square_root(self) -> Self;
     fn magnitude(self) -> Self;
+    fn logarithm(self) -> Self;
     fn number(x: usize) -> Self;
 }
 
@@ -40,6 +42,10 @@ macro_rules! element {
             #[inline]
             fn magnitude(self) -> $t {
                 self.abs()
+            }
+            #[inline]
+            fn logarithm(self) -> $t {
+                self.ln()
             }
             #[inline]
             fn number(x: usize) -> $t {
@@ -103,6 +109,8 @@ impl MatrixSizes {
             MatrixOperation::Qr | MatrixOperation::FullQr => qr::scratch(own),
             MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::scratch(own[0]),
             MatrixOperation::Svd | MatrixOperation::SvdValues => singular::scratch(own),
+            MatrixOperation::InversePositive => own[0] * own[0],
+            MatrixOperation::SolveGeneralTransposed => own[0] * self.result[1],
             _ => 0,
         }
     }
@@ -122,6 +130,14 @@ pub(crate) fn run<T: MatrixElement>(
         let mut out = matrix_mut(out, number, sizes.result);
         match op {
             MatrixOperation::Solve(triangle) => triangular::solve_into(triangle, of(0), of(1), out),
+            MatrixOperation::SolveGeneral => lu::solve_into(of(1), of(2), out),
+            MatrixOperation::SolveGeneralTransposed => lu::solve_transposed_into(of(1), of(2), out, scratch),
+            MatrixOperation::SolvePositive => positive::solve_into(of(1), of(2), out),
+            MatrixOperation::InversePositive => positive::inverse_into(of(1), out, scratch),
+            MatrixOperation::LogDeterminant => {
+                let sum = of(1).diag().fold(T::ZERO, |sum, x| sum + x.logarithm());
+                out.fill(sum + sum);
+            }
             MatrixOperation::Cholesky => cholesky::factor_into(of(0), out),
             MatrixOperation::Lu => lu::factor_into(of(0), out),
             MatrixOperation::Qr | MatrixOperation::FullQr => qr::factor_into(of(0), out, scratch),

@@ -119,7 +119,7 @@ impl LoopWriter {
     }
 
     /// The diagonal of each matrix: [count, n].
-    fn diagonal(&mut self, a: NodeId) -> NodeId {
+    pub(super) fn diagonal(&mut self, a: NodeId) -> NodeId {
         let shape = self.shape(a);
         let n = shape[1].min(shape[2]);
         let map = AffineMap::broadcast(&shape, &[self.count, n], &[0, 1, 1]);

@@ -58,6 +58,20 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
             MatrixOperation::InverseDifferences => inverses(&a[0], |x, y| x - y, dtype, watch),
             MatrixOperation::InverseSums => inverses(&a[0], |x, y| x + y, dtype, watch),
             MatrixOperation::Unique => a,
+            MatrixOperation::SolveGeneral => solution(&a, &matrix(&args[2])),
+            MatrixOperation::SolveGeneralTransposed => {
+                let turned = (0..n).map(|row| (0..n).map(|column| a[column][row]).collect()).collect();
+                solution(&turned, &matrix(&args[2]))
+            }
+            MatrixOperation::SolvePositive => solution(&symmetric(&a), &matrix(&args[2])),
+            MatrixOperation::InversePositive => solution(
+                &symmetric(&a),
+                &(0..n).map(|row| (0..n).map(|column| f64::from(row == column)).collect()).collect(),
+            ),
+            MatrixOperation::LogDeterminant => {
+                let l = matrix(&args[1]);
+                vec![vec![(0..n).map(|at| 2.0 * l[at][at].ln()).sum()]]
+            }
             other => panic!("the reference lacks {other:?}"),
         });
     }
@@ -72,7 +86,11 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
         MatrixOperation::Svd => [shapes[0][0] + 1 + shapes[0][1], shapes[0][0].min(shapes[0][1])],
         MatrixOperation::SvdValues => [1, shapes[0][0].min(shapes[0][1])],
         MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => [shapes[0][1], shapes[0][1]],
-        MatrixOperation::Unique => shapes[0],
+        MatrixOperation::Unique | MatrixOperation::InversePositive => shapes[0],
+        MatrixOperation::SolveGeneral | MatrixOperation::SolveGeneralTransposed | MatrixOperation::SolvePositive => {
+            shapes[2]
+        }
+        MatrixOperation::LogDeterminant => [1, 1],
         _ => [shapes[0][0] + shapes[0][1], shapes[0][0]],
     };
     let shape: Shape = batch.iter().copied().chain([rows, columns]).collect();
@@ -248,4 +266,29 @@ fn inverses(values: &[f64], difference: impl Fn(f64, f64) -> f64, dtype: DType, 
         values[..at].iter().for_each(|&y| watch.jump(difference(x, y).abs() - bound, false));
     }
     values.iter().map(|&y| values.iter().map(|&x| inverse(difference(x, y))).collect()).collect()
+}
+
+fn symmetric(a: &Rows) -> Rows {
+    (0..a.len()).map(|i| (0..a.len()).map(|j| (a[i][j] + a[j][i]) / 2.0).collect()).collect()
+}
+
+/// By Gauss and Jordan, with the largest pivot of a column.
+fn solution(a: &Rows, b: &Rows) -> Rows {
+    let (mut a, mut b) = (a.clone(), b.clone());
+    let n = a.len();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs())).unwrap_or(k);
+        a.swap(k, pivot);
+        b.swap(k, pivot);
+        for row in (0..n).filter(|&row| row != k) {
+            let factor = a[row][k] / a[k][k];
+            for column in k..n {
+                a[row][column] -= factor * a[k][column];
+            }
+            for column in 0..b[row].len() {
+                b[row][column] -= factor * b[k][column];
+            }
+        }
+    }
+    b.into_iter().enumerate().map(|(row, side)| side.into_iter().map(|x| x / a[row][row]).collect()).collect()
 }
