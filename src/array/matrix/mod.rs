@@ -4,6 +4,7 @@
 
 mod cholesky;
 mod eigen;
+mod lanes;
 mod lu;
 mod positive;
 mod qr;
@@ -77,7 +78,7 @@ fn elements<T: ElementType>(array: &Array) -> Result<Data<T>, OutOfMemory> {
 fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result<Array, OutOfMemory> {
     let operands = operands.iter().map(elements).collect::<Result<Vec<Data<T>>, OutOfMemory>>()?;
     let (batch, _) = operands[0].shape().split_at(operands[0].shape().len() - 2);
-    let sizes = MatrixSizes::new(op, operands.iter().map(|operand| operand.shape()));
+    let sizes = MatrixSizes::new(op, size(batch), operands.iter().map(|operand| operand.shape()));
     let shape: Shape = batch.iter().copied().chain(sizes.result).collect();
     let mut out: Vec<T> = memory::filled(&shape, T::ZERO)?;
     let mut scratch: Vec<T> = memory::filled(&[sizes.scratch(op)], T::ZERO)?;
@@ -91,20 +92,26 @@ fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result
 pub(crate) struct MatrixSizes {
     pub(crate) operands: SmallVec<[[usize; 2]; 2]>,
     pub(crate) result: [usize; 2],
+    /// Whether several matrices are done at once.
+    has_lanes: bool,
 }
 
 impl MatrixSizes {
-    /// Those of arrays of these shapes.
-    pub(crate) fn new<'s>(op: MatrixOperation, shapes: impl Iterator<Item = &'s [usize]>) -> MatrixSizes {
+    /// Those of arrays of these shapes, for so many matrices in all.
+    pub(crate) fn new<'s>(op: MatrixOperation, count: usize, shapes: impl Iterator<Item = &'s [usize]>) -> MatrixSizes {
         let matrix = |shape: &[usize]| [shape[shape.len() - 2], shape[shape.len() - 1]];
         let operands: SmallVec<[[usize; 2]; 2]> = shapes.map(matrix).collect();
         let result = op.result(&operands).expect("operands fit");
-        MatrixSizes { operands, result }
+        let has_lanes = lanes::are_lanes(op, &operands, count);
+        MatrixSizes { operands, result, has_lanes }
     }
 
     /// Elements of scratch that an operation needs.
     pub(crate) fn scratch(&self, op: MatrixOperation) -> usize {
         let own = self.operands[0];
+        if self.has_lanes {
+            return lanes::scratch(self);
+        }
         match op {
             MatrixOperation::Qr | MatrixOperation::FullQr => qr::scratch(own),
             MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::scratch(own[0]),
@@ -116,8 +123,24 @@ impl MatrixSizes {
     }
 }
 
-/// Runs an operation on so many matrices, which lie one after the other.
+/// Runs an operation on so many matrices, which lie one after the other. It may be compiled for more instructions than its callees:
+/// small matrices are all done here.
+#[inline(always)]
 pub(crate) fn run<T: MatrixElement>(
+    op: MatrixOperation,
+    sizes: &MatrixSizes,
+    count: usize,
+    operands: &[&[T]],
+    out: &mut [T],
+    scratch: &mut [T],
+) {
+    match sizes.has_lanes {
+        true => lanes::run(op, sizes, count, operands, out, scratch),
+        false => one_by_one(op, sizes, count, operands, out, scratch),
+    }
+}
+
+fn one_by_one<T: MatrixElement>(
     op: MatrixOperation,
     sizes: &MatrixSizes,
     count: usize,

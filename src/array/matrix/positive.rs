@@ -17,6 +17,7 @@ pub(super) fn solve_into<T: MatrixElement>(lower: ArrayView2<T>, b: ArrayView2<T
 pub(super) fn inverse_into<T: MatrixElement>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T>, scratch: &mut [T]) {
     let n = lower.nrows();
     let mut inverse = ArrayViewMut2::from_shape((n, n), scratch).expect("as many elements");
+    inverse.fill(T::ZERO);
     invert(lower, inverse.view_mut());
     square(inverse.view(), out.view_mut());
     for row in 0..n {
@@ -26,16 +27,20 @@ pub(super) fn inverse_into<T: MatrixElement>(lower: ArrayView2<T>, mut out: Arra
     }
 }
 
-/// Writes the inverse of a lower triangular matrix. Elements above the diagonal are left alone.
+/// Writes the inverse of a lower triangular matrix. Elements above the diagonal are 0, and stay so.
 fn invert<T: MatrixElement>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let n = lower.nrows();
     if n <= SMALL {
-        for column in 0..n {
-            out[[column, column]] = T::one() / lower[[column, column]];
-            for row in column + 1..n {
-                let sum = (column..row).fold(T::ZERO, |sum, at| sum + lower[[row, at]] * out[[at, column]]);
-                out[[row, column]] = -sum / lower[[row, row]];
+        for row in 0..n {
+            let (known, mut rest) = out.view_mut().split_at(Axis(0), row);
+            let mut own = rest.row_mut(0);
+            for at in 0..row {
+                let factor = lower[[row, at]];
+                own.slice_mut(s![..=at]).zip_mut_with(&known.slice(s![at, ..=at]), |x, &y| *x = *x - factor * y);
             }
+            own[row] = T::one();
+            let inverse = T::one() / lower[[row, row]];
+            own.slice_mut(s![..=row]).mapv_inplace(|x| x * inverse);
         }
         return;
     }
@@ -52,17 +57,11 @@ fn invert<T: MatrixElement>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     invert(lower.slice(s![cut.., cut..]), second);
 }
 
-/// Adds A X to a matrix, where X is lower triangular.
+/// Adds A X to a matrix, where X is lower triangular, with zeros above the diagonal.
 fn multiply_lower<T: MatrixElement>(a: ArrayView2<T>, x: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let n = x.nrows();
     if n <= 4 * SMALL {
-        for at in 0..n {
-            for (mut row, factors) in out.rows_mut().into_iter().zip(a.rows()) {
-                let factor = factors[at];
-                row.slice_mut(s![..=at]).zip_mut_with(&x.slice(s![at, ..=at]), |y, &x| *y = *y + factor * x);
-            }
-        }
-        return;
+        return general_mat_mul(T::one(), &a, &x, T::one(), &mut out);
     }
     let cut = half(n);
     let (left, right) = a.split_at(Axis(1), cut);
@@ -72,16 +71,11 @@ fn multiply_lower<T: MatrixElement>(a: ArrayView2<T>, x: ArrayView2<T>, mut out:
     multiply_lower(right, x.slice(s![cut.., cut..]), second);
 }
 
-/// Writes the lower triangle of Xᵀ X, where X is lower triangular.
+/// Writes the lower triangle of Xᵀ X, where X is lower triangular, with zeros above the diagonal.
 fn square<T: MatrixElement>(x: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let n = x.nrows();
-    if n <= SMALL {
-        for row in 0..n {
-            for column in 0..=row {
-                out[[row, column]] = (row..n).fold(T::ZERO, |sum, at| sum + x[[at, row]] * x[[at, column]]);
-            }
-        }
-        return;
+    if n <= 4 * SMALL {
+        return general_mat_mul(T::one(), &x.t(), &x, T::ZERO, &mut out);
     }
     let cut = half(n);
     let (above, below) = out.split_at(Axis(0), cut);
@@ -90,8 +84,8 @@ fn square<T: MatrixElement>(x: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let part = x.slice(s![cut.., ..cut]);
     square(x.slice(s![..cut, ..cut]), first.view_mut());
     add_square(part, first);
-    // X₂₂ᵀ X₂₁, where X₂₂ is lower triangular.
     beside.fill(T::ZERO);
+    // X₂₂ᵀ X₂₁: its transpose, X₂₁ᵀ X₂₂, has the triangular matrix at the right.
     multiply_lower(part.reversed_axes(), x.slice(s![cut.., cut..]), beside.reversed_axes());
     square(x.slice(s![cut.., cut..]), second);
 }

@@ -330,7 +330,7 @@ impl Machine {
                     (CompiledStep::Blocks(blocks), Space::Blocks(slots)) => {
                         blocks.run(self.isa, bases, partials.as_mut_ptr().cast(), slots, worker);
                     }
-                    (CompiledStep::Matrix(matrix), _) => matrix.run(bases, worker),
+                    (CompiledStep::Matrix(matrix), _) => matrix.run(self.isa, bases, worker),
                     (CompiledStep::Call(call), _) => self.call(call, bases)?,
                     (step, space) => unreachable!("{space:?} is not of {step:?}"),
                 }

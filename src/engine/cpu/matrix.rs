@@ -1,6 +1,7 @@
 //! Linear algebra on the matrices of buffers.
 
 use super::threads::{SharedPointers, Worker};
+use super::vector::Instructions;
 use crate::array::matrix::{self, MatrixElement, MatrixSizes};
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
@@ -32,9 +33,9 @@ impl CompiledMatrix {
     pub(super) fn new(call: &Call, types: &[Type]) -> Option<CompiledMatrix> {
         let op = call.matrix()?;
         let of = |&id: &BufferId| &types[id as usize];
-        let sizes = MatrixSizes::new(op, call.arguments.iter().map(|id| &of(id).shape[..]));
         let first = of(&call.arguments[0]);
         let count = size(&first.shape[..first.rank() - 2]);
+        let sizes = MatrixSizes::new(op, count, call.arguments.iter().map(|id| &of(id).shape[..]));
         let work = op.work(&sizes.operands).saturating_mul(count as u128) / WORK;
         let chunks = usize::try_from(work).unwrap_or(CHUNKS).clamp(1, CHUNKS).min(count.max(1));
         let operands = call.arguments.iter().copied().collect();
@@ -53,7 +54,7 @@ impl CompiledMatrix {
     ///
     /// `bases` points at the procedure's buffers, as large as their types say, and the result overlaps no operand. The worker was
     /// made for a machine with this operation.
-    pub(super) unsafe fn run(&self, bases: &[*mut u8], worker: &mut Worker) {
+    pub(super) unsafe fn run(&self, isa: Instructions, bases: &[*mut u8], worker: &mut Worker) {
         let shared = SharedPointers(bases);
         let chunks = if worker.threads() == 1 { 1 } else { self.chunks };
         let run = |chunk: usize, scratch: &mut [CacheLine]| {
@@ -61,8 +62,8 @@ impl CompiledMatrix {
             // SAFETY: as the caller's; chunks are of different matrices.
             unsafe {
                 match self.dtype {
-                    DType::F32 => self.chunk::<f32>(bases, (chunk, chunks), scratch),
-                    DType::F64 => self.chunk::<f64>(bases, (chunk, chunks), scratch),
+                    DType::F32 => self.chunk::<f32>(isa, bases, (chunk, chunks), scratch),
+                    DType::F64 => self.chunk::<f64>(isa, bases, (chunk, chunks), scratch),
                     _ => unreachable!("matrices are of floats"),
                 }
             }
@@ -75,6 +76,7 @@ impl CompiledMatrix {
 
     unsafe fn chunk<T: MatrixElement>(
         &self,
+        isa: Instructions,
         bases: &[*mut u8],
         (chunk, chunks): (usize, usize),
         scratch: &mut [CacheLine],
@@ -104,6 +106,40 @@ impl CompiledMatrix {
         let elements = self.sizes.scratch(self.op);
         // SAFETY: lines hold as many elements, aligned for any type, and are initialised.
         let scratch = unsafe { std::slice::from_raw_parts_mut(scratch.as_mut_ptr().cast::<T>(), elements) };
-        matrix::run(self.op, &self.sizes, end - start, &operands, out, scratch);
+        // SAFETY: the machine has the instructions.
+        unsafe {
+            match isa {
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx512 => with_avx512(self.op, &self.sizes, end - start, &operands, out, scratch),
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx2 => with_avx2(self.op, &self.sizes, end - start, &operands, out, scratch),
+                _ => matrix::run(self.op, &self.sizes, end - start, &operands, out, scratch),
+            }
+        }
     }
+}
+
+/// The operation compiled for a set of instructions.
+macro_rules! compiled_for {
+    ($($name:ident: $features:literal;)*) => {
+        $(
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = $features)]
+            unsafe fn $name<T: MatrixElement>(
+                op: MatrixOperation,
+                sizes: &MatrixSizes,
+                count: usize,
+                operands: &[&[T]],
+                out: &mut [T],
+                scratch: &mut [T],
+            ) {
+                matrix::run(op, sizes, count, operands, out, scratch);
+            }
+        )*
+    };
+}
+
+compiled_for! {
+    with_avx2: "avx2,fma";
+    with_avx512: "avx512f,avx512dq,avx512vl,avx2,fma";
 }
