@@ -40,6 +40,7 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
         MatrixOperation::Qr | MatrixOperation::FullQr => stack.qr::<A, D>(op, a, da),
         MatrixOperation::Eigh | MatrixOperation::EighValues => stack.eigh::<A, D>(op, a, da),
         MatrixOperation::Svd | MatrixOperation::SvdValues => stack.svd::<A, D>(op, a, da),
+        MatrixOperation::PseudoInverse => stack.pseudo_inverse::<A, D>(a, da),
         MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => stack.inverses::<A, D>(op, a, da),
         op => unreachable!("{op:?} has several operands"),
     };
@@ -219,6 +220,37 @@ impl Stack {
         let left = symmetric.contract_right(&self.product([false, false]), result.clone());
         let both = left.contract_left(&self.product([false, false]), result.clone());
         (result, Some(both.shared()))
+    }
+
+    /// P of A, of the same rank: Ṗ = −P Ȧ P + P Pᵀ Ȧᵀ (1 − A P) + (1 − P A) Ȧᵀ Pᵀ P (Golub and Pereyra, 1973).
+    fn pseudo_inverse<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
+        let (m, n) = (self.rows, self.columns);
+        let p = A::matrix(MatrixOperation::PseudoInverse, smallvec![a.clone()]);
+        let stack = |rows: usize, columns: usize| Stack { rows, columns, ..self.clone() };
+        let contract = |left: &A::Array, right: &A::Array, turned: [bool; 2]| {
+            A::contract(&self.product(turned), left.clone(), right.clone())
+        };
+        let without = |product: A::Array, extent: usize| {
+            let square = self.square(extent);
+            let identity = A::select(
+                square.compared::<A>(Comparison::Equal),
+                A::constant(square.full(1.0)),
+                A::zeros(&square.ty()),
+            );
+            A::binary(Binary::Sub, identity, product)
+        };
+        let both = |derivative: D, left: A::Array, right: A::Array| {
+            let inner = derivative.contract_right(&self.product([false, false]), left);
+            inner.contract_left(&self.product([false, false]), right)
+        };
+        let da = da.shared();
+        let turned = da.clone().view(&self.transpose()).shared();
+        let (outside, beside) =
+            (without(contract(&a, &p, [false, false]), m), without(contract(&p, &a, [false, false]), n));
+        let inner = both(da, p.clone(), p.clone()).scale(A::constant(stack(n, m).full(-1.0)), Scaling::Product);
+        let right = both(turned.clone(), contract(&p, &p, [false, true]), outside);
+        let left = both(turned, beside, contract(&p, &p, [true, false]));
+        (p, inner.add(right).add(left))
     }
 
     /// L Lᵀ = A: L̇ = L Φ(L⁻¹ S L⁻ᵀ), where S is the symmetric part of Ȧ, and Φ keeps what is below the diagonal and half of it.

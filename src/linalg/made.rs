@@ -6,7 +6,7 @@ use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::shape::Shape;
 use crate::tensor::apply::fail;
-use crate::tensor::{Float, Number, RDyn, Rank, Tensor, eye, zeros};
+use crate::tensor::{Float, Number, RDyn, Rank, Tensor, eye, ones, zeros};
 
 /// The elements whose row and column satisfy a condition; the others are 0.
 pub(super) fn kept<A: Algebra, E: Number>(
@@ -314,4 +314,110 @@ where
     R::Smaller: super::RightSide<R>,
 {
     (x * factor.solve(x)).sum_axis(x.rank().saturating_sub(1))
+}
+
+/// A matrix with these elements on its diagonal, and zeros beside, for each row of numbers.
+///
+/// ```
+/// use deltaray::linalg::diagonal_matrix;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(diagonal_matrix(&Vector::from([1.0, 2.0])), [[1.0, 0.0], [0.0, 2.0]].into());
+/// ```
+///
+/// # Panics
+///
+/// When the array has no axis; in a staged function that is the error of [`stage`](crate::derivative::stage) instead.
+#[track_caller]
+pub fn diagonal_matrix<A: Algebra, E: Number, R: Rank>(x: &Tensor<A, E, R>) -> Tensor<A, E, R::Larger> {
+    let _place = ReportedAt::caller();
+    let shape = x.shape();
+    let Some(&n) = shape.last() else {
+        return fail("diagonal_matrix", "takes a row of elements, not a scalar", &shape);
+    };
+    let rows = x.clone().into_dyn().insert_axis(shape.len() - 1);
+    let square: Shape = shape.iter().copied().chain([n]).collect();
+    Tensor::wrap(kept(&rows.broadcast_to(square), |row, column| row.equal(column)).into_array())
+}
+
+/// The square root of the sum of all squares, for each matrix: the norm of Frobenius. Its derivative at 0 is 0.
+///
+/// ```
+/// use deltaray::linalg::frobenius_norm;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(frobenius_norm(&Matrix::from([[1.0, 2.0], [2.0, 4.0]])).item(), 5.0);
+/// ```
+///
+/// # Panics
+///
+/// As [`triangle_lower`].
+#[track_caller]
+pub fn frobenius_norm<A: Algebra, E: Float, R: Rank>(
+    a: &Tensor<A, E, R>,
+) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
+    let _place = ReportedAt::caller();
+    let shape = a.shape();
+    let result = matrices(&shape).map(|(batch, _)| {
+        let squares = (a * a).into_dyn().sum_axis(batch.len() + 1).sum_axis(batch.len());
+        // The root of 0 has an infinite derivative.
+        let is_zero = squares.equal(&zeros(batch));
+        is_zero.select(zeros(batch), is_zero.select(ones(batch), squares).sqrt())
+    });
+    checked("frobenius_norm", &shape, result)
+}
+
+/// The largest sum of absolute values in a column, for each matrix: the norm that is written ‖A‖₁. 0 for a matrix without elements.
+///
+/// ```
+/// use deltaray::linalg::column_sum_norm;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(column_sum_norm(&Matrix::from([[1.0, -2.0], [3.0, 4.0]])).item(), 6.0);
+/// ```
+///
+/// # Panics
+///
+/// As [`triangle_lower`].
+#[track_caller]
+pub fn column_sum_norm<A: Algebra, E: Float, R: Rank>(
+    a: &Tensor<A, E, R>,
+) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
+    let _place = ReportedAt::caller();
+    sum_norm("column_sum_norm", a, Side::Rows)
+}
+
+/// The largest sum of absolute values in a row, for each matrix: the norm that is written ‖A‖∞. 0 for a matrix without elements.
+///
+/// ```
+/// use deltaray::linalg::row_sum_norm;
+/// use deltaray::prelude::*;
+///
+/// assert_eq!(row_sum_norm(&Matrix::from([[1.0, -2.0], [3.0, 4.0]])).item(), 7.0);
+/// ```
+///
+/// # Panics
+///
+/// As [`triangle_lower`].
+#[track_caller]
+pub fn row_sum_norm<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
+    let _place = ReportedAt::caller();
+    sum_norm("row_sum_norm", a, Side::Columns)
+}
+
+/// The largest of the sums over one side of matrices.
+#[track_caller]
+fn sum_norm<A: Algebra, E: Float, R: Rank>(
+    name: &str,
+    a: &Tensor<A, E, R>,
+    summed: Side,
+) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
+    let shape = a.shape();
+    let result = matrices(&shape).map(|(batch, [m, n])| {
+        let axes = batch.len();
+        let (axis, rest) = if matches!(summed, Side::Rows) { (axes, n) } else { (axes + 1, m) };
+        let sums = a.abs().into_dyn().sum_axis(axis);
+        if rest == 0 { sums.sum_axis(axes) } else { sums.max_axis(axes) }
+    });
+    checked(name, &shape, result)
 }

@@ -34,11 +34,13 @@ mod spectra;
 pub use crate::operation::Triangle;
 pub use factor::{Lu, Qr, cholesky, cholesky_upper, full_qr, lu, qr};
 pub use made::{
-    determinant, inverse, kron, log_determinant, matrix_power, quadratic_form, slog_determinant, trace, triangle_lower,
-    triangle_upper,
+    column_sum_norm, determinant, diagonal_matrix, frobenius_norm, inverse, kron, log_determinant, matrix_power,
+    quadratic_form, row_sum_norm, slog_determinant, trace, triangle_lower, triangle_upper,
 };
 pub use solve::{CholeskyFactor, RightSide, lstsq, solve, solve_spd, solve_triangular, solve_triangular_right};
-pub use spectra::{Eigh, Svd, condition_number, eigh, eigh_values, singular_values, svd};
+pub use spectra::{
+    Eigh, Svd, condition_number, eigh, eigh_values, pseudo_inverse, singular_values, spectral_norm, svd,
+};
 
 use crate::algebra::Algebra;
 use crate::operation::MatrixOperation;

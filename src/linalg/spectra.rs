@@ -192,3 +192,54 @@ pub fn condition_number<A: Algebra, E: Float, R: Rank>(
     });
     checked("condition_number", &shape, result)
 }
+
+/// The pseudo-inverse of each m × n matrix, n × m: of Moore and Penrose. Singular values of no more than the larger extent times the
+/// precision of the numbers, times the largest, count as 0.
+///
+/// ```
+/// use deltaray::linalg::pseudo_inverse;
+/// use deltaray::prelude::*;
+///
+/// let inverse = pseudo_inverse(&Matrix::from([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]]));
+/// assert!((inverse - Matrix::from([[0.5, 0.0, 0.0], [0.0, 0.0, 0.25]])).abs().lt(1e-12).all().item());
+/// ```
+///
+/// The derivative is that of matrices of the same rank (Golub and Pereyra, 1973), at every order.
+///
+/// # Panics
+///
+/// As [`svd`].
+#[track_caller]
+pub fn pseudo_inverse<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, R> {
+    let _place = ReportedAt::caller();
+    checked("pseudo_inverse", &a.shape(), operation(MatrixOperation::PseudoInverse, &[&a.clone().into_dyn()]))
+}
+
+/// The largest singular value of each matrix: the most by which it lengthens a vector. 0 for a matrix without elements.
+///
+/// ```
+/// use deltaray::linalg::spectral_norm;
+/// use deltaray::prelude::*;
+///
+/// let norm: f64 = spectral_norm(&Matrix::from([[0.0, 3.0], [4.0, 0.0]])).item();
+/// assert!((norm - 4.0).abs() < 1e-12);
+/// ```
+///
+/// # Panics
+///
+/// As [`svd`].
+#[track_caller]
+pub fn spectral_norm<A: Algebra, E: Float, R: Rank>(
+    a: &Tensor<A, E, R>,
+) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
+    let _place = ReportedAt::caller();
+    let packed = operation(MatrixOperation::SvdValues, &[&a.clone().into_dyn()]);
+    let result = packed.map(|packed| {
+        let rank = packed.rank();
+        match packed.shape()[rank - 1] {
+            0 => packed.sum_axis(rank - 1).remove_axis(rank - 2),
+            _ => packed.slice(rank - 1, 0..1).remove_axis(rank - 1).remove_axis(rank - 2),
+        }
+    });
+    checked("spectral_norm", &a.shape(), result)
+}

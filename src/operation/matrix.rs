@@ -73,6 +73,9 @@ pub enum MatrixOperation {
     Svd,
     /// The row of singular values of [`MatrixOperation::Svd`] alone.
     SvdValues,
+    /// The pseudo-inverse V S⁺ Uᵀ of an m × n matrix: n × m. Singular values of no more than the larger extent times the precision of
+    /// the numbers, times the largest, count as 0, and stay so: the derivative is that of matrices of the same rank.
+    PseudoInverse,
     /// 1 / (λⱼ − λᵢ) in row i and column j, for a row λ of n values; 0 where two values are as good as equal: where they differ by no
     /// more than 8 n times the precision of the numbers, times the largest. The diagonal is 0.
     InverseDifferences,
@@ -88,7 +91,7 @@ pub enum MatrixOperation {
 pub(crate) const CLUSTER: f64 = 8.0;
 
 /// The operations, with their names in printed programs.
-const MATRIX_ROWS: [(&str, MatrixOperation); 24] = [
+const MATRIX_ROWS: [(&str, MatrixOperation); 25] = [
     ("cholesky", MatrixOperation::Cholesky),
     ("lu", MatrixOperation::Lu),
     ("qr", MatrixOperation::Qr),
@@ -97,6 +100,7 @@ const MATRIX_ROWS: [(&str, MatrixOperation); 24] = [
     ("eigh_values", MatrixOperation::EighValues),
     ("svd", MatrixOperation::Svd),
     ("svd_values", MatrixOperation::SvdValues),
+    ("pseudo_inverse", MatrixOperation::PseudoInverse),
     ("inverse_differences", MatrixOperation::InverseDifferences),
     ("inverse_sums", MatrixOperation::InverseSums),
     ("unique", MatrixOperation::Unique),
@@ -192,6 +196,7 @@ impl MatrixOperation {
             }
             MatrixOperation::Svd => Ok([m.saturating_add(n).saturating_add(1), m.min(n)]),
             MatrixOperation::SvdValues => Ok([1, m.min(n)]),
+            MatrixOperation::PseudoInverse => Ok([n, m]),
             MatrixOperation::InverseDifferences | MatrixOperation::InverseSums if m == 1 => Ok([n, n]),
             MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => {
                 Err(format!("takes a row of values, not a matrix of {m} by {n}"))
@@ -244,7 +249,7 @@ impl MatrixOperation {
             MatrixOperation::FullQr => product([m, n, k]).saturating_mul(2).saturating_add(product([m, m, k]) * 2),
             MatrixOperation::Eigh => product([n, n, n]).saturating_mul(9),
             MatrixOperation::EighValues => product([n, n, n]) * 4 / 3,
-            MatrixOperation::Svd => product([m, n, k]).saturating_mul(20),
+            MatrixOperation::Svd | MatrixOperation::PseudoInverse => product([m, n, k]).saturating_mul(20),
             MatrixOperation::SvdValues => product([m, n, k]).saturating_mul(8),
             MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => product([n, n, 3]),
             MatrixOperation::Unique => 0,

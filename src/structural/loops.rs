@@ -43,6 +43,7 @@ pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
             let sum = writer.sum(twice, 1);
             writer.graph.add(Op::Reshape(Shape::from_slice(&[count, 1, 1])), &[sum])
         }
+        MatrixOperation::PseudoInverse => writer.pseudo_inverse(flat[0]),
         MatrixOperation::InverseDifferences => writer.inverses(flat[0], Binary::Sub),
         MatrixOperation::InverseSums => writer.inverses(flat[0], Binary::Add),
         MatrixOperation::Unique => flat[0],

@@ -171,6 +171,18 @@ fn systems() -> Vec<Row> {
 
 fn made() -> Vec<Row> {
     vec![
+        row!("pseudo-inverse": M => M, |a| pseudo_inverse(a), some((3, 3), 862)).smooth(),
+        row!("pseudo-inverse of a tall matrix": M => M, |a| pseudo_inverse(a), some((4, 2), 863)).smooth(),
+        row!("pseudo-inverse of a wide matrix": M => M, |a| pseudo_inverse(a), some((2, 3), 864)).smooth(),
+        row!("pseudo-inverse of lower rank": (V, V) => M, |(x, y)| pseudo_inverse(&x.outer(y)), (some(3, 865), some(2, 866)))
+            .smooth(),
+        row!("pseudo-inverse of nothing": M => M, |a| pseudo_inverse(a), t((0, 2), &[])).value([]).gradient([]),
+        row!("norms": M => (S, (S, (S, S))), |a| {
+            (frobenius_norm(a), (spectral_norm(a), (column_sum_norm(a), row_sum_norm(a))))
+        }, some((3, 2), 867))
+            .smooth(),
+        row!("norm of zeros": M => S, |a| frobenius_norm(a), t((2, 2), &[0.0; 4])).value([0.0]).gradient([0.0; 4]),
+        row!("diagonal matrices": M => T3, |a| diagonal_matrix(a), some((2, 3), 868)).smooth(),
         row!("inverse of a definite matrix": M => M, |a| CholeskyFactor::new(&definite(a)).inverse(), some((3, 3), 858)).smooth(),
         row!("inverses of definite matrices that are not symmetric": T3 => T3,
             |a| CholeskyFactor::new(&(a + eye(2).insert_axis(0) * 3.0)).inverse(), some((2, 2, 2), 859))

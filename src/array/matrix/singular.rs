@@ -4,7 +4,7 @@
 use super::eigen::is_turned;
 use super::{MatrixElement, qr};
 use crate::array::products::dot;
-use ndarray::{ArrayView2, ArrayViewMut2, linalg::general_mat_mul, s};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul, s};
 
 /// The most times that all pairs of columns are rotated.
 const SWEEPS: usize = 60;
@@ -81,6 +81,29 @@ pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayView
     let (of_left, of_right) = if m < n { (second, first) } else { (first, second) };
     out.slice_mut(of_left).assign(&left);
     out.slice_mut(of_right).assign(&right.t());
+}
+
+/// Elements of scratch for a pseudo-inverse.
+pub(super) fn inverse_scratch([m, n]: [usize; 2]) -> usize {
+    (m + 1 + n) * m.min(n) + scratch([m, n])
+}
+
+/// Writes the pseudo-inverse of a matrix.
+pub(super) fn inverse_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>, scratch: &mut [T]) {
+    let (m, n) = a.dim();
+    let k = m.min(n);
+    let (packed, rest) = scratch.split_at_mut((m + 1 + n) * k);
+    let mut packed = ArrayViewMut2::from_shape((m + 1 + n, k), packed).expect("as many elements");
+    factor_into(a, packed.view_mut(), rest);
+    let (u, mut others) = packed.split_at(Axis(0), m);
+    let (values, mut v) = others.view_mut().split_at(Axis(0), 1);
+    let bound = if k > 0 { values[[0, 0]] * T::PRECISION * T::number(m.max(n)) } else { T::ZERO };
+    for (mut column, &value) in v.columns_mut().into_iter().zip(values.row(0)) {
+        // NaN stays NaN.
+        let inverse = if value <= bound { T::ZERO } else { T::one() / value };
+        column.mapv_inplace(|x| x * inverse);
+    }
+    general_mat_mul(T::one(), &v, &u.t(), T::ZERO, &mut out);
 }
 
 /// Sorts values, and the rows of both matrices with them.

@@ -3,8 +3,8 @@
 use super::LoopWriter;
 use crate::affine::AffineMap;
 use crate::array::{Array, Data};
-use crate::operation::{Binary, CLUSTER, Comparison, Extreme, Order, Reduction, Unary};
-use crate::shape::{Axes, DType, Shape};
+use crate::operation::{Binary, CLUSTER, Comparison, Contraction, Extreme, Order, Reduction, Unary};
+use crate::shape::{Axes, DType, Shape, Type};
 use crate::term::{NodeId, Op};
 
 /// All pairs are rotated so many times, and once more for each doubling of the columns: the angles that remain square each time,
@@ -232,6 +232,37 @@ impl LoopWriter {
         let which = self.position(&shape, 0);
         let rows = self.graph.add(Op::Gather, &[rows, which, order]);
         self.transposed(rows)
+    }
+
+    /// V S⁺ Uᵀ.
+    pub(super) fn pseudo_inverse(&mut self, a: NodeId) -> NodeId {
+        let [count, m, n] = self.shape(a)[..] else { unreachable!("matrices along an axis") };
+        let k = m.min(n);
+        if k == 0 {
+            let shape = [count, n, m];
+            return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &shape))), &[]);
+        }
+        let packed = self.svd(a, true);
+        let part = |writer: &mut LoopWriter, start: usize, rows: usize| {
+            let map = AffineMap::along(&writer.shape(packed), 1, start as i64, 1, rows);
+            writer.graph.add(Op::View(map), &[packed])
+        };
+        let (u, values, v) = (part(self, 0, m), part(self, m, 1), part(self, m + 1, n));
+        let values = self.graph.add(Op::Reshape(Shape::from_slice(&[count, k])), &[values]);
+        let largest = self.graph.add(Op::View(AffineMap::along(&[count, k], 1, 0, 1, 1)), &[values]);
+        let largest = self.graph.add(Op::Reshape(Shape::from_slice(&[count])), &[largest]);
+        let precision = if self.dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        let factor = self.number(largest, precision * m.max(n) as f64);
+        let bound = self.binary(Binary::Mul, largest, factor);
+        let bound = self.along(bound, &[count, k], &[0]);
+        let is_nothing = self.compare(Comparison::LessEqual, values, bound);
+        let (zero, one) = (self.number(values, 0.0), self.number(values, 1.0));
+        let safe = self.select(is_nothing, one, values);
+        let inverse = self.binary(Binary::Div, one, safe);
+        let inverse = self.select(is_nothing, zero, inverse);
+        let scaled = self.times(v, inverse);
+        let product = Contraction::new(&[0, 1, 2], &[0, 3, 2], &[0, 1, 3]);
+        self.graph.add(Op::Contract(product), &[scaled, u])
     }
 
     /// 1 over differences, or sums, of values, and 0 where these are as good as 0.

@@ -58,6 +58,16 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
             MatrixOperation::InverseDifferences => inverses(&a[0], |x, y| x - y, dtype, watch),
             MatrixOperation::InverseSums => inverses(&a[0], |x, y| x + y, dtype, watch),
             MatrixOperation::Unique => a,
+            MatrixOperation::PseudoInverse => {
+                let all = svd(&a, [m, n], watch);
+                let precision = if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+                let bound = all[m].first().map_or(0.0, |most| most * precision * m.max(n) as f64);
+                let inverse = |x: f64| if x <= bound { 0.0 } else { 1.0 / x };
+                let entry = |row: usize, column: usize| -> f64 {
+                    (0..m.min(n)).map(|at| all[m + 1 + row][at] * inverse(all[m][at]) * all[column][at]).sum()
+                };
+                (0..n).map(|row| (0..m).map(|column| entry(row, column)).collect()).collect()
+            }
             MatrixOperation::SolveGeneral => solution(&a, &matrix(&args[2])),
             MatrixOperation::SolveGeneralTransposed => {
                 let turned = (0..n).map(|row| (0..n).map(|column| a[column][row]).collect()).collect();
@@ -91,6 +101,7 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
             shapes[2]
         }
         MatrixOperation::LogDeterminant => [1, 1],
+        MatrixOperation::PseudoInverse => [shapes[0][1], shapes[0][0]],
         _ => [shapes[0][0] + shapes[0][1], shapes[0][0]],
     };
     let shape: Shape = batch.iter().copied().chain([rows, columns]).collect();
