@@ -17,7 +17,7 @@ pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayView
         out[[0, column]] = scale;
         reflect(&mut work, column, column + 1, scale, sums);
     }
-    let scales: Vec<T> = out.row(0).slice(s![..count]).to_vec();
+    let scales: Vec<T> = (0..count).map(|column| out[[0, column]]).collect();
     for row in 0..n {
         for column in 0..k {
             out[[m + row, column]] = if column <= row && column < m { work[[column, row]] } else { T::ZERO };
