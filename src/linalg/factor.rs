@@ -1,7 +1,7 @@
 //! Factorisations of matrices.
 
 use super::solve::{RightSide, with_columns};
-use super::{Side, checked, made, matrices, operation, part, turned};
+use super::{Side, checked, made, matrices, operation, part, squares, turned};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::operation::{MatrixOperation, Triangle};
@@ -100,28 +100,36 @@ pub fn lu<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Lu<A, E, R> {
 }
 
 impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
-    /// The factors, and the lesser of their extents.
-    fn packed(&self) -> (Tensor<A, E, RDyn>, usize) {
-        let count = matrices(&self.factors.shape()).map_or(0, |(_, [m, n])| m.min(n));
-        (self.factors.clone().into_dyn(), count)
+    /// A part of the factors, given both and the lesser of their extents.
+    #[track_caller]
+    fn factor(
+        &self,
+        name: &str,
+        part: impl FnOnce(&Tensor<A, E, RDyn>, usize) -> Tensor<A, E, RDyn>,
+    ) -> Tensor<A, E, R> {
+        let _place = ReportedAt::caller();
+        let shape = self.factors.shape();
+        let result = matrices(&shape).map(|(_, [m, n])| part(&self.factors.clone().into_dyn(), m.min(n)));
+        checked(name, &shape, result)
     }
 
     /// L, of as many rows as the matrix, with 1 on its diagonal.
     #[track_caller]
     pub fn lower(&self) -> Tensor<A, E, R> {
-        let (packed, count) = self.packed();
-        let columns = part(&packed, Side::Columns, 0..count);
-        let strict = made::kept(&columns, |row, column| row.gt(column));
-        let diagonal = made::kept(&ones(&columns.shape()[..]), |row, column| row.equal(column));
-        Tensor::wrap((strict + diagonal).into_array())
+        self.factor("lower", |packed, count| {
+            let columns = part(packed, Side::Columns, 0..count);
+            let strict = made::kept(&columns, |row, column| row.gt(column));
+            let diagonal = made::kept(&ones(&columns.shape()[..]), |row, column| row.equal(column));
+            strict + diagonal
+        })
     }
 
     /// U, of as many columns as the matrix.
     #[track_caller]
     pub fn upper(&self) -> Tensor<A, E, R> {
-        let (packed, count) = self.packed();
-        let rows = part(&packed, Side::Rows, 0..count);
-        Tensor::wrap(made::kept(&rows, |row, column| row.le(column)).into_array())
+        self.factor("upper", |packed, count| {
+            made::kept(&part(packed, Side::Rows, 0..count), |row, column| row.le(column))
+        })
     }
 
     /// The solution x of A x = b, for a square matrix A: one right side for each matrix, or a matrix with one in each column.
@@ -137,8 +145,13 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
 
     #[track_caller]
     pub(super) fn solution<S: Rank>(&self, b: &Tensor<A, E, S>) -> Result<Tensor<A, E, RDyn>, String> {
-        with_columns(&self.packed().0, b, |packed, b| {
+        with_columns(&self.factors.clone().into_dyn(), b, |packed, b| {
+            let shape = packed.shape();
+            let (_, n) = squares(&shape)?;
             let rows = b.rank() - 2;
+            if b.shape()[rows] != n {
+                return Err(format!("a matrix of {n} by {n} does not fit a right side of {} rows", b.shape()[rows]));
+            }
             let order = self.order.insert_axis(rows + 1).broadcast_to(&b.shape()[..]);
             let moved = b.take_along_axis(&order, rows);
             let inner = operation(MatrixOperation::Solve(Triangle::LOWER.unit()), &[packed, &moved])?;

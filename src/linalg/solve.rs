@@ -171,8 +171,16 @@ impl<A: Algebra, E: Float, R: Rank> CholeskyFactor<A, E, R> {
     /// When the right sides have another number of rows; staged, that is recorded instead.
     #[track_caller]
     pub fn solve<S: RightSide<R>>(&self, b: &Tensor<A, E, S>) -> Tensor<A, E, S> {
-        let inner = solve_triangular(&self.lower, b, Triangle::LOWER);
-        solve_triangular(&self.lower, &inner, Triangle::LOWER.transposed())
+        let _place = ReportedAt::caller();
+        checked("solve", &b.shape(), self.solution(b))
+    }
+
+    #[track_caller]
+    fn solution<S: Rank>(&self, b: &Tensor<A, E, S>) -> Result<Tensor<A, E, RDyn>, String> {
+        with_columns(&self.lower.clone().into_dyn(), b, |lower, b| {
+            let inner = operation(MatrixOperation::Solve(Triangle::LOWER), &[lower, b])?;
+            operation(MatrixOperation::Solve(Triangle::LOWER.transposed()), &[lower, &inner])
+        })
     }
 
     /// The natural logarithm of the determinant of A, for each matrix.
@@ -208,7 +216,9 @@ pub fn solve_spd<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     a: &Tensor<A, E, R>,
     b: &Tensor<A, E, S>,
 ) -> Tensor<A, E, S> {
-    CholeskyFactor::new(a).solve(b)
+    let _place = ReportedAt::caller();
+    let result = squares(&a.shape()).map(|_| ()).and_then(|()| CholeskyFactor::new(a).solution(b));
+    checked("solve_spd", &b.shape(), result)
 }
 
 /// The x that makes ‖A x − b‖ least, for an m × n matrix A with independent columns, by [`qr`](super::qr): one right side for each
