@@ -1,9 +1,16 @@
-//! Linear algebra: the laws that factors satisfy.
+//! Linear algebra: matrices without good answers on all engines, and the laws that factors satisfy.
 
+#[path = "linalg/engines.rs"]
+mod engines;
 mod exported;
 #[path = "linalg/laws.rs"]
 mod laws;
+#[cfg(feature = "opencl")]
+#[path = "devices/presence.rs"]
+mod presence;
 mod random;
+#[path = "linalg/special.rs"]
+mod special;
 
 use deltaray::linalg::Triangle;
 use deltaray::prelude::*;

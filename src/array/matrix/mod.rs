@@ -75,6 +75,9 @@ fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result
     let result = op.result(&extents).expect("operands fit");
     let shape: Shape = batch.iter().copied().chain(result).collect();
     let mut out: Vec<T> = memory::filled(&shape, T::ZERO)?;
+    if out.is_empty() {
+        return Ok(T::wrap(Data::from_vec(&shape, out)));
+    }
     let slices: Vec<&[T]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
     let mut scratch: Vec<T> = match op {
         MatrixOperation::Qr | MatrixOperation::FullQr => memory::filled(&[m * n + m.max(n)], T::ZERO)?,
