@@ -1,10 +1,15 @@
-//! Linear algebra: matrices without good answers on all engines, and the laws that factors satisfy.
+//! Linear algebra: matrices without good answers on all engines, values and derivatives by others' code, and the laws that
+//! factors satisfy.
 
+#[path = "linalg/derivatives.rs"]
+mod derivatives;
 #[path = "linalg/engines.rs"]
 mod engines;
 mod exported;
 #[path = "linalg/laws.rs"]
 mod laws;
+#[path = "linalg/oracles.rs"]
+mod oracles;
 #[cfg(feature = "opencl")]
 #[path = "devices/presence.rs"]
 mod presence;
@@ -17,6 +22,7 @@ use deltaray::prelude::*;
 use random::chance::Random;
 
 type C = Concrete;
+type M = Matrix<C, f64>;
 
 /// All kinds of triangles.
 fn triangles() -> impl Iterator<Item = Triangle> {
