@@ -12,7 +12,10 @@ mod harness;
 mod named_functions;
 
 #[path = "semantics/bad_input.rs"]
+#[macro_use]
 mod bad_input;
+#[path = "semantics/bad_matrices.rs"]
+mod bad_matrices;
 #[path = "semantics/choices.rs"]
 mod choices;
 #[path = "semantics/integers.rs"]

@@ -5,6 +5,7 @@ use super::{Side, checked, made, matrices, operation, part, turned};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::operation::MatrixOperation;
+use crate::tensor::apply::fail;
 use crate::tensor::{Float, RDyn, Rank, Tensor, ones};
 use deltaray_derive::Tree;
 
@@ -91,39 +92,57 @@ pub fn lu<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Lu<A, E, R> {
 }
 
 impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
-    /// The factors alone, and the lesser of their extents.
-    fn factors(&self) -> (Tensor<A, E, RDyn>, usize) {
-        let packed = self.packed.clone().into_dyn();
-        match matrices(&self.matrix.shape()) {
-            Ok((_, [m, n])) => (part(&packed, Side::Columns, 0..n), m.min(n)),
-            Err(_) => (packed, 0),
-        }
+    /// A part of the factors, given both and the lesser of their extents.
+    #[track_caller]
+    fn factor(
+        &self,
+        wanted: impl FnOnce(&Tensor<A, E, RDyn>, usize) -> Result<Tensor<A, E, RDyn>, String>,
+    ) -> Result<Tensor<A, E, RDyn>, String> {
+        let shape = self.matrix.shape();
+        let (_, [m, n]) = matrices(&shape)?;
+        wanted(&part(&self.packed.clone().into_dyn(), Side::Columns, 0..n), m.min(n))
     }
 
     /// The number of the row of A that each row of P A is.
+    ///
+    /// # Panics
+    ///
+    /// As [`lu`].
+    #[track_caller]
     pub fn order(&self) -> Tensor<A, i64, R::Smaller> {
-        let packed = self.packed.clone().into_dyn();
-        let order = match matrices(&self.matrix.shape()) {
-            Ok((batch, [_, n])) => part(&packed, Side::Columns, n..n + 1).remove_axis(batch.len() + 1),
-            Err(_) => packed,
-        };
-        Tensor::wrap(order.cast::<i64>().into_array())
+        let _place = ReportedAt::caller();
+        let shape = self.matrix.shape();
+        match matrices(&shape) {
+            Ok((batch, [_, n])) => {
+                let packed = self.packed.clone().into_dyn();
+                let order = part(&packed, Side::Columns, n..n + 1).remove_axis(batch.len() + 1);
+                Tensor::wrap(order.cast::<i64>().into_array())
+            }
+            Err(problem) => fail("order", problem, &shape),
+        }
     }
 
     /// L, of as many rows as the matrix, with 1 on its diagonal.
+    #[track_caller]
     pub fn lower(&self) -> Tensor<A, E, R> {
-        let (factors, count) = self.factors();
-        let columns = part(&factors, Side::Columns, 0..count);
-        let strict = made::kept(&columns, |row, column| row.gt(column));
-        let diagonal = made::kept(&ones(&columns.shape()[..]), |row, column| row.equal(column));
-        Tensor::wrap((strict + diagonal).into_array())
+        let _place = ReportedAt::caller();
+        let lower = self.factor(|factors, count| {
+            let columns = part(factors, Side::Columns, 0..count);
+            let strict = made::kept(&columns, |row, column| row.gt(column));
+            let diagonal = made::kept(&ones(&columns.shape()[..]), |row, column| row.equal(column));
+            Ok(strict + diagonal)
+        });
+        checked("lower", &self.matrix.shape(), lower)
     }
 
     /// U, of as many columns as the matrix.
+    #[track_caller]
     pub fn upper(&self) -> Tensor<A, E, R> {
-        let (factors, count) = self.factors();
-        let rows = part(&factors, Side::Rows, 0..count);
-        Tensor::wrap(made::kept(&rows, |row, column| row.le(column)).into_array())
+        let _place = ReportedAt::caller();
+        let upper = self.factor(|factors, count| {
+            Ok(made::kept(&part(factors, Side::Rows, 0..count), |row, column| row.le(column)))
+        });
+        checked("upper", &self.matrix.shape(), upper)
     }
 
     /// The solution x of A x = b, for a square matrix A: one right side for each matrix, or a matrix with one in each column. The
@@ -147,8 +166,9 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
     }
 
     /// The elements on the diagonal of U.
+    #[track_caller]
     pub(super) fn pivots(&self) -> Result<Tensor<A, E, RDyn>, String> {
-        made::diagonal(&self.factors().0)
+        self.factor(|factors, _| made::diagonal(factors))
     }
 }
 

@@ -215,7 +215,11 @@ fn pivots<A: Algebra, E: Float>(a: &Tensor<A, E, RDyn>) -> Result<(Tensor<A, E, 
 pub fn log_determinant<A: Algebra, E: Float, R: Rank>(
     a: &Tensor<A, E, R>,
 ) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
-    CholeskyFactor::new(a).log_determinant()
+    let _place = ReportedAt::caller();
+    match squares(&a.shape()) {
+        Ok(_) => CholeskyFactor::new(a).log_determinant(),
+        Err(problem) => fail("log_determinant", problem, &[]),
+    }
 }
 
 /// A matrix times itself so many times; a negative power is one of the [`inverse`], and the power 0 is the identity.
@@ -284,8 +288,11 @@ pub fn kron<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>, b: &Tensor<A, E,
             let map = AffineMap::broadcast(&array.shape(), &whole, &places);
             Tensor::<A, E, RDyn>::wrap(A::view(array.array().clone(), &map))
         };
+        let (Some(rows), Some(columns)) = (m.checked_mul(p), n.checked_mul(q)) else {
+            return Err(format!("the product of shapes {:?} and {:?} is too large", &left[..], &right[..]));
+        };
         let product = spread(a, [0, 2]) * spread(b, [1, 3]);
-        let result: Shape = batch.iter().copied().chain([m * p, n * q]).collect();
+        let result: Shape = batch.iter().copied().chain([rows, columns]).collect();
         Ok(product.reshape(result))
     });
     checked("kron", &left, result)

@@ -32,7 +32,7 @@ pub(super) fn with_columns<A: Algebra, E: Float, S: Rank>(
     f: impl FnOnce(&[Tensor<A, E, RDyn>], &Tensor<A, E, RDyn>) -> Result<Tensor<A, E, RDyn>, String>,
 ) -> Result<Tensor<A, E, RDyn>, String> {
     let (shape, side) = (fixed[0].shape(), b.shape());
-    let (batch, [m, _]) = matrices(&shape)?;
+    let (batch, _) = matrices(&shape)?;
     let problem = || format!("a matrix of shape {:?} and a right side of shape {:?} don't fit", &shape[..], &side[..]);
     let is_single = side.len() + 1 == shape.len();
     if !is_single && side.len() != shape.len() {
@@ -40,8 +40,8 @@ pub(super) fn with_columns<A: Algebra, E: Float, S: Rank>(
     }
     let columns = if is_single { b.clone().into_dyn().insert_axis(side.len()) } else { b.clone().into_dyn() };
     let columns_shape = columns.shape();
-    let (own, right) = matrices(&columns_shape)?;
-    let all = broadcast_shape(batch, own).filter(|_| right[0] == m).ok_or_else(problem)?;
+    let (own, _) = matrices(&columns_shape)?;
+    let all = broadcast_shape(batch, own).ok_or_else(problem)?;
     let whole = |array: &Tensor<A, E, RDyn>| {
         let own = array.shape();
         let shape: Shape = all.iter().chain(&own[own.len() - 2..]).copied().collect();
@@ -181,11 +181,15 @@ impl<A: Algebra, E: Float, R: Rank> CholeskyFactor<A, E, R> {
     #[track_caller]
     pub fn solve<S: RightSide<R>>(&self, b: &Tensor<A, E, S>) -> Tensor<A, E, S> {
         let _place = ReportedAt::caller();
+        checked("solve", &b.shape(), self.solution(b))
+    }
+
+    #[track_caller]
+    fn solution<S: Rank>(&self, b: &Tensor<A, E, S>) -> Result<Tensor<A, E, RDyn>, String> {
         let fixed = [&self.matrix, &self.lower].map(|array| array.clone().into_dyn());
-        let result = with_columns(&[&fixed[0], &fixed[1]], b, |fixed, b| {
+        with_columns(&[&fixed[0], &fixed[1]], b, |fixed, b| {
             operation(MatrixOperation::SolvePositive, &[&fixed[0], &fixed[1], b])
-        });
-        checked("solve", &b.shape(), result)
+        })
     }
 
     #[track_caller]
@@ -233,7 +237,9 @@ pub fn solve_spd<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     a: &Tensor<A, E, R>,
     b: &Tensor<A, E, S>,
 ) -> Tensor<A, E, S> {
-    CholeskyFactor::new(a).solve(b)
+    let _place = ReportedAt::caller();
+    let result = squares(&a.shape()).map(|_| ()).and_then(|()| CholeskyFactor::new(a).solution(b));
+    checked("solve_spd", &b.shape(), result)
 }
 
 /// The x that makes ‖A x − b‖ least, for an m × n matrix A with independent columns, by [`qr`](super::qr): one right side for each
@@ -262,8 +268,10 @@ pub fn lstsq<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     let result = with_columns(&[&a.clone().into_dyn()], b, |a, b| {
         let shape = a[0].shape();
         let (_, [m, n]) = matrices(&shape)?;
-        if m < n {
-            return Err(format!("a matrix of {m} by {n} has more columns than rows: there are many solutions"));
+        let rows = b.shape()[b.rank() - 2];
+        if m < n || rows != m {
+            let reason = if m < n { "there are many solutions" } else { "they don't fit" };
+            return Err(format!("a matrix of {m} by {n} with right sides of {rows} rows: {reason}"));
         }
         let packed = operation(MatrixOperation::Qr, &[&a[0]])?;
         let (q, r) = (part(&packed, Side::Rows, 0..m), turned(&part(&packed, Side::Rows, m..m + n)));

@@ -57,6 +57,12 @@ fn factors() -> Vec<Row> {
         row!("QR factors of a tall matrix": M => (M, M), |a| { let Qr { q, r } = qr(a); (q, r) }, some((5, 3), 810)).smooth(),
         row!("QR factors of a wide matrix": M => (M, M), |a| { let Qr { q, r } = qr(a); (q, r) }, some((3, 5), 811)).smooth(),
         row!("QR factors of several": T3 => (T3, T3), |a| { let Qr { q, r } = qr(a); (q, r) }, some((2, 4, 3), 812)).smooth(),
+        row!("QR factors of nothing": M => (M, M), |a| { let Qr { q, r } = qr(a); (q, r) }, t((0, 0), &[]))
+            .value([])
+            .gradient([]),
+        row!("QR factors, full, without columns": M => (M, M), |a| { let Qr { q, r } = full_qr(a); (q, r) }, t((2, 0), &[]))
+            .value([1.0, 0.0, 0.0, 1.0])
+            .gradient([]),
         row!("QR factors, full, of a square matrix": M => (M, M), |a| { let Qr { q, r } = full_qr(a); (q, r) },
             some((3, 3), 813))
             .smooth(),

@@ -1,7 +1,7 @@
 //! How often each construct occurs, so that nobody trusts a comparison of programs that lack one.
 
 use super::generate::{Case, LIBRARY};
-use deltaray::algebra::Reduction;
+use deltaray::algebra::{MatrixOperation, Reduction};
 use deltaray::operation::Binary;
 use deltaray::shape::DType;
 use deltaray::term::{Body, Build, NodeId, Op, Steps};
@@ -46,6 +46,11 @@ pub const CONSTRUCTS: &[&str] = &[
     "argmax or argmin",
     "argsort",
     "contraction",
+    "Cholesky factor",
+    "LU factors",
+    "QR factors",
+    "triangular system",
+    "several matrices",
     "iota",
     "table constant",
     "size 0",
@@ -213,6 +218,17 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
             Op::ArgReduce(..) => found.extend(["argmax or argmin"]),
             Op::ArgSort(..) => found.extend(["argsort"]),
             Op::Contract(_) => found.extend(["contraction"]),
+            Op::Matrix(op) => {
+                found.insert(match op {
+                    MatrixOperation::Cholesky => "Cholesky factor",
+                    MatrixOperation::Lu => "LU factors",
+                    MatrixOperation::Solve(_) => "triangular system",
+                    _ => "QR factors",
+                });
+                if node.ty().rank() > 2 {
+                    found.insert("several matrices");
+                }
+            }
             Op::Iota(_) => found.extend(["iota"]),
             Op::Constant(array) if array.uniform().is_none() => found.extend(["table constant"]),
             Op::Scan(scan) => {

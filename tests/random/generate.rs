@@ -9,6 +9,7 @@ mod custom;
 mod implicit;
 mod library;
 mod loops;
+mod matrices;
 mod moving;
 mod operands;
 mod steps;
@@ -111,7 +112,7 @@ impl Case {
                 writer.step();
             }
             // Later steps leave many results out, and with these the derivatives that put elements back.
-            if writer.random.chance(0.15) {
+            if writer.random.chance(0.2) {
                 writer.of_library(library::MOVING);
             }
             writer.finish()

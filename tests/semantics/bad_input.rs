@@ -30,29 +30,39 @@ fn panic_of<T>(f: impl FnOnce() -> T) -> String {
 function!(Shortened: (Vector<C, f64>, Vector<C, f64>) => Vector<C, f64>, |(x, a)| (x - a).slice(0, 1..));
 function!(Total: (Vector<C, f64>, Vector<C, f64>) => Scalar<C, f64>, |(x, a)| ((x - a) * (x - a)).sum());
 
-type At<A> = (Vector<A, f64>, Matrix<A, f64>);
+pub type At<A> = (Vector<A, f64>, Matrix<A, f64>);
 
 /// A mistake in every algebra, and the content of its report.
-struct Mistake {
-    operation: &'static str,
-    mentions: &'static [&'static str],
-    line: u32,
-    concrete: fn(&At<C>) -> TensorD<C, f64>,
-    dual: fn(&At<Dual<C>>) -> TensorD<Dual<C>, f64>,
-    tangent: fn(&At<Tangent<C>>) -> TensorD<Tangent<C>, f64>,
-    staged: fn(&At<Staged>) -> TensorD<Staged, f64>,
+pub struct Mistake {
+    pub operation: &'static str,
+    pub mentions: &'static [&'static str],
+    pub file: &'static str,
+    pub line: u32,
+    pub concrete: fn(&At<C>) -> TensorD<C, f64>,
+    pub dual: fn(&At<Dual<C>>) -> TensorD<Dual<C>, f64>,
+    pub tangent: fn(&At<Tangent<C>>) -> TensorD<Tangent<C>, f64>,
+    pub staged: fn(&At<Staged>) -> TensorD<Staged, f64>,
 }
 
 /// A mistake and its line. A panic in a macro's argument has the place of the outermost macro call, so each has its own.
 macro_rules! mistake {
     ($operation:literal [$($mention:literal),*] |$x:ident, $m:ident| $body:expr) => {{
-        fn mistake<A: Algebra>(($x, $m): &At<A>) -> TensorD<A, f64> {
+        fn mistake<A: Algebra>(($x, $m): &$crate::bad_input::At<A>) -> TensorD<A, f64> {
             let _ = ($x, $m);
             ($body).into_dyn()
         }
         let mentions: &[&str] = &[$($mention),*];
         let line = line!();
-        Mistake { operation: $operation, mentions, line, concrete: mistake, dual: mistake, tangent: mistake, staged: mistake }
+        $crate::bad_input::Mistake {
+            operation: $operation,
+            mentions,
+            file: file!(),
+            line,
+            concrete: mistake,
+            dual: mistake,
+            tangent: mistake,
+            staged: mistake,
+        }
     }};
 }
 
@@ -223,12 +233,12 @@ fn what_is_written_does_not_fit() {
 }
 
 /// Checks the reports of mistakes in every algebra.
-fn check_reports(mistakes: Vec<Mistake>) {
+pub fn check_reports(mistakes: Vec<Mistake>) {
     let at: At<C> = (v(&[1.0, 2.0]), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]].into());
     for mistake in mistakes {
-        let Mistake { operation, mentions, line, .. } = mistake;
+        let Mistake { operation, mentions, file, line, .. } = mistake;
         let check = |way: &str, message: String| {
-            let place = format!("bad_input.rs:{line}:");
+            let place = format!("{file}:{line}:");
             assert!(message.starts_with(&format!("{operation}: ")), "{way}, line {line}: {message}");
             assert!(message.contains(&place), "{way}, line {line}: {message}");
             for mention in mentions {

@@ -38,12 +38,13 @@ fn factor<T: MatrixElement>(mut a: ArrayViewMut2<T>, order: &mut ArrayViewMut1<T
     }
 }
 
-/// Brings the largest element of a column to the diagonal, and eliminates those below from the columns before `end`.
+/// Brings the largest element of a column, or the first NaN, to the diagonal, and eliminates those below from the columns before
+/// `end`.
 fn eliminate<T: MatrixElement>(a: &mut ArrayViewMut2<T>, order: &mut ArrayViewMut1<T>, column: usize, end: usize) {
     let (mut pivot, mut largest) = (column, a[[column, column]].magnitude());
     for row in column + 1..a.nrows() {
         let size = a[[row, column]].magnitude();
-        if size > largest {
+        if size > largest || (size.is_nan() && !largest.is_nan()) {
             (pivot, largest) = (row, size);
         }
     }

@@ -81,6 +81,9 @@ fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result
     let sizes = MatrixSizes::new(op, size(batch), operands.iter().map(|operand| operand.shape()));
     let shape: Shape = batch.iter().copied().chain(sizes.result).collect();
     let mut out: Vec<T> = memory::filled(&shape, T::ZERO)?;
+    if out.is_empty() {
+        return Ok(T::wrap(Data::from_vec(&shape, out)));
+    }
     let mut scratch: Vec<T> = memory::filled(&[sizes.scratch(op)], T::ZERO)?;
     let slices: SmallVec<[&[T]; 2]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
     run(op, &sizes, size(batch), &slices, &mut out, &mut scratch);

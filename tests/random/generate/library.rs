@@ -1,10 +1,10 @@
 //! Steps that write functions which the library composes of the primitive operations: running totals, reductions with an
-//! operator, by segment, sorts, writes in all modes, convolutions, pooling, loops to bounds that move, functions that are given
-//! by an equation.
+//! operator, by segment, sorts, writes in all modes, convolutions, pooling, linear algebra, loops to bounds that move, functions that
+//! are given by an equation.
 //!
 //! The function is staged with the library's own methods, and its term copied.
 
-use super::{Writer, implicit, moving, windows};
+use super::{Writer, implicit, matrices, moving, windows};
 use deltaray::prelude::*;
 use deltaray::shape::{DType, Type};
 use deltaray::staged::{self, Staged, StagedArray};
@@ -25,6 +25,7 @@ pub const LIBRARY: &[&str] = &[
     "map over an axis",
     "convolution",
     "pooling",
+    "linear algebra",
     IMPLICIT,
     MOVING,
 ];
@@ -143,6 +144,7 @@ fn construct<E: Float>(name: &str, choice: &Choice, x: &Any<E>, y: &Any<E>, keys
         "map over an axis" => vmap_axes(|row| (&row * row.sum()).into_dyn(), x, [axis], [axis]),
         "convolution" => windows::convolution(which, x, y),
         "pooling" => windows::pooling(which, x) * fill,
+        "linear algebra" => matrices::composed(which, x, y),
         IMPLICIT => implicit::solution(which, x, y),
         MOVING => moving::written_to_bounds(which, x, y, keys),
         _ => unreachable!("a construct of the library"),
@@ -173,7 +175,7 @@ impl Writer<'_> {
         let y = self.tame(y, 1.5);
         let keys = self.positions(&ty.shape[..1], ty.shape[0]);
         let choice = Choice {
-            which: self.random.below(24),
+            which: self.random.below(48),
             axis: self.random.below(ty.rank()),
             offset: self.random.chance(0.4),
             count: self.random.whole(1, 4) as usize,

@@ -30,14 +30,15 @@ const STEPS: &[(usize, usize, Step)] = &[
     (4, 2, |writer| writer.arg_reduce()),
     (2, 1, |writer| writer.arg_sort()),
     (9, 4, |writer| writer.contract()),
+    (8, 3, |writer| writer.matrices()),
     (2, 2, |writer| writer.leaf()),
     (1, 1, |writer| writer.mark()),
-    (26, 18, |writer| writer.build()),
+    (28, 21, |writer| writer.build()),
     (8, 4, |writer| writer.scan()),
     (6, 3, |writer| writer.sweeps()),
     (6, 5, |writer| writer.branch()),
     (5, 3, |writer| writer.custom()),
-    (24, 1, |writer| writer.library()),
+    (26, 1, |writer| writer.library()),
 ];
 
 impl Writer<'_> {

@@ -105,7 +105,17 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
         _ => [shapes[0][0] + shapes[0][1], shapes[0][0]],
     };
     let shape: Shape = batch.iter().copied().chain([rows, columns]).collect();
-    let cells: Vec<Cell> = results.into_iter().flatten().flatten().map(|x| rounded(dtype, x, false)).collect();
+    // Zeros that no factor has numbers in place of, and the numbers of rows.
+    let is_exact = |row: usize, column: usize| match op {
+        MatrixOperation::Cholesky => column > row,
+        MatrixOperation::Lu => column + 1 == columns,
+        MatrixOperation::Qr | MatrixOperation::FullQr => row >= shapes[0][0] && column > row - shapes[0][0],
+        _ => false,
+    };
+    let places = (0..count * rows * columns).map(|at| (at / columns % rows, at % columns));
+    let numbers = results.into_iter().flatten().flatten();
+    let cells: Vec<Cell> =
+        numbers.zip(places).map(|(x, (row, column))| rounded(dtype, x, is_exact(row, column))).collect();
     cells.iter().for_each(|cell| watch.see(cell.float()));
     assert_eq!(cells.len(), deltaray::shape::size(&shape));
     Plain { ty: Type { dtype, shape }, cells }
@@ -144,6 +154,7 @@ fn lu(mut a: Rows, n: usize, watch: &mut Watch) -> Rows {
             }
         }
         watch.decide(pivot as i64);
+        watch.jump(a[pivot][k], false);
         a.swap(k, pivot);
         order.swap(k, pivot);
         for row in k + 1..m {
@@ -171,12 +182,19 @@ fn qr(a: Rows, [m, n]: [usize; 2], k: usize, watch: &mut Watch) -> Rows {
     };
     let (mut q, mut r) = (identity(m), a);
     for column in 0..m.min(n) {
-        if (column + 1..m).all(|row| r[row][column] == 0.0) {
+        // A column that is already 0 below the diagonal keeps its sign; one that is nearly so does not.
+        let below = (column + 1..m).map(|row| r[row][column].abs()).fold(0.0, f64::max);
+        if column + 1 < m {
+            watch.jump(below, false);
+        }
+        watch.decide(i64::from(below == 0.0));
+        if below == 0.0 {
             continue;
         }
         let mut v: Vec<f64> = (0..m).map(|row| if row < column { 0.0 } else { r[row][column] }).collect();
         let norm = v.iter().map(|x| x * x).sum::<f64>().sqrt();
         watch.jump(v[column], false);
+        watch.decide(i64::from(v[column] > 0.0));
         v[column] += if v[column] > 0.0 { norm } else { -norm };
         let square: f64 = v.iter().map(|x| x * x).sum();
         let mut reflection = identity(m);

@@ -1,0 +1,194 @@
+//! The laws that factors satisfy, of sizes around those at which kernels cut matrices into blocks.
+
+use crate::exported::{self, Case};
+use crate::random::chance::Random;
+use crate::{C, definite, identity, largest, matrix, numbers, triangles};
+use deltaray::derivative::program::{tidy, vjp};
+use deltaray::export::Program;
+use deltaray::linalg::*;
+use deltaray::prelude::*;
+use deltaray::term::Body;
+
+/// Kernels cut at 16 rows, and some at 64.
+const SIZES: [usize; 15] = [1, 2, 5, 15, 16, 17, 31, 32, 33, 64, 65, 66, 100, 129, 200];
+
+/// Asserts that two matrices are so many roundings of `scale` apart at most, in each element.
+fn assert_near<E: Float>(what: &str, found: &Matrix<C, E>, expected: &Matrix<C, E>, allowed: f64) {
+    assert_eq!(found.shape(), expected.shape(), "{what}");
+    let distance = largest(&(found - expected));
+    assert!(distance <= allowed, "{what}: {distance:e} apart, {allowed:e} are allowed");
+}
+
+/// Half a unit in the last place of 1.
+fn rounding<E: Float>() -> f64 {
+    if E::DTYPE == deltaray::shape::DType::F32 { f32::EPSILON as f64 / 2.0 } else { f64::EPSILON / 2.0 }
+}
+
+/// Elements on one side of the diagonal are 0, not nearly so.
+fn assert_triangular<E: Float>(what: &str, a: &Matrix<C, E>, is_lower: bool) {
+    let other = if is_lower { a - triangle_lower(a) } else { a - triangle_upper(a) };
+    assert_eq!(largest(&other), 0.0, "{what}");
+}
+
+fn cholesky_laws<E: Float>(n: usize) {
+    let a: Matrix<C, E> = definite(&mut Random::new(n as u64), n);
+    let l = cholesky(&a);
+    let what = format!("the Cholesky factor of {n} rows in {}", E::DTYPE);
+    assert_triangular(&what, &l, true);
+    assert_near(&what, &l.dot(&l.t()), &a, 2.0 * (n as f64 + 1.0) * rounding::<E>() * largest(&a));
+    assert_eq!(cholesky_upper(&a), l.t(), "{what}");
+}
+
+fn lu_laws<E: Float>(m: usize, n: usize) {
+    let a: Matrix<C, E> = matrix(&mut Random::new((1000 * m + n) as u64), m, n);
+    let factors = lu(&a);
+    let (l, u) = (factors.lower(), factors.upper());
+    let what = format!("LU factors of {m} by {n} in {}", E::DTYPE);
+    assert_eq!((l.shape()[..].to_vec(), u.shape()[..].to_vec()), (vec![m, m.min(n)], vec![m.min(n), n]), "{what}");
+    assert_triangular(&what, &l, true);
+    assert_triangular(&what, &u, false);
+    assert!(largest(&l) <= 1.0, "{what}");
+    let mut order = factors.order().to_vec();
+    let moved: Matrix<C, E> = a.gather(&factors.order().reshape(m));
+    let scale = m.min(n) as f64 * rounding::<E>() * largest(&u);
+    assert_near(&what, &l.dot(&u), &moved, 4.0 * scale);
+    order.sort_unstable();
+    assert!(order.into_iter().eq(0..m as i64), "{what}: the order is none of all rows");
+}
+
+fn qr_laws<E: Float>(m: usize, n: usize) {
+    let a: Matrix<C, E> = matrix(&mut Random::new((2000 * m + n) as u64), m, n);
+    for (name, Qr { q, r }, k) in [("QR", qr(&a), m.min(n)), ("full QR", full_qr(&a), m)] {
+        let what = format!("{name} factors of {m} by {n} in {}", E::DTYPE);
+        assert_eq!((q.shape()[..].to_vec(), r.shape()[..].to_vec()), (vec![m, k], vec![k, n]), "{what}");
+        assert_triangular(&what, &r, false);
+        // The norms of columns are near the root of m.
+        let scale = 8.0 * (m.max(n) as f64) * rounding::<E>();
+        assert_near(&what, &q.t().dot(&q), &identity(k), scale);
+        assert_near(&what, &q.dot(&r), &a, scale * (m as f64).sqrt());
+    }
+}
+
+#[test]
+fn cholesky_factors_multiply_to_the_matrix() {
+    for n in SIZES {
+        cholesky_laws::<f64>(n);
+        cholesky_laws::<f32>(n);
+    }
+}
+
+#[test]
+fn lu_factors_multiply_to_the_matrix_in_another_order() {
+    for n in SIZES {
+        for m in [n, n + 7, n.saturating_sub(5).max(1), n.min(17), 3 * n.min(33)] {
+            lu_laws::<f64>(m, n);
+        }
+        lu_laws::<f32>(n, n);
+    }
+}
+
+#[test]
+fn qr_factors_multiply_to_the_matrix() {
+    for n in SIZES {
+        for m in [n, n.min(100) + 7, n.saturating_sub(5).max(1), n.min(17)] {
+            qr_laws::<f64>(m, n);
+        }
+        qr_laws::<f32>(n, n);
+    }
+}
+
+/// A system whose matrix has NaN wherever it is not read, and the matrix that is meant.
+fn system<E: Float>(n: usize, triangle: Triangle) -> (Matrix<C, E>, Matrix<C, E>) {
+    let random = &mut Random::new(n as u64);
+    let (mut stored, mut meant) = (vec![f64::NAN; n * n], vec![0.0; n * n]);
+    for row in 0..n {
+        for column in 0..n {
+            let is_inside = if triangle.is_lower { row > column } else { row < column };
+            let x = match row == column {
+                true if triangle.has_unit_diagonal => {
+                    meant[row * n + column] = 1.0;
+                    continue;
+                }
+                true => 1.0 + random.between(0.0, 1.0),
+                false if is_inside => random.between(-1.0, 1.0) / n as f64,
+                false => continue,
+            };
+            let x = numbers::<E>([x])[0];
+            (stored[row * n + column], meant[row * n + column]) = (x, x);
+        }
+    }
+    let made = |elements: Vec<f64>| -> Matrix<C, E> {
+        Matrix::from_elements((n, n), elements.into_iter().map(E::from_number).collect())
+    };
+    let meant = made(meant);
+    (made(stored), if triangle.is_transposed { meant.t() } else { meant })
+}
+
+fn solutions<E: Float>(n: usize, columns: usize) {
+    for triangle in triangles() {
+        let (stored, meant) = system::<E>(n, triangle);
+        let b: Matrix<C, E> = matrix(&mut Random::new(columns as u64), n, columns);
+        let what = format!("{columns} right sides of {n} rows, {triangle:?}, in {}", E::DTYPE);
+        // Solutions are at most a few times as large as right sides.
+        let allowed = 8.0 * (n as f64 + 1.0) * rounding::<E>();
+        let x = solve_triangular(&stored, &b, triangle);
+        assert_near(&what, &meant.dot(&x), &b, allowed);
+        let x = solve_triangular_right(&stored, &b.t(), triangle);
+        assert_near(&format!("{what}, from the right"), &x.dot(&meant), &b.t(), allowed);
+        let single = solve_triangular(&stored, &b.index_axis(1, 0), triangle);
+        assert_near(&what, &meant.dot(&single.insert_axis(1)), &b.slice(1, ..1), allowed);
+    }
+}
+
+#[test]
+fn triangular_systems_of_all_kinds_are_solved() {
+    for n in SIZES {
+        for columns in [1, 3, 17] {
+            solutions::<f64>(n, columns);
+        }
+        solutions::<f32>(n, 2);
+    }
+    for n in [15, 33, 65] {
+        solutions::<f64>(n, 150);
+    }
+}
+
+/// All operations, in loops, builds and conditionals too.
+#[allow(clippy::type_complexity)]
+fn all<A: Algebra>(
+    (a, b): &(Matrix<A, f64>, Matrix<A, f64>),
+) -> (Vec<Matrix<A, f64>>, Tensor3<A, f64>, (Vector<A, i64>, Matrix<A, f64>)) {
+    let definite = a.dot(&a.t()) + eye(3);
+    let mut results: Vec<Matrix<A, f64>> =
+        triangles().map(|triangle| solve_triangular(&definite, b, triangle)).collect();
+    let (factors, thin, full) = (lu(a), qr(b), full_qr(b));
+    results.extend([cholesky(&definite), factors.packed.clone(), thin.q, thin.r, full.q, full.r]);
+    let many = build(2, |i| cholesky(&(&definite + eye(3) * (i + 1).cast::<f64>())));
+    let looped =
+        fold(b.clone(), &iota(2), |x: Matrix<A, f64>, _| cond(x.sum().gt(0.0), || solve(&definite, &x), || qr(&x).q));
+    (results, many, (factors.order().reshape(3), looped))
+}
+
+#[test]
+fn programs_with_all_operations_come_back_from_text_and_json() {
+    let random = &mut Random::new(5);
+    let at = (matrix::<f64>(random, 3, 3), matrix::<f64>(random, 3, 2));
+    let staged = stage(all, &at).unwrap();
+    let finished = |body: &Body| tidy(&body.without_marks());
+    let source = Program::new("all", staged.source().clone());
+    let program = Program::new("all", finished(staged.differentiable()));
+    let value = Case::new("all operations".into(), Some(source), program, at.leaves(), true);
+    let reverse = vjp(staged.differentiable(), 2).unwrap();
+    let mut arguments = at.leaves();
+    arguments.extend(value.expected.iter().cloned());
+    let gradient = Program::new("gradient", finished(&tidy(&reverse)));
+    let gradient = Case::new("their gradient".into(), None, gradient, arguments, true);
+    let kinds = ["lower", "upper"].into_iter().flat_map(|kind| [format!("solve_{kind}"), format!("solve_unit_{kind}")]);
+    let kinds = kinds.flat_map(|kind| [format!("{kind} "), format!("{kind}_transposed ")]);
+    for name in kinds.chain(["cholesky ", "lu ", "qr ", "full_qr "].map(String::from)) {
+        assert!(value.program.to_string().contains(&format!(" {name}")), "no {name}: {}", value.program);
+    }
+    exported::text::are_read_back([&value, &gradient].into_iter());
+    #[cfg(feature = "json")]
+    exported::json::come_back([&value, &gradient].into_iter());
+}
