@@ -4,6 +4,7 @@
 use deltaray::concrete::Concrete;
 use deltaray::derivative::Compiled;
 use deltaray::engine::cpu::Cpu;
+use deltaray::linalg::{CholeskyFactor, quadratic_form, solve};
 use deltaray::prelude::*;
 use deltaray::tensor::Args;
 use deltaray::term::Checkpoints;
@@ -148,6 +149,13 @@ fn reductions<A: Algebra>(x: &M<A>) -> (V<A>, V<A>, S<A>, V<A>) {
     (x.sum_axis(0), x.max_axis(1), x.mean(), x.logsumexp_axis(1))
 }
 
+/// The density of normal distributions, by factors of small matrices.
+fn density<A: Algebra>(m: &M<A>) -> S<A> {
+    let factor = CholeskyFactor::new(&(m.dot(&m.t()) + eye(m.len())));
+    let row = m.index_axis(1, 0);
+    quadratic_form(&factor, &row) + factor.log_determinant() + solve(&(m.dot(&m.t()) + eye(m.len())), &row).sum()
+}
+
 /// Running totals: loops of numbers.
 fn totals<A: Algebra>(x: &V<A>) -> (V<A>, V<A>) {
     (x.cumsum(0), linear_recurrence(&x.at(0), &x.tanh(), x))
@@ -231,6 +239,9 @@ fn check_all(count: usize, size: usize) {
 
     let m = matrix(size / 50, 50, 2);
     check("reductions", &stage(reductions, &m).unwrap().compile(threads(count)).unwrap(), &m);
+    let small = matrix(9, 12, 6);
+    let program = stage(density, &small).unwrap().value_and_grad().unwrap();
+    check("linear algebra", &program.compile(threads(count)).unwrap(), &small);
     let program = stage(totals, &x).unwrap();
     check("running totals", &program.compile(threads(count)).unwrap(), &x);
     let gradient = stage(|x: &V<_>| totals(x).0.powi(2).sum(), &x).unwrap().grad().unwrap();

@@ -85,7 +85,7 @@ fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result
         return Ok(T::wrap(Data::from_vec(&shape, out)));
     }
     let mut scratch: Vec<T> = memory::filled(&[sizes.scratch(op)], T::ZERO)?;
-    let slices: SmallVec<[&[T]; 2]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
+    let slices: SmallVec<[&[T]; 3]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
     run(op, &sizes, size(batch), &slices, &mut out, &mut scratch);
     Ok(T::wrap(Data::from_vec(&shape, out)))
 }
@@ -93,7 +93,7 @@ fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result
 /// Rows and columns of the operands and the result of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct MatrixSizes {
-    pub(crate) operands: SmallVec<[[usize; 2]; 2]>,
+    pub(crate) operands: SmallVec<[[usize; 2]; 3]>,
     pub(crate) result: [usize; 2],
     /// Whether several matrices are done at once.
     has_lanes: bool,
@@ -103,7 +103,7 @@ impl MatrixSizes {
     /// Those of arrays of these shapes, for so many matrices in all.
     pub(crate) fn new<'s>(op: MatrixOperation, count: usize, shapes: impl Iterator<Item = &'s [usize]>) -> MatrixSizes {
         let matrix = |shape: &[usize]| [shape[shape.len() - 2], shape[shape.len() - 1]];
-        let operands: SmallVec<[[usize; 2]; 2]> = shapes.map(matrix).collect();
+        let operands: SmallVec<[[usize; 2]; 3]> = shapes.map(matrix).collect();
         let result = op.result(&operands).expect("operands fit");
         let has_lanes = lanes::are_lanes(op, &operands, count);
         MatrixSizes { operands, result, has_lanes }

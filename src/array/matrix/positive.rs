@@ -74,6 +74,15 @@ fn multiply_lower<T: MatrixElement>(a: ArrayView2<T>, x: ArrayView2<T>, mut out:
 /// Writes the lower triangle of Xᵀ X, where X is lower triangular, with zeros above the diagonal.
 fn square<T: MatrixElement>(x: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let n = x.nrows();
+    if n <= SMALL {
+        out.fill(T::ZERO);
+        for line in x.rows() {
+            for (row, &factor) in line.iter().enumerate() {
+                out.slice_mut(s![row, ..=row]).zip_mut_with(&line.slice(s![..=row]), |y, &x| *y = *y + factor * x);
+            }
+        }
+        return;
+    }
     if n <= 4 * SMALL {
         return general_mat_mul(T::one(), &x.t(), &x, T::ZERO, &mut out);
     }

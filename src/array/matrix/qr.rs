@@ -18,9 +18,9 @@ pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayView
     work.assign(&a);
     let count = m.min(n);
     // The reflections, I − t v vᵀ where v is 1 at the diagonal, stay below the diagonal.
-    for column in 0..count {
-        scales[column] = reflection(&mut work, column);
-        reflect(&mut work, column, column + 1, scales[column], sums);
+    for (column, scale) in scales.iter_mut().enumerate() {
+        *scale = reflection(&mut work, column);
+        reflect(&mut work, column, column + 1, *scale, sums);
     }
     for row in 0..n {
         for column in 0..k {

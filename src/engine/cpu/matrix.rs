@@ -22,7 +22,7 @@ pub(super) struct CompiledMatrix {
     sizes: MatrixSizes,
     /// The number of matrices.
     count: usize,
-    operands: SmallVec<[BufferId; 2]>,
+    operands: SmallVec<[BufferId; 3]>,
     result: BufferId,
     /// Into how many chunks of whole matrices the work is cut at most.
     pub(super) chunks: usize,
@@ -92,7 +92,7 @@ impl CompiledMatrix {
             // SAFETY: the buffer has these elements, and nothing writes to them now. An empty one may have no memory.
             if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(pointer.cast_const(), length) } }
         });
-        let operands: SmallVec<[&[T]; 2]> = operands.collect();
+        let operands: SmallVec<[&[T]; 3]> = operands.collect();
         let (pointer, length) = base(self.result, self.sizes.result);
         let out = match length {
             0 => &mut [],

@@ -44,7 +44,7 @@ impl LoopWriter {
         let round = partners(n);
         let sweeps = SWEEPS + n.max(2).ilog2() as usize;
         let all: Vec<i64> = round.iter().copied().cycle().take(round.len() * sweeps).collect();
-        let steps = if n > 0 { all.len() / n } else { 0 };
+        let steps = all.len().checked_div(n).unwrap_or(0);
         let table = Array::I64(Data::from_vec(&[steps, n], all));
         (steps, self.graph.add(Op::Constant(table), &[]))
     }
