@@ -1,6 +1,8 @@
 """Times the tasks of examples/tasks in this library and others, in turns, and writes what was found to RESULTS.md.
 
-    python compare.py BINARY [--threads N] [--rounds N] [--tools jax,torch] [TASK...]
+    python compare.py BINARY [--linalg] [--threads N] [--rounds N] [--tools jax,torch] [TASK...]
+
+With --linalg the tasks are those of linear algebra, and the file is LINALG.md.
 """
 
 import argparse
@@ -34,6 +36,25 @@ TASKS = {
     "cnn": "LeNet-5, batch of 64, f32",
     "digits": "perceptron 64-128-10 of the digits example, batch of 32, f32",
 }
+LINEAR_ALGEBRA = {
+    f"{task}-{n}": f"{about}, {matrices}"
+    for task, about in {
+        "cholesky": "Σ of a Cholesky factor",
+        "logdet": "ln of a determinant, positive definite",
+        "solve": "Σ of a solution, by LU",
+        "lu": "Σ of LU factors",
+        "qr": "Σ of R of QR",
+        "eigh": "Σ of ln of eigenvalues",
+        "svd": "Σ of singular values",
+    }.items()
+    for n, matrices in {
+        4: "100,000 of 4 × 4",
+        16: "10,000 of 16 × 16",
+        100: "100 × 100",
+        400: "400 × 400",
+        1000: "1,000 × 1,000",
+    }.items()
+} | {f"gp-{n}": f"Gaussian process, {n} points" for n in (100, 400, 1000)}
 
 
 def processor():
@@ -49,9 +70,11 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tools", default="jax,torch")
-    parser.add_argument("--out", default=str(HERE / "RESULTS.md"))
+    parser.add_argument("--linalg", action="store_true")
+    parser.add_argument("--out")
     parser.add_argument("tasks", nargs="*")
     options = parser.parse_intermixed_args()
+    title, tasks, out = ("Linear algebra", LINEAR_ALGEBRA, "LINALG.md") if options.linalg else ("Results", TASKS, "RESULTS.md")
     tools = [tool for tool in options.tools.split(",") if tool]
     cores = sorted(os.sched_getaffinity(0))[: options.threads]
     commands = {"deltaray": [options.binary, "--threads", str(options.threads), "--task"]}
@@ -59,7 +82,7 @@ def main():
         commands[tool] = [sys.executable, str(HERE / "peers"), tool]
     environment = os.environ | {"OMP_NUM_THREADS": str(options.threads)}
     found = collections.defaultdict(list)
-    chosen = [task for task in TASKS if not options.tasks or task in options.tasks]
+    chosen = [task for task in tasks if not options.tasks or task in options.tasks]
     for _ in range(options.rounds):
         for task in chosen:
             for tool, command in commands.items():
@@ -86,7 +109,7 @@ def main():
 
     versions = ", ".join(f"{tool} {importlib.metadata.version(tool)}" for tool in tools)
     text = [
-        "# Results",
+        f"# {title}",
         "",
         "Medians in microseconds, objective / derivative; behind those of others, the ratio of their derivative's time to "
         "ours. Written by `scripts/compare`, which runs the tools in turns; ratios are comparable, times are this machine's.",
@@ -99,12 +122,12 @@ def main():
     ]
     for task in chosen:
         own = of(task, "deltaray")
-        row = f"| `{task}`: {TASKS[task]} | {number(own[0])} / {number(own[1])} |"
+        row = f"| `{task}`: {tasks[task]} | {number(own[0])} / {number(own[1])} |"
         for tool in tools:
             other = of(task, tool)
             row += f" {number(other[0])} / {number(other[1])} (**{other[1] / own[1]:.1f}×**) |" if other else " – |"
         text.append(row)
-    pathlib.Path(options.out).write_text("\n".join(text) + "\n")
+    pathlib.Path(options.out or HERE / out).write_text("\n".join(text) + "\n")
     print("\n".join(text))
 
 

@@ -16,6 +16,8 @@ mod presence;
 mod random;
 #[path = "linalg/special.rs"]
 mod special;
+#[path = "linalg/spectra.rs"]
+mod spectra;
 
 use deltaray::linalg::Triangle;
 use deltaray::prelude::*;

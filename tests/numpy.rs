@@ -205,6 +205,12 @@ fn linear_algebra() {
     assert_eq!((linalg::qr(&a).r.at((1, 0)).item(), linalg::lu(&a).order().to_vec()), (0.0, vec![1, 0]));
     assert_eq!((linalg::determinant(&a).item(), linalg::slog_determinant(&a).0.item()), (-8.0, -1.0));
     assert_eq!(linalg::inverse(&a), [[-0.5, 0.25], [0.5, 0.0]].into());
+    assert_eq!(
+        (linalg::eigh(&k).values.round().to_vec(), linalg::eigh_values(&k).round().to_vec()),
+        (vec![2.0, 7.0], vec![2.0, 7.0])
+    );
+    assert_eq!((linalg::singular_values(&a).len(), linalg::frobenius_norm(&a).item()), (2, 6.0));
+    assert!((linalg::pseudo_inverse(&a) - linalg::inverse(&a)).abs().lt(1e-12).all().item());
 }
 
 #[test]

@@ -148,5 +148,41 @@ def le_net(network, images, digits):
     return perceptron(layers, x.reshape(len(x), -1), digits)
 
 
+def cholesky(a):
+    return jnp.linalg.cholesky(a).sum()
+
+
+def log_determinant(a):
+    return 2 * jnp.log(jnp.diagonal(jnp.linalg.cholesky(a), axis1=1, axis2=2)).sum()
+
+
+def solve(a, b):
+    return jnp.linalg.solve(a, b[..., None]).sum()
+
+
+def lu(a):
+    return jax.scipy.linalg.lu_factor(a)[0].sum()
+
+
+def qr(a):
+    return jnp.linalg.qr(a)[1].sum()
+
+
+def eigenvalues(a):
+    return jnp.log(jnp.linalg.eigvalsh(a)).sum()
+
+
+def singular_values(a):
+    return jnp.linalg.svd(a, compute_uv=False).sum()
+
+
+def gaussian_process(parameters, x, y):
+    distance = (x[:, None] - x[None, :]) * jnp.exp(-parameters[0])
+    kernel = jnp.exp(2 * parameters[1] - 0.5 * distance**2)
+    lower = jnp.linalg.cholesky(kernel + jnp.exp(2 * parameters[2]) * jnp.eye(len(x)))
+    inner = jax.scipy.linalg.solve_triangular(lower, y, lower=True)
+    return 0.5 * inner @ inner + jnp.log(jnp.diagonal(lower)).sum()
+
+
 # Of what has none here, the value and the gradient are asked for.
 DERIVATIVES = {f: gradient_and_diagonal(f) for f in (k_means, sparse_k_means)} | {errors: jacobian}

@@ -121,5 +121,41 @@ def le_net(network, images, digits):
     return perceptron(layers, x.flatten(1), digits)
 
 
+def cholesky(a):
+    return torch.linalg.cholesky(a).sum()
+
+
+def log_determinant(a):
+    return 2 * torch.linalg.cholesky(a).diagonal(dim1=1, dim2=2).log().sum()
+
+
+def solve(a, b):
+    return torch.linalg.solve(a, b.unsqueeze(2)).sum()
+
+
+def lu(a):
+    return torch.linalg.lu_factor(a)[0].sum()
+
+
+def qr(a):
+    return torch.linalg.qr(a)[1].sum()
+
+
+def eigenvalues(a):
+    return torch.linalg.eigvalsh(a).log().sum()
+
+
+def singular_values(a):
+    return torch.linalg.svdvals(a).sum()
+
+
+def gaussian_process(parameters, x, y):
+    distance = (x[:, None] - x[None, :]) * (-parameters[0]).exp()
+    kernel = (2 * parameters[1] - 0.5 * distance**2).exp()
+    lower = torch.linalg.cholesky(kernel + (2 * parameters[2]).exp() * torch.eye(len(x), dtype=x.dtype))
+    inner = torch.linalg.solve_triangular(lower, y.unsqueeze(1), upper=False).squeeze(1)
+    return 0.5 * inner @ inner + lower.diagonal().log().sum()
+
+
 # Of what has none here, the value and the gradient are asked for.
 DERIVATIVES = {k_means: gradient_and_diagonal, sparse_k_means: sparse_gradient_and_diagonal}

@@ -100,7 +100,36 @@ def sequences(batch, steps, d, h):
     return network, state, *(normals(steps, batch, d, seed=seed, dtype=SINGLE) for seed in (1, 2))
 
 
-TASKS = {
+def matrices(count, n):
+    return normals(count, n, n) + math.sqrt(n) * np.eye(n)
+
+
+def definite(count, n):
+    a = matrices(count, n)
+    return a @ a.transpose(0, 2, 1) / n + np.eye(n)
+
+
+def process(n):
+    return np.array([-1.0, 0.0, -1.0]), 0.1 * normals(n), normals(n)
+
+
+# So many matrices of so many rows.
+SIZES = ((100_000, 4), (10_000, 16), (1, 100), (1, 400), (1, 1000))
+LINEAR_ALGEBRA = {
+    f"{task}-{n}": (name, lambda count=count, n=n, inputs=inputs: inputs(count, n))
+    for count, n in SIZES
+    for task, name, inputs in (
+        ("cholesky", "cholesky", lambda count, n: (definite(count, n),)),
+        ("logdet", "log_determinant", lambda count, n: (definite(count, n),)),
+        ("solve", "solve", lambda count, n: (matrices(count, n), normals(count, n))),
+        ("lu", "lu", lambda count, n: (matrices(count, n),)),
+        ("qr", "qr", lambda count, n: (matrices(count, n),)),
+        ("eigh", "eigenvalues", lambda count, n: (definite(count, n),)),
+        ("svd", "singular_values", lambda count, n: (matrices(count, n),)),
+    )
+}
+TASKS = LINEAR_ALGEBRA | {f"gp-{n}": ("gaussian_process", lambda n=n: process(n)) for n in (100, 400, 1000)}
+TASKS |= {
     "chain": ("chain", lambda: (normals(1_000_000),)),
     "cumsum": ("cumulative_sum", lambda: near_one(1_000_000)),
     "cumprod": ("cumulative_product", lambda: near_one(1_000_000)),

@@ -25,6 +25,18 @@ pub fn table(rows: usize, columns: usize) -> Matrix<Concrete, f64> {
     Matrix::from_elements((rows, columns), normals(rows * columns).to_vec())
 }
 
+/// So many matrices of normal numbers, with something on the diagonal.
+pub fn matrices(count: usize, n: usize) -> Tensor3<Concrete, f64> {
+    let elements = normals(count * n * n).to_vec();
+    Tensor3::from_elements((count, n, n), elements) + (n as f64).sqrt() * eye(n)
+}
+
+/// So many positive definite matrices.
+pub fn definite(count: usize, n: usize) -> Tensor3<Concrete, f64> {
+    let a = matrices(count, n);
+    a.matmul(&a.tr(&[0, 2, 1])) * (1.0 / n as f64) + eye(n)
+}
+
 fn scaled(rows: usize, columns: usize, scale: f64) -> Matrix<Concrete, f64> {
     scale * table(rows, columns)
 }

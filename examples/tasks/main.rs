@@ -17,6 +17,7 @@ mod data {
 mod device;
 mod functions;
 mod inputs;
+mod linear_algebra;
 #[path = "../digits/model.rs"]
 #[allow(dead_code)]
 mod model;
@@ -166,6 +167,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     if options.wants("cnn") {
         let (network, images, digits) = inputs::pictures(64);
         gradient!(options, "cnn", le_net, (&network, &images, &digits));
+    }
+    for (count, n) in [(100_000, 4), (10_000, 16), (1, 100), (1, 400), (1, 1000)] {
+        let name = |task: &str| format!("{task}-{n}");
+        gradient!(options, &name("cholesky"), linear_algebra::cholesky, &inputs::definite(count, n));
+        gradient!(options, &name("logdet"), linear_algebra::log_determinant, &inputs::definite(count, n));
+        let right = |count: usize| inputs::table(count, n);
+        gradient!(options, &name("solve"), linear_algebra::solve, (&inputs::matrices(count, n), &right(count)));
+        gradient!(options, &name("lu"), linear_algebra::lu, &inputs::matrices(count, n));
+        gradient!(options, &name("qr"), linear_algebra::qr, &inputs::matrices(count, n));
+        gradient!(options, &name("eigh"), linear_algebra::eigenvalues, &inputs::definite(count, n));
+        gradient!(options, &name("svd"), linear_algebra::singular_values, &inputs::matrices(count, n));
+    }
+    for n in [100, 400, 1000] {
+        let (x, y) = (0.1 * inputs::normals(n), inputs::normals(n));
+        let parameters = Vector::from([-1.0, 0.0, -1.0]);
+        gradient!(options, &format!("gp-{n}"), linear_algebra::gaussian_process, (&parameters, &x, &y));
     }
     if options.wants("digits") {
         let (_, images, digits) = inputs::images(&[64, 10], 32);

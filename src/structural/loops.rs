@@ -4,7 +4,7 @@ mod rotations;
 
 use crate::affine::AffineMap;
 use crate::array::Array;
-use crate::operation::{Binary, Comparison, Extreme, MatrixOperation, Order, Reduction, Triangle, Unary};
+use crate::operation::{Binary, Comparison, Extreme, MatrixOperation, Reduction, Triangle, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::term::{Body, Graph, NodeId, Op, Scan};
 use std::sync::Arc;
@@ -202,6 +202,13 @@ impl LoopWriter {
         self.graph.add(Op::Gather, &[a, which, order])
     }
 
+    /// Rows, or numbers, at these places, which are all different.
+    fn placed(&mut self, a: NodeId, places: NodeId) -> NodeId {
+        let shape = self.shape(places);
+        let which = self.position(&shape, 0);
+        self.graph.add(Op::Scatter(shape), &[a, which, places])
+    }
+
     fn solve_general(&mut self, packed: NodeId, b: NodeId) -> NodeId {
         let (factors, order) = self.unpacked(packed);
         let moved = self.ordered(b, order);
@@ -213,8 +220,7 @@ impl LoopWriter {
         let (factors, order) = self.unpacked(packed);
         let inner = self.triangular(Triangle::UPPER.transposed(), factors, b);
         let moved = self.triangular(Triangle::LOWER.unit().transposed(), factors, inner);
-        let back = self.graph.add(Op::ArgSort(Order::Ascending, 1), &[order]);
-        self.ordered(moved, back)
+        self.placed(moved, order)
     }
 
     /// Substitution, forwards or backwards: each row of the solution is taken out of the rows that follow.

@@ -3,7 +3,7 @@
 use super::LoopWriter;
 use crate::affine::AffineMap;
 use crate::array::{Array, Data};
-use crate::operation::{Binary, CLUSTER, Comparison, Contraction, Extreme, Order, Reduction, Unary};
+use crate::operation::{Binary, CLUSTER, Comparison, Contraction, Extreme, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::term::{NodeId, Op};
 
@@ -207,8 +207,8 @@ impl LoopWriter {
                 vec![both, writer.rotated(carries[1], &rotation)]
             });
         let values = self.diagonal(results[0]);
-        let order = self.graph.add(Op::ArgSort(Order::Ascending, 1), &[values]);
-        let values = self.sorted(values, order);
+        let order = self.ranks(values, Comparison::Less);
+        let values = self.placed(values, order);
         let row = self.row_of(values, unit);
         if !has_vectors {
             return self.unless_infinite(row, unit);
@@ -220,17 +220,23 @@ impl LoopWriter {
         self.unless_infinite(all, unit)
     }
 
-    fn sorted(&mut self, values: NodeId, order: NodeId) -> NodeId {
-        let shape = self.shape(order);
-        let which = self.position(&shape, 0);
-        self.graph.add(Op::Gather, &[values, which, order])
+    /// How many values of its row come before each one, of equal ones those that stand before it: its place in their order.
+    fn ranks(&mut self, values: NodeId, before: Comparison) -> NodeId {
+        let row = self.shape(values);
+        let shape = [row[0], row[1], row[1]];
+        let (own, other) = (self.along(values, &shape, &[0, 1]), self.along(values, &shape, &[0, 2]));
+        let (place, places) = (self.position(&shape, 1), self.position(&shape, 2));
+        let (is_before, is_equal) = (self.compare(before, other, own), self.compare(Comparison::Equal, other, own));
+        let stands_before = self.compare(Comparison::Less, places, place);
+        let is_tie = self.binary(Binary::And, is_equal, stands_before);
+        let counts = self.binary(Binary::Or, is_before, is_tie);
+        let counts = self.graph.add(Op::Cast(DType::I64), &[counts]);
+        self.sum(counts, 2)
     }
 
-    fn sorted_columns(&mut self, a: NodeId, order: NodeId) -> NodeId {
+    fn sorted_columns(&mut self, a: NodeId, ranks: NodeId) -> NodeId {
         let rows = self.transposed(a);
-        let shape = self.shape(order);
-        let which = self.position(&shape, 0);
-        let rows = self.graph.add(Op::Gather, &[rows, which, order]);
+        let rows = self.placed(rows, ranks);
         self.transposed(rows)
     }
 
@@ -309,8 +315,8 @@ impl LoopWriter {
         let squares = self.binary(Binary::Mul, results[0], results[0]);
         let squares = self.sum(squares, 1);
         let values = self.graph.add(Op::Unary(Unary::Sqrt), &[squares]);
-        let order = self.graph.add(Op::ArgSort(Order::Descending, 1), &[values]);
-        let values = self.sorted(values, order);
+        let order = self.ranks(values, Comparison::Greater);
+        let values = self.placed(values, order);
         let row = self.row_of(values, unit);
         if !has_vectors {
             return self.unless_infinite(row, unit);

@@ -1,0 +1,55 @@
+//! Linear algebra: sums of factors, determinants, solutions, eigenvalues and singular values, of one large matrix or many small ones.
+
+use deltaray::linalg;
+use deltaray::prelude::*;
+
+/// The sum of a Cholesky factor.
+#[differentiable]
+pub fn cholesky(a: Tensor3<f64>) -> Scalar<f64> {
+    linalg::cholesky(a).sum()
+}
+
+/// The logarithm of the determinant of positive definite matrices.
+#[differentiable]
+pub fn log_determinant(a: Tensor3<f64>) -> Scalar<f64> {
+    linalg::log_determinant(a).sum()
+}
+
+/// The sum of solutions.
+#[differentiable]
+pub fn solve((a, b): (Tensor3<f64>, Matrix<f64>)) -> Scalar<f64> {
+    linalg::solve(a, b).sum()
+}
+
+/// The sum of LU factors.
+#[differentiable]
+pub fn lu(a: Tensor3<f64>) -> Scalar<f64> {
+    linalg::lu(a).packed.sum()
+}
+
+/// The sum of the triangular factor of QR.
+#[differentiable]
+pub fn qr(a: Tensor3<f64>) -> Scalar<f64> {
+    linalg::qr(a).r.sum()
+}
+
+/// The sum of the logarithms of eigenvalues.
+#[differentiable]
+pub fn eigenvalues(a: Tensor3<f64>) -> Scalar<f64> {
+    linalg::eigh_values(a).ln().sum()
+}
+
+/// The sum of singular values.
+#[differentiable]
+pub fn singular_values(a: Tensor3<f64>) -> Scalar<f64> {
+    linalg::singular_values(a).sum()
+}
+
+/// The marginal likelihood of a Gaussian process, given the logarithms of length, amplitude and noise.
+#[differentiable]
+pub fn gaussian_process((parameters, x, y): (Vector<f64>, Vector<f64>, Vector<f64>)) -> Scalar<f64> {
+    let distance = (x.insert_axis(1) - x.insert_axis(0)) * (-parameters[0]).exp();
+    let kernel = (2.0 * parameters[1] - 0.5 * distance.powi(2)).exp();
+    let factor = linalg::CholeskyFactor::new(&(kernel + (2.0 * parameters[2]).exp() * eye(x.len())));
+    0.5 * linalg::quadratic_form(&factor, y) + 0.5 * factor.log_determinant()
+}
