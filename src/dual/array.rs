@@ -1,7 +1,7 @@
 //! Arrays with their Deltas.
 
 use super::delta::Delta;
-use super::rules::WithDerivative;
+use super::derivative::WithDerivative;
 use crate::algebra::Algebra;
 use std::marker::PhantomData;
 

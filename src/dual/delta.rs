@@ -1,7 +1,7 @@
 //! The language of linear maps that dual arrays record (P 6.1, figure 12).
 
 use super::cotangent::Cotangent;
-use super::rules::{Derivative, Scaling};
+use super::derivative::{Derivative, Scaling};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::operation::{Contraction, MatrixOperation};

@@ -4,7 +4,7 @@
 //! A rule gives the derivative of the result for one of the matrix, as products, masks and solutions of systems of equations. The last
 //! are the one linear map that products and masks lack, and the transpose of one is the system with the transposed matrix.
 
-use super::rules::{Derivative, Scaling, WithDerivative};
+use super::derivative::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::Array;

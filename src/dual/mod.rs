@@ -12,6 +12,7 @@ mod branches;
 mod cotangent;
 mod custom;
 mod delta;
+mod derivative;
 mod extract;
 mod forward;
 mod harvest;

@@ -1,7 +1,7 @@
 //! Printing Delta terms of staged programs: the state of the symbolic pass before it transposes.
 
 use super::delta::{Delta, DeltaMap, ShareId};
-use super::rules::Scaling;
+use super::derivative::Scaling;
 use crate::algebra::Algebra;
 use crate::shape::Shape;
 use std::collections::{BTreeMap, HashMap};

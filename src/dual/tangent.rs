@@ -1,6 +1,6 @@
 //! Arrays with tangents, and no tape.
 
-use super::rules::{Derivative, Scaling, WithDerivative};
+use super::derivative::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::operation::{Binary, Contraction, MatrixOperation, Reduction};

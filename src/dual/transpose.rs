@@ -2,7 +2,7 @@
 
 use super::cotangent::Cotangent;
 use super::delta::{Delta, DeltaMap, ShareId};
-use super::rules::Scaling;
+use super::derivative::Scaling;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::operation::Binary;

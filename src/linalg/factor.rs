@@ -1,6 +1,6 @@
 //! Factorisations of matrices.
 
-use super::solve::{RightSide, with_columns};
+use super::triangular::{RightSide, with_columns};
 use super::{Side, checked, made, matrices, operation, part, turned};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;

@@ -30,6 +30,7 @@ mod factor;
 mod made;
 mod solve;
 mod spectra;
+mod triangular;
 
 pub use crate::operation::Triangle;
 pub use factor::{Lu, Qr, cholesky, cholesky_upper, full_qr, lu, qr};
@@ -37,10 +38,11 @@ pub use made::{
     column_sum_norm, determinant, diagonal_matrix, frobenius_norm, inverse, kron, log_determinant, matrix_power,
     quadratic_form, row_sum_norm, slog_determinant, trace, triangle_lower, triangle_upper,
 };
-pub use solve::{CholeskyFactor, RightSide, lstsq, solve, solve_spd, solve_triangular, solve_triangular_right};
+pub use solve::{CholeskyFactor, lstsq, solve, solve_spd};
 pub use spectra::{
     Eigh, Svd, condition_number, eigh, eigh_values, pseudo_inverse, singular_values, spectral_norm, svd,
 };
+pub use triangular::{RightSide, solve_triangular, solve_triangular_right};
 
 use crate::algebra::Algebra;
 use crate::operation::MatrixOperation;

@@ -3,7 +3,7 @@
 use super::writer::{Handle, ModuleWriter, dense, list, names, tensor, types};
 use crate::concrete::Array;
 use crate::error::Result;
-use crate::operation::{Comparison, Reduction, StableHlo, Triangle};
+use crate::operation::{Comparison, Reduction, StableHlo};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 
 /// Positions in brackets.
@@ -138,27 +138,6 @@ impl ModuleWriter {
     fn converted(&mut self, operation: &str, a: &Handle, attributes: &str, ty: Type) -> Handle {
         let text = format!("stablehlo.{operation} {}{attributes} : ({}) -> {}", a.name, tensor(&a.ty), tensor(&ty));
         self.define(ty, &text)
-    }
-
-    /// The lower factors of symmetric matrices; what is above the diagonal is anything.
-    pub(super) fn cholesky(&mut self, a: &Handle) -> Handle {
-        let text = format!("stablehlo.cholesky {}, lower = true : {}", a.name, tensor(&a.ty));
-        self.define(a.ty.clone(), &text)
-    }
-
-    /// The solution of systems of equations with triangular matrices.
-    pub(super) fn triangular_solve(&mut self, triangle: Triangle, a: &Handle, b: &Handle) -> Handle {
-        let Triangle { is_lower, is_transposed, has_unit_diagonal } = triangle;
-        let transpose = if is_transposed { "TRANSPOSE" } else { "NO_TRANSPOSE" };
-        let text = format!(
-            "\"stablehlo.triangular_solve\"({}, {}) <{{left_side = true, lower = {is_lower}, \
-             transpose_a = #stablehlo<transpose {transpose}>, unit_diagonal = {has_unit_diagonal}}}> : ({}) -> {}",
-            a.name,
-            b.name,
-            types(&[a, b]),
-            tensor(&b.ty)
-        );
-        self.define(b.ty.clone(), &text)
     }
 
     /// Another shape of the same size.

@@ -5,6 +5,7 @@ mod dialect;
 mod elementwise;
 mod indexing;
 mod loops;
+mod matrix;
 mod operations;
 mod sweeps;
 mod views;

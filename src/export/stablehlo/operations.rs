@@ -3,11 +3,10 @@
 use super::elementwise::{self, is_nan};
 use super::loops::WriteBody;
 use super::writer::{Handle, ModuleWriter};
-use super::{indexing, loops, sweeps, views};
+use super::{indexing, loops, matrix, sweeps, views};
 use crate::error::Result;
-use crate::operation::{Comparison, Contraction, Extreme, Label, MatrixOperation, Order, StableHlo};
+use crate::operation::{Comparison, Contraction, Extreme, Label, Order, StableHlo};
 use crate::shape::{Axes, DType, Type, Value};
-use crate::structural::written_out;
 use crate::term::Op;
 
 /// The outputs of an operation; `differ` says whether its positions are known to differ, and `body` writes the bodies inside of it.
@@ -37,7 +36,7 @@ pub(super) fn operation(
         Op::ArgReduce(extreme, axis) => arg_reduce(writer, *extreme, operands[0], *axis)?,
         Op::ArgSort(order, axis) => arg_sort(writer, *order, operands[0], *axis)?,
         Op::Contract(contraction) => contract(writer, contraction, operands[0], operands[1]),
-        Op::Matrix(op) => return matrix(writer, body, *op, operands),
+        Op::Matrix(op) => return matrix::matrix(writer, body, *op, operands),
         Op::Alias | Op::Mark => operands[0].clone(),
         Op::Scan(scan) => return loops::scan(writer, body, scan, operands),
         Op::Branch(branch) => return loops::branch(writer, body, branch, operands),
@@ -50,37 +49,6 @@ pub(super) fn operation(
         Op::Extra(never) => match *never {},
     };
     Ok(vec![one])
-}
-
-/// An operation on matrices: the dialect's own, or loops.
-fn matrix(
-    writer: &mut ModuleWriter,
-    body: WriteBody,
-    op: MatrixOperation,
-    operands: &[&Handle],
-) -> Result<Vec<Handle>> {
-    let a = operands[0];
-    let rank = a.ty.rank();
-    match op {
-        _ if operands.iter().any(|operand| ModuleWriter::is_empty(&operand.ty)) => {}
-        MatrixOperation::Solve(triangle) => return Ok(vec![writer.triangular_solve(triangle, a, operands[1])]),
-        MatrixOperation::Cholesky => {
-            let permutation: Axes = (0..rank - 2).chain([rank - 1, rank - 2]).collect();
-            let turned = writer.transpose(a, &permutation);
-            let half = writer.number(a, 0.5);
-            let halves = [a, &turned].map(|a| writer.elementwise("multiply", &[a, &half]));
-            let symmetric = writer.elementwise("add", &[&halves[0], &halves[1]]);
-            let factor = writer.cholesky(&symmetric);
-            let (row, column) = (writer.iota(&a.ty.shape, rank - 2), writer.iota(&a.ty.shape, rank - 1));
-            let is_lower = writer.compare(Comparison::GreaterEqual, &row, &column);
-            let zero = writer.zeros(&a.ty);
-            return Ok(vec![writer.select(&is_lower, &factor, &zero)]);
-        }
-        _ => {}
-    }
-    let types: Vec<Type> = operands.iter().map(|operand| operand.ty.clone()).collect();
-    let arguments: Vec<Handle> = operands.iter().map(|&operand| operand.clone()).collect();
-    body(writer, &written_out(op, &types), &arguments)
 }
 
 /// A sum of products. Labels of both operands are batches if the result has them, and summed otherwise.
