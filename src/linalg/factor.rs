@@ -54,7 +54,8 @@ pub fn cholesky_upper<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Ten
 
 /// The factors of P A = L U, where P changes the order of rows, so that no division is by a small number.
 ///
-/// [`Lu::solve`] solves systems of equations with the matrix, as often as there are right sides.
+/// [`Lu::solve`] solves systems of equations with the matrix, as often as there are right sides. Derivatives of solutions are those of
+/// the matrix.
 #[derive(Clone, Tree)]
 pub struct Lu<A: Algebra, E: Float, R: Rank> {
     /// The matrix A.

@@ -48,6 +48,9 @@ pub fn solve<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
 /// assert_eq!(factor.solve(&Vector::from([8.0, 12.0])).to_vec(), [1.0, 2.0]);
 /// assert_eq!(factor.log_determinant().item(), 16.0_f64.ln());
 /// ```
+///
+/// Matrix and factor belong together: derivatives of solutions and determinants are those of the matrix, and nothing comes of the
+/// factor. Of a factor L that is given, the matrix is L Lᵀ.
 #[derive(Clone, Tree)]
 pub struct CholeskyFactor<A: Algebra, E: Float, R: Rank> {
     /// The matrix A, of which the symmetric part counts.

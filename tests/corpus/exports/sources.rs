@@ -1,6 +1,6 @@
 //! Programs as source of Rust and C, compiled, run, and compared with the interpreter.
 //!
-//! Compilers take a minute for all of them. `DELTARAY_SAMPLE`, a number, selects one program of three, others for each language;
+//! Compilers take a minute for all of them. `DELTARAY_SAMPLE`, a number, selects one program of five, others for each language;
 //! without it all are compiled.
 
 use super::{all, edges, sample};
@@ -12,7 +12,7 @@ pub fn numbered() -> Vec<(usize, &'static Case)> {
 }
 
 /// Of so many programs one is compiled, where a sample is asked for.
-const ONE_IN: usize = 3;
+const ONE_IN: usize = 5;
 
 /// The programs to compile, which differ for shifts of the sample.
 fn selected(shift: usize) -> Vec<(usize, &'static Case)> {
