@@ -3,7 +3,7 @@
 use deltaray::linalg::{CholeskyFactor, Triangle, quadratic_form, solve_triangular};
 use deltaray::prelude::*;
 
-/// What is learnt: the logarithms of the kernel's length and amplitude, and of the standard deviation of the noise.
+/// The hyperparameters: the logarithms of the kernel's length and amplitude, and of the standard deviation of the noise.
 #[derive(Tree, Clone)]
 #[tree(arithmetic)]
 pub struct Hyperparameters<A: Algebra> {
@@ -19,7 +19,7 @@ pub struct Points<A: Algebra> {
     pub y: Vector<A, f64>,
 }
 
-/// What observations say about the function. Every prediction solves with one factor, which is computed once.
+/// The posterior of the function, given observations. Every prediction solves with one factor, which is computed once.
 #[derive(Tree)]
 pub struct Posterior<A: Algebra> {
     hyperparameters: Hyperparameters<A>,

@@ -3,7 +3,7 @@
 use deltaray::linalg::{CholeskyFactor, quadratic_form, solve_spd};
 use deltaray::prelude::*;
 
-/// What is learnt: logarithms of standard deviations, of the noise in each input of the system and in each measurement.
+/// The parameters: logarithms of standard deviations, of the noise in each input of the system and in each measurement.
 #[derive(Tree, Clone)]
 #[tree(arithmetic)]
 pub struct Noise<A: Algebra> {
@@ -31,7 +31,7 @@ pub struct System<A: Algebra> {
     pub start: Estimate<A>,
 }
 
-/// What the filter knows at each step: of the state before its measurement and after it, and ln p of the measurement.
+/// The filter's estimates at each step: of the state before its measurement and after it, and ln p of the measurement.
 #[derive(Tree)]
 pub struct Filtered<A: Algebra> {
     pub predicted_means: Matrix<A, f64>,

@@ -171,9 +171,21 @@ impl Stack {
         })
     }
 
+    /// 1 on the diagonal, and 0 beside it.
+    fn identity<A: Algebra>(&self) -> A::Array {
+        A::select(self.compared::<A>(Comparison::Equal), A::constant(self.full(1.0)), A::zeros(&self.ty()))
+    }
+
+    /// The symmetric part of a derivative, times a number.
+    fn symmetric<A: Algebra, D: Derivative<A>>(&self, derivative: D, factor: f64) -> D {
+        let derivative = derivative.shared();
+        let sum = derivative.clone().add(derivative.view(&self.transpose()));
+        sum.scale(A::constant(self.full(0.5 * factor)), Scaling::Product)
+    }
+
     /// The elements below the diagonal, 1 on it, and 0 above.
     fn unit_lower<A: Algebra>(&self, a: A::Array) -> A::Array {
-        let upper = A::select(self.compared::<A>(Comparison::Equal), A::constant(self.full(1.0)), A::zeros(&self.ty()));
+        let upper = self.identity::<A>();
         A::select(self.compared::<A>(Comparison::Greater), a, upper)
     }
 
@@ -181,8 +193,7 @@ impl Stack {
     fn padded<A: Algebra>(&self, a: A::Array) -> A::Array {
         let extent = self.rows.max(self.columns);
         let square = self.square(extent);
-        let identity =
-            A::select(square.compared::<A>(Comparison::Equal), A::constant(square.full(1.0)), A::zeros(&square.ty()));
+        let identity = square.identity::<A>();
         match self.rows < self.columns {
             true => {
                 let rest = A::view(identity, &square.rows(self.rows, extent - self.rows));
@@ -214,9 +225,7 @@ impl Stack {
             let one = Stack { rows: 1, columns: 1, ..self.clone() }.shape();
             return (result, Some(da.contract_left(&trace, inverse).reshape(&self.batch, &one).shared()));
         }
-        let half = A::constant(self.full(-0.5));
-        let da = da.shared();
-        let symmetric = da.clone().add(da.view(&self.transpose())).scale(half, Scaling::Product);
+        let symmetric = self.symmetric(da, -1.0);
         let left = symmetric.contract_right(&self.product([false, false]), result.clone());
         let both = left.contract_left(&self.product([false, false]), result.clone());
         (result, Some(both.shared()))
@@ -232,11 +241,7 @@ impl Stack {
         };
         let without = |product: A::Array, extent: usize| {
             let square = self.square(extent);
-            let identity = A::select(
-                square.compared::<A>(Comparison::Equal),
-                A::constant(square.full(1.0)),
-                A::zeros(&square.ty()),
-            );
+            let identity = square.identity::<A>();
             A::binary(Binary::Sub, identity, product)
         };
         let both = |derivative: D, left: A::Array, right: A::Array| {
@@ -257,8 +262,7 @@ impl Stack {
     fn cholesky<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
         let l = A::matrix(MatrixOperation::Cholesky, smallvec![a]);
         let half = A::constant(self.full(0.5));
-        let da = da.shared();
-        let symmetric = da.clone().add(da.view(&self.transpose())).scale(half.clone(), Scaling::Product);
+        let symmetric = self.symmetric(da, 1.0);
         let left = symmetric.solve(MatrixOperation::Solve(Triangle::LOWER), smallvec![l.clone()]);
         let both = left.view(&self.transpose()).solve(MatrixOperation::Solve(Triangle::LOWER), smallvec![l.clone()]);
         let kept = A::select(self.compared::<A>(Comparison::Equal), half, A::constant(self.full(1.0)));
@@ -402,9 +406,7 @@ impl Stack {
         let vectors = A::view(packed.clone(), &whole.rows(0, n));
         let values = A::view(packed.clone(), &whole.rows(n, 1));
         let vectors = A::matrix(MatrixOperation::Unique, smallvec![vectors, values.clone()]);
-        let da = da.shared();
-        let half = A::constant(self.full(0.5));
-        let symmetric = da.clone().add(da.view(&self.transpose())).scale(half, Scaling::Product);
+        let symmetric = self.symmetric(da, 1.0);
         let right = symmetric.contract_left(&self.product([false, false]), vectors.clone());
         let inner = right.contract_right(&self.product([true, false]), vectors.clone()).shared();
         let dvalues = self.diagonal_row(inner.clone());

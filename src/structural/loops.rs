@@ -107,7 +107,7 @@ impl LoopWriter {
         self.graph.add(Op::View(map), &[a])
     }
 
-    /// The row of each matrix at a number.
+    /// The row of each matrix at a number, or the element of each row of numbers.
     fn row(&mut self, a: NodeId, step: NodeId) -> NodeId {
         let which = self.graph.add(Op::Iota(self.count), &[]);
         let step = self.along(step, &[self.count], &[]);
@@ -118,11 +118,6 @@ impl LoopWriter {
     fn column(&mut self, a: NodeId, step: NodeId) -> NodeId {
         let turned = self.transposed(a);
         self.row(turned, step)
-    }
-
-    /// The element of each row of numbers at a position.
-    fn element(&mut self, a: NodeId, step: NodeId) -> NodeId {
-        self.row(a, step)
     }
 
     /// One row times one column of each matrix, elementwise: an outer product.
@@ -233,7 +228,7 @@ impl LoopWriter {
             let mut row = writer.row(rest, step);
             let column = writer.column(a, step);
             if !triangle.has_unit_diagonal {
-                let diagonal = writer.element(column, step);
+                let diagonal = writer.row(column, step);
                 let shape = writer.shape(row);
                 let diagonal = writer.along(diagonal, &shape, &[0]);
                 row = writer.binary(Binary::Div, row, diagonal);
@@ -248,16 +243,21 @@ impl LoopWriter {
         self.matrices_of_rows(results[1])
     }
 
-    /// Column by column, each taken out of the rest.
-    fn cholesky(&mut self, a: NodeId) -> NodeId {
+    /// The symmetric part of each matrix. Halves are added, since a sum may overflow.
+    fn symmetric(&mut self, a: NodeId) -> NodeId {
         let (turned, half) = (self.transposed(a), self.number(a, 0.5));
         let halves = [a, turned].map(|a| self.binary(Binary::Mul, a, half));
-        let symmetric = self.binary(Binary::Add, halves[0], halves[1]);
+        self.binary(Binary::Add, halves[0], halves[1])
+    }
+
+    /// Column by column, each taken out of the rest.
+    fn cholesky(&mut self, a: NodeId) -> NodeId {
+        let symmetric = self.symmetric(a);
         let n = self.shape(a)[1];
         let results = self.repeat((n, false), &[symmetric], &[], |writer, carries, step, _| {
             let rest = carries[0];
             let column = writer.column(rest, step);
-            let diagonal = writer.element(column, step);
+            let diagonal = writer.row(column, step);
             let root = writer.graph.add(Op::Unary(Unary::Sqrt), &[diagonal]);
             let shape = writer.shape(column);
             let root = writer.along(root, &shape, &[0]);
@@ -272,14 +272,8 @@ impl LoopWriter {
         // A pivot that is not a positive number leaves NaN in the diagonal.
         let lower = self.transposed(columns);
         let shape = self.shape(lower);
-        let on_diagonal = {
-            let (row, column) = (self.position(&shape, 1), self.position(&shape, 2));
-            self.compare(Comparison::Equal, row, column)
-        };
-        let zero = self.number(lower, 0.0);
-        let diagonal = self.select(on_diagonal, lower, zero);
-        let sums = self.sum(diagonal, 2);
-        let sums = self.sum(sums, 1);
+        let diagonal = self.diagonal(lower);
+        let sums = self.sum(diagonal, 1);
         let is_number = {
             let difference = self.binary(Binary::Sub, sums, sums);
             let zero = self.number(difference, 0.0);
@@ -312,7 +306,7 @@ impl LoopWriter {
             let rest = writer.graph.add(Op::Gather, &[rest, which, rows]);
             let order = writer.graph.add(Op::Gather, &[order, which, rows]);
             let (column, row) = (writer.column(rest, step), writer.row(rest, step));
-            let diagonal = writer.element(column, step);
+            let diagonal = writer.row(column, step);
             let diagonal = writer.along(diagonal, &[count, m], &[0]);
             let zero = writer.number(diagonal, 0.0);
             let is_zero = writer.compare(Comparison::Equal, diagonal, zero);
@@ -344,7 +338,7 @@ impl LoopWriter {
             let (rest, q) = (carries[0], carries[1]);
             let shape = [count, m];
             let column = writer.column(rest, step);
-            let first = writer.element(column, step);
+            let first = writer.row(column, step);
             let below = writer.compared(Comparison::Greater, &shape, 1, step);
             let at = writer.compared(Comparison::Equal, &shape, 1, step);
             let zero = writer.number(column, 0.0);

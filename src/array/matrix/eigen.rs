@@ -45,7 +45,8 @@ pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayView
     if !diagonal(n, vectors, values, beside, has_vectors) {
         return out.fill(T::NAN);
     }
-    ascending(n, vectors, values, has_vectors);
+    // Without vectors these rows are anything.
+    sort(values, [&mut *vectors], |x, y| x < y);
     let rows = out.nrows();
     let (mut columns, mut last) = out.view_mut().split_at(Axis(0), rows - 1);
     for (place, &value) in last.iter_mut().zip(&*values) {
@@ -93,7 +94,6 @@ fn tridiagonal<T: MatrixElement>(n: usize, a: &mut [T], values: &mut [T], beside
         }
         let norm = (square + last * last).square_root();
         let norm = if last > T::ZERO { -norm } else { norm };
-        beside[row] = norm;
         own[row - 1] = last - norm;
         // I − v vᵀ / h, where h is half of the square of v.
         let h = (square + own[row - 1] * own[row - 1]) / T::number(2);
@@ -194,9 +194,7 @@ fn diagonal<T: MatrixElement>(
                     continue;
                 }
                 let (first, second) = vectors[i * n..(i + 2) * n].split_at_mut(n);
-                for (x, y) in first.iter_mut().zip(second) {
-                    (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
-                }
+                turn(first, second, cosine, sine);
             }
             if !is_split {
                 values[at] = values[at] - p;
@@ -219,22 +217,33 @@ fn hypotenuse<T: MatrixElement>(x: T, y: T) -> T {
     large * (T::one() + ratio * ratio).square_root()
 }
 
-/// Sorts values, and the rows of vectors with them.
-fn ascending<T: MatrixElement>(n: usize, vectors: &mut [T], values: &mut [T], has_vectors: bool) {
+/// Rotates two rows into each other.
+pub(super) fn turn<T: MatrixElement>(x: &mut [T], y: &mut [T], cosine: T, sine: T) {
+    for (x, y) in x.iter_mut().zip(y) {
+        (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
+    }
+}
+
+/// Sorts values, and the rows of matrices with them.
+pub(super) fn sort<T: MatrixElement, const N: usize>(
+    values: &mut [T],
+    mut matrices: [&mut [T]; N],
+    is_before: impl Fn(T, T) -> bool,
+) {
+    let n = values.len();
     for at in 0..n {
-        let mut least = at;
+        let mut first = at;
         for other in at + 1..n {
-            if values[other] < values[least] {
-                least = other;
+            if is_before(values[other], values[first]) {
+                first = other;
             }
         }
-        if least == at {
-            continue;
-        }
-        values.swap(at, least);
-        if has_vectors {
-            let (before, after) = vectors.split_at_mut(least * n);
-            before[at * n..(at + 1) * n].swap_with_slice(&mut after[..n]);
+        if first != at {
+            values.swap(at, first);
+            for rows in &mut matrices {
+                let (before, after) = rows.split_at_mut(first * n);
+                before[at * n..(at + 1) * n].swap_with_slice(&mut after[..n]);
+            }
         }
     }
 }

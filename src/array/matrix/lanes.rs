@@ -1,7 +1,7 @@
 //! Small matrices, several at once: each element is a vector of those of as many matrices, so that the compiler's vectors go across
 //! matrices.
 
-use super::{MatrixElement, MatrixSizes};
+use super::{MatrixElement, SizedOperation};
 use crate::operation::{MatrixOperation, Triangle};
 
 /// Matrices at once.
@@ -31,29 +31,28 @@ pub(super) fn are_lanes(op: MatrixOperation, operands: &[[usize; 2]], count: usi
 }
 
 /// Elements of scratch.
-pub(super) fn scratch(sizes: &MatrixSizes) -> usize {
-    let [n, _] = sizes.operands[0];
-    LANES * (n * n + sizes.result[0] * sizes.result[1])
+pub(super) fn scratch(sized: &SizedOperation) -> usize {
+    let [n, _] = sized.operands[0];
+    LANES * (n * n + sized.result[0] * sized.result[1])
 }
 
 /// Runs an operation on so many matrices, which lie one after the other. The last ones are done together with copies of the last.
 #[inline(always)]
 pub(super) fn run<T: MatrixElement>(
-    op: MatrixOperation,
-    sizes: &MatrixSizes,
+    sized: &SizedOperation,
     count: usize,
     operands: &[&[T]],
     out: &mut [T],
     scratch: &mut [T],
 ) {
-    let [n, _] = sizes.operands[0];
-    let each = sizes.result[0] * sizes.result[1];
+    let [n, _] = sized.operands[0];
+    let each = sized.result[0] * sized.result[1];
     let (scratch, _) = scratch.as_chunks_mut::<LANES>();
     let (a, x) = scratch.split_at_mut(n * n);
     let x = &mut x[..each];
     for first in (0..count).step_by(LANES) {
         let numbers: [usize; LANES] = std::array::from_fn(|lane| (first + lane).min(count - 1));
-        match op {
+        match sized.op {
             MatrixOperation::Cholesky => {
                 gather(operands[0], numbers, x);
                 cholesky(n, x);

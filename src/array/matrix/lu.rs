@@ -49,8 +49,7 @@ fn eliminate<T: MatrixElement>(a: &mut ArrayViewMut2<T>, order: &mut ArrayViewMu
         }
     }
     if pivot != column {
-        let (first, mut second) = a.multi_slice_mut((s![column, ..], s![pivot, ..]));
-        let mut first = first;
+        let (mut first, mut second) = a.multi_slice_mut((s![column, ..], s![pivot, ..]));
         first.iter_mut().zip(&mut second).for_each(|(x, y)| std::mem::swap(x, y));
         order.swap(column, pivot);
     }

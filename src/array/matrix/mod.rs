@@ -78,44 +78,49 @@ fn elements<T: ElementType>(array: &Array) -> Result<Data<T>, OutOfMemory> {
 fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result<Array, OutOfMemory> {
     let operands = operands.iter().map(elements).collect::<Result<Vec<Data<T>>, OutOfMemory>>()?;
     let (batch, _) = operands[0].shape().split_at(operands[0].shape().len() - 2);
-    let sizes = MatrixSizes::new(op, size(batch), operands.iter().map(|operand| operand.shape()));
-    let shape: Shape = batch.iter().copied().chain(sizes.result).collect();
+    let sized = SizedOperation::new(op, size(batch), operands.iter().map(|operand| operand.shape()));
+    let shape: Shape = batch.iter().copied().chain(sized.result).collect();
     let mut out: Vec<T> = memory::filled(&shape, T::ZERO)?;
     if out.is_empty() {
         return Ok(T::wrap(Data::from_vec(&shape, out)));
     }
-    let mut scratch: Vec<T> = memory::filled(&[sizes.scratch(op)], T::ZERO)?;
+    let mut scratch: Vec<T> = memory::filled(&[sized.scratch()], T::ZERO)?;
     let slices: SmallVec<[&[T]; 3]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
-    run(op, &sizes, size(batch), &slices, &mut out, &mut scratch);
+    run(&sized, size(batch), &slices, &mut out, &mut scratch);
     Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
-/// Rows and columns of the operands and the result of an operation.
+/// An operation on matrices with these rows and columns.
 #[derive(Clone, Debug)]
-pub(crate) struct MatrixSizes {
+pub(crate) struct SizedOperation {
+    pub(crate) op: MatrixOperation,
     pub(crate) operands: SmallVec<[[usize; 2]; 3]>,
     pub(crate) result: [usize; 2],
     /// Whether several matrices are done at once.
     has_lanes: bool,
 }
 
-impl MatrixSizes {
-    /// Those of arrays of these shapes, for so many matrices in all.
-    pub(crate) fn new<'s>(op: MatrixOperation, count: usize, shapes: impl Iterator<Item = &'s [usize]>) -> MatrixSizes {
+impl SizedOperation {
+    /// The operation on arrays of these shapes, for so many matrices in all.
+    pub(crate) fn new<'s>(
+        op: MatrixOperation,
+        count: usize,
+        shapes: impl Iterator<Item = &'s [usize]>,
+    ) -> SizedOperation {
         let matrix = |shape: &[usize]| [shape[shape.len() - 2], shape[shape.len() - 1]];
         let operands: SmallVec<[[usize; 2]; 3]> = shapes.map(matrix).collect();
         let result = op.result(&operands).expect("operands fit");
         let has_lanes = lanes::are_lanes(op, &operands, count);
-        MatrixSizes { operands, result, has_lanes }
+        SizedOperation { op, operands, result, has_lanes }
     }
 
-    /// Elements of scratch that an operation needs.
-    pub(crate) fn scratch(&self, op: MatrixOperation) -> usize {
+    /// Elements of scratch that it needs.
+    pub(crate) fn scratch(&self) -> usize {
         let own = self.operands[0];
         if self.has_lanes {
             return lanes::scratch(self);
         }
-        match op {
+        match self.op {
             MatrixOperation::Qr | MatrixOperation::FullQr => qr::scratch(own),
             MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::scratch(own[0]),
             MatrixOperation::Svd | MatrixOperation::SvdValues => singular::scratch(own),
@@ -131,31 +136,29 @@ impl MatrixSizes {
 /// small matrices are all done here.
 #[inline(always)]
 pub(crate) fn run<T: MatrixElement>(
-    op: MatrixOperation,
-    sizes: &MatrixSizes,
+    sized: &SizedOperation,
     count: usize,
     operands: &[&[T]],
     out: &mut [T],
     scratch: &mut [T],
 ) {
-    match sizes.has_lanes {
-        true => lanes::run(op, sizes, count, operands, out, scratch),
-        false => one_by_one(op, sizes, count, operands, out, scratch),
+    match sized.has_lanes {
+        true => lanes::run(sized, count, operands, out, scratch),
+        false => one_by_one(sized, count, operands, out, scratch),
     }
 }
 
 fn one_by_one<T: MatrixElement>(
-    op: MatrixOperation,
-    sizes: &MatrixSizes,
+    sized: &SizedOperation,
     count: usize,
     operands: &[&[T]],
     out: &mut [T],
     scratch: &mut [T],
 ) {
     for number in 0..count {
-        let of = |position: usize| matrix(operands[position], number, sizes.operands[position]);
-        let mut out = matrix_mut(out, number, sizes.result);
-        match op {
+        let of = |position: usize| matrix(operands[position], number, sized.operands[position]);
+        let mut out = matrix_mut(out, number, sized.result);
+        match sized.op {
             MatrixOperation::Solve(triangle) => triangular::solve_into(triangle, of(0), of(1), out),
             MatrixOperation::SolveGeneral => lu::solve_into(of(1), of(2), out),
             MatrixOperation::SolveGeneralTransposed => lu::solve_transposed_into(of(1), of(2), out, scratch),

@@ -1,7 +1,7 @@
 //! The factorisation A = Q R by reflections (Householder).
 
 use super::MatrixElement;
-use ndarray::{ArrayView2, ArrayViewMut2, s};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Elements of scratch for a matrix.
 pub(super) fn scratch([m, n]: [usize; 2]) -> usize {
@@ -72,10 +72,8 @@ fn reflection<T: MatrixElement>(a: &mut ArrayViewMut2<T>, column: usize) -> T {
 
 /// Applies a reflection to the columns after its own.
 fn reflect<T: MatrixElement>(a: &mut ArrayViewMut2<T>, column: usize, from: usize, scale: T, sums: &mut [T]) {
-    let rows = a.view_mut().split_at(ndarray::Axis(1), from);
-    let (known, rest) = rows;
+    let (known, mut rest) = a.view_mut().split_at(Axis(1), from);
     let v = known.slice(s![column + 1.., column]);
-    let mut rest = rest;
     apply(scale, v, &mut rest.slice_mut(s![column.., ..]), sums);
 }
 

@@ -1,7 +1,7 @@
 //! Singular values and vectors, by rotations of columns until they are orthogonal (Hestenes, 1958), which finds small values as
 //! precisely as large ones.
 
-use super::eigen::is_turned;
+use super::eigen::{is_turned, sort, turn};
 use super::{MatrixElement, qr};
 use crate::array::products::dot;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul, s};
@@ -60,7 +60,7 @@ pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayView
     for (value, column) in values.iter_mut().zip(rows.chunks_exact(k)) {
         *value = dot(k, (column, 0, 1), (column, 0, 1)).square_root();
     }
-    descending(k, values, rows, others);
+    sort(values, [&mut *rows, &mut *others], |x, y| x > y);
     let row = if has_vectors { m } else { 0 };
     out.row_mut(row).iter_mut().zip(&*values).for_each(|(place, &value)| *place = value * unit);
     if !has_vectors {
@@ -106,25 +106,6 @@ pub(super) fn inverse_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayVie
     general_mat_mul(T::one(), &v, &u.t(), T::ZERO, &mut out);
 }
 
-/// Sorts values, and the rows of both matrices with them.
-fn descending<T: MatrixElement>(k: usize, values: &mut [T], work: &mut [T], right: &mut [T]) {
-    for at in 0..k {
-        let mut most = at;
-        for other in at + 1..k {
-            if values[other] > values[most] {
-                most = other;
-            }
-        }
-        if most != at {
-            values.swap(at, most);
-            for rows in [&mut *work, &mut *right] {
-                let (before, after) = rows.split_at_mut(most * k);
-                before[at * k..(at + 1) * k].swap_with_slice(&mut after[..k]);
-            }
-        }
-    }
-}
-
 /// Rotates pairs of rows until all are orthogonal, and the rows of the other matrix with them; whether that comes to an end.
 fn rotate<T: MatrixElement>(k: usize, work: &mut [T], right: &mut [T], has_vectors: bool) -> bool {
     for _ in 0..SWEEPS {
@@ -157,10 +138,4 @@ fn rotate<T: MatrixElement>(k: usize, work: &mut [T], right: &mut [T], has_vecto
         }
     }
     false
-}
-
-fn turn<T: MatrixElement>(x: &mut [T], y: &mut [T], cosine: T, sine: T) {
-    for (x, y) in x.iter_mut().zip(y) {
-        (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
-    }
 }

@@ -2,10 +2,9 @@
 
 use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
-use crate::array::matrix::{self, MatrixElement, MatrixSizes};
+use crate::array::matrix::{self, MatrixElement, SizedOperation};
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
-use crate::operation::MatrixOperation;
 use crate::shape::{DType, Type, size};
 use smallvec::SmallVec;
 
@@ -17,9 +16,8 @@ const CHUNKS: usize = 64;
 /// An operation on matrices, ready to run.
 #[derive(Debug)]
 pub(super) struct CompiledMatrix {
-    op: MatrixOperation,
     dtype: DType,
-    sizes: MatrixSizes,
+    sized: SizedOperation,
     /// The number of matrices.
     count: usize,
     operands: SmallVec<[BufferId; 3]>,
@@ -35,16 +33,16 @@ impl CompiledMatrix {
         let of = |&id: &BufferId| &types[id as usize];
         let first = of(&call.arguments[0]);
         let count = size(&first.shape[..first.rank() - 2]);
-        let sizes = MatrixSizes::new(op, count, call.arguments.iter().map(|id| &of(id).shape[..]));
-        let work = op.work(&sizes.operands).saturating_mul(count as u128) / WORK;
+        let sized = SizedOperation::new(op, count, call.arguments.iter().map(|id| &of(id).shape[..]));
+        let work = op.work(&sized.operands).saturating_mul(count as u128) / WORK;
         let chunks = usize::try_from(work).unwrap_or(CHUNKS).clamp(1, CHUNKS).min(count.max(1));
         let operands = call.arguments.iter().copied().collect();
-        Some(CompiledMatrix { op, dtype: first.dtype, sizes, count, operands, result: call.results[0], chunks })
+        Some(CompiledMatrix { dtype: first.dtype, sized, count, operands, result: call.results[0], chunks })
     }
 
     /// Lines of memory that each thread needs.
     pub(super) fn scratch_lines(&self) -> usize {
-        let bytes = self.sizes.scratch(self.op).saturating_mul(self.dtype.bytes());
+        let bytes = self.sized.scratch().saturating_mul(self.dtype.bytes());
         bytes.div_ceil(size_of::<CacheLine>())
     }
 
@@ -87,13 +85,13 @@ impl CompiledMatrix {
             let each = rows * columns;
             (bases[id as usize].cast::<T>().wrapping_add(start * each), each * (end - start))
         };
-        let operands = self.operands.iter().zip(&self.sizes.operands).map(|(&id, &extents)| {
+        let operands = self.operands.iter().zip(&self.sized.operands).map(|(&id, &extents)| {
             let (pointer, length) = base(id, extents);
             // SAFETY: the buffer has these elements, and nothing writes to them now. An empty one may have no memory.
             if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(pointer.cast_const(), length) } }
         });
         let operands: SmallVec<[&[T]; 3]> = operands.collect();
-        let (pointer, length) = base(self.result, self.sizes.result);
+        let (pointer, length) = base(self.result, self.sized.result);
         let out = match length {
             0 => &mut [],
             // SAFETY: the buffer has room for these elements, and this chunk alone uses them now. A slice needs elements: those of a
@@ -103,17 +101,17 @@ impl CompiledMatrix {
                 std::slice::from_raw_parts_mut(pointer, length)
             },
         };
-        let elements = self.sizes.scratch(self.op);
+        let elements = self.sized.scratch();
         // SAFETY: lines hold as many elements, aligned for any type, and are initialised.
         let scratch = unsafe { std::slice::from_raw_parts_mut(scratch.as_mut_ptr().cast::<T>(), elements) };
         // SAFETY: the machine has the instructions.
         unsafe {
             match isa {
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => with_avx512(self.op, &self.sizes, end - start, &operands, out, scratch),
+                Instructions::Avx512 => with_avx512(&self.sized, end - start, &operands, out, scratch),
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => with_avx2(self.op, &self.sizes, end - start, &operands, out, scratch),
-                _ => matrix::run(self.op, &self.sizes, end - start, &operands, out, scratch),
+                Instructions::Avx2 => with_avx2(&self.sized, end - start, &operands, out, scratch),
+                _ => matrix::run(&self.sized, end - start, &operands, out, scratch),
             }
         }
     }
@@ -126,14 +124,13 @@ macro_rules! compiled_for {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = $features)]
             unsafe fn $name<T: MatrixElement>(
-                op: MatrixOperation,
-                sizes: &MatrixSizes,
+                sized: &SizedOperation,
                 count: usize,
                 operands: &[&[T]],
                 out: &mut [T],
                 scratch: &mut [T],
             ) {
-                matrix::run(op, sizes, count, operands, out, scratch);
+                matrix::run(sized, count, operands, out, scratch);
             }
         )*
     };

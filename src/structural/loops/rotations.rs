@@ -184,9 +184,7 @@ impl LoopWriter {
 
     /// Eigenvectors above a row of eigenvalues, or that row alone.
     pub(super) fn eigh(&mut self, a: NodeId, has_vectors: bool) -> NodeId {
-        let (turned, half) = (self.transposed(a), self.number(a, 0.5));
-        let halves = [a, turned].map(|a| self.binary(Binary::Mul, a, half));
-        let symmetric = self.binary(Binary::Add, halves[0], halves[1]);
+        let symmetric = self.symmetric(a);
         let (symmetric, unit) = self.scaled(symmetric);
         let n = self.shape(a)[1];
         let identity = self.identity(n);
