@@ -40,7 +40,7 @@ quickcheck::quickcheck! {
 }
 
 /// Programs per run: the full number is for optimised code, see `scripts/test --long`.
-const PROGRAMS: u64 = if cfg!(debug_assertions) { 1000 } else { 10_000 };
+const PROGRAMS: u64 = if cfg!(debug_assertions) { 450 } else { 10_000 };
 
 #[test]
 fn all_pipelines_agree() {
@@ -116,7 +116,7 @@ const SHARE: f64 = 0.05;
 #[test]
 fn every_construct_is_common() {
     let mut frequency = Frequency::default();
-    (0..2000).for_each(|position| frequency.count(&Case::from_seed(seed_at(1, position))));
+    (0..1000).for_each(|position| frequency.count(&Case::from_seed(seed_at(1, position))));
     let rare = frequency.rarer_than(SHARE);
     println!("{}", frequency.table());
     assert!(rare.is_empty(), "in too few programs: {rare:?}");
@@ -125,7 +125,7 @@ fn every_construct_is_common() {
 /// Derivatives restore the elements that loops wrote over, where that is less than keeping the array of each step.
 #[test]
 fn arrays_are_put_back_often() {
-    const COUNT: u64 = 1000;
+    const COUNT: u64 = 500;
     let puts_back_in_reverse = |position: &u64| {
         let case = Case::from_seed(seed_at(1, *position));
         let stages = Stages::of(&case.body);

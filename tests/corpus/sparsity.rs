@@ -1,6 +1,7 @@
 //! Patterns and compressed Jacobians of all programs of the corpus, of their derivatives, and of random programs.
 
-use super::corpus;
+use super::corpus::{self, row::Row};
+use super::exports::sample;
 use super::random::arrays::numbers;
 use super::random::chance::seed_at;
 use super::random::generate::Case;
@@ -111,10 +112,19 @@ fn is_f64(body: &Body) -> bool {
     body.nodes().iter().flat_map(|node| &node.types).all(|ty| ty.dtype != DType::F32)
 }
 
+/// The rows of the corpus, or every other one where `DELTARAY_SAMPLE` asks for a sample.
+fn rows() -> Vec<Row> {
+    let rows = corpus::all();
+    match sample() {
+        Some(sample) => rows.into_iter().skip(sample % 2).step_by(2).collect(),
+        None => rows,
+    }
+}
+
 #[test]
 fn patterns_of_the_corpus() {
     let (mut programs, mut nonzeros, mut entries) = (0, 0, 0);
-    for row in corpus::all().iter().filter(|row| !row.heavy && !row.large) {
+    for row in rows().iter().filter(|row| !row.heavy && !row.large) {
         let body = program::bulk(&corpus::check::stage(row));
         if !is_small(&body, &row.inputs) {
             continue;
@@ -135,14 +145,14 @@ fn patterns_of_the_corpus() {
         }
     }
     println!("{programs} programs, {nonzeros} of {entries} entries are not 0");
-    assert!(programs > 300, "{programs} programs");
+    assert!(programs > 150, "{programs} programs");
     assert!(nonzeros * 10 >= entries * 6, "of {entries} entries only {nonzeros} are not 0");
 }
 
 #[test]
 fn jacobians_of_the_corpus() {
     let mut programs = 0;
-    for row in corpus::all().iter().filter(|row| !row.heavy && !row.large && row.differentiable) {
+    for row in rows().iter().filter(|row| !row.heavy && !row.large && row.differentiable) {
         let body = program::bulk(&corpus::check::stage(row));
         let is_short = body.node_count() <= 40 && body.cost().elements < 500;
         if is_short && is_small(&body, &row.inputs) && is_f64(&body) {
@@ -152,13 +162,13 @@ fn jacobians_of_the_corpus() {
             check_jacobian(row.name, compression, &body, &row.inputs);
         }
     }
-    assert!(programs > 200, "{programs} programs");
+    assert!(programs > 100, "{programs} programs");
 }
 
 #[test]
 fn hessians_of_the_corpus() {
     let mut programs = 0;
-    for row in corpus::all().iter().filter(|row| !row.heavy && !row.large && row.smooth && row.twice) {
+    for row in rows().iter().filter(|row| !row.heavy && !row.large && row.smooth && row.twice) {
         let body = program::bulk(&corpus::check::stage(row));
         let types: Vec<_> = body.result_types().cloned().collect();
         if !matches!(&types[..], [loss] if loss.dtype.is_float() && loss.rank() == 0) || !is_f64(&body) {
@@ -184,7 +194,7 @@ fn hessians_of_the_corpus() {
             }
         }
     }
-    assert!(programs > 100, "{programs} programs");
+    assert!(programs > 50, "{programs} programs");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use deltaray::prelude::*;
 use deltaray::term::Body;
 
 /// Kernels cut at 16 rows, and some at 64.
-const SIZES: [usize; 15] = [1, 2, 5, 15, 16, 17, 31, 32, 33, 64, 65, 66, 100, 129, 200];
+const SIZES: [usize; 11] = [1, 2, 5, 15, 16, 17, 32, 33, 65, 100, 129];
 
 /// Asserts that two matrices are so many roundings of `scale` apart at most, in each element.
 fn assert_near<E: Float>(what: &str, found: &Matrix<C, E>, expected: &Matrix<C, E>, allowed: f64) {
@@ -143,10 +143,8 @@ fn solutions<E: Float>(n: usize, columns: usize) {
 #[test]
 fn triangular_systems_of_all_kinds_are_solved() {
     for n in SIZES {
-        for columns in [1, 3, 17] {
-            solutions::<f64>(n, columns);
-        }
-        solutions::<f32>(n, 2);
+        solutions::<f64>(n, if n % 2 == 0 { 3 } else { 17 });
+        solutions::<f32>(n, 1);
     }
     for n in [15, 33, 65] {
         solutions::<f64>(n, 150);

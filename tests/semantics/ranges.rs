@@ -125,15 +125,15 @@ fn layers_that_normalise_what_they_result_in() {
         ($($factor:ident),*) => { $(
             for scale in [1.0, 50.0, 1e-3] {
                 let w = [2.0, 1.0, 0.5, 1.0, 3.0, 0.25, 0.5, 0.25, 1.0].map(|x| scale * x);
-                for count in [8, 40] {
-                    check::<f32>(stringify!($factor), &w, count, Factor { dual: $factor, staged: $factor });
-                }
-                check::<f64>(stringify!($factor), &w, 600, Factor { dual: $factor, staged: $factor });
+                check::<f32>(stringify!($factor), &w, 40, Factor { dual: $factor, staged: $factor });
+                // Without the factor, numbers leave the range of `f64` too with the largest and the smallest weights.
+                let count = if scale == 1.0 { 60 } else { 150 };
+                check::<f64>(stringify!($factor), &w, count, Factor { dual: $factor, staged: $factor });
             }
         )* };
     }
     check!(norm, largest, sum);
     let w = [2.0, 1.0, 0.5, 1.0, 3.0, 0.25, 0.5, 0.25, 1.0];
     check::<f32>("mean", &w, 40, Factor { dual: mean, staged: mean });
-    check::<f64>("mean", &w, 600, Factor { dual: mean, staged: mean });
+    check::<f64>("mean", &w, 60, Factor { dual: mean, staged: mean });
 }

@@ -178,7 +178,7 @@ fn rows_that_chunks_share_are_one_instruction_for_a_chunk() {
 fn short_rows_of_what_is_computed_are_reduced_tile_by_tile() {
     for dtype in [DType::F32, DType::F64, DType::I32, DType::I64] {
         for op in [Reduction::Sum, Reduction::Max, Reduction::Min] {
-            for shape in [[1000, 8, 16], [7, 90, 30], [300, 2, 33], [4001, 3, 20], [2000, 50, 9]] {
+            for shape in [[100, 8, 16], [7, 90, 30], [300, 2, 33], [1001, 3, 20], [200, 50, 9]] {
                 let arguments = [some(dtype, &shape), some(dtype, &shape[2..])];
                 for axes in [&[1][..], &[2], &[0, 1], &[0, 2]] {
                     let mut graph: Graph = Graph::new(&[arguments[0].ty(), arguments[1].ty()], 0);
