@@ -1,6 +1,6 @@
 """Times the tasks of examples/tasks in this library and others, in turns, and writes what was found to RESULTS.md.
 
-    python compare.py BINARY [--linalg] [--threads N] [--rounds N] [--tools jax,torch] [TASK...]
+    python compare.py BINARY [--linalg] [--threads N] [--rounds N] [--tools jax,torch,numpy,faer] [TASK...]
 
 With --linalg the tasks are those of linear algebra, and the file is LINALG.md.
 """
@@ -14,8 +14,10 @@ import platform
 import statistics
 import subprocess
 import sys
+import tomllib
 
 HERE = pathlib.Path(__file__).parent
+FAER = HERE / "faer"
 TASKS = {
     "chain": "Σ sin x · exp(−x²) + tanh x, 10⁶",
     "cumsum": "Σ w · cumsum(x)², 10⁶",
@@ -37,7 +39,7 @@ TASKS = {
     "digits": "perceptron 64-128-10 of the digits example, batch of 32, f32",
 }
 LINEAR_ALGEBRA = {
-    f"{task}-{n}": f"{about}, {matrices}"
+    f"{task}-{of}{n}": f"{about}, {matrices}{', f32' if of else ''}"
     for task, about in {
         "cholesky": "Σ of a Cholesky factor",
         "logdet": "ln of a determinant, positive definite",
@@ -54,7 +56,9 @@ LINEAR_ALGEBRA = {
         400: "400 × 400",
         1000: "1,000 × 1,000",
     }.items()
+    for of in ("", "f32-")
 } | {f"gp-{n}": f"Gaussian process, {n} points" for n in (100, 400, 1000)}
+LINEAR_ALGEBRA |= {f"kalman-{n}": f"Kalman filter, {n} states, 200 steps" for n in (4, 20)}
 
 
 def processor():
@@ -64,22 +68,30 @@ def processor():
     return platform.processor()
 
 
+def version(tool):
+    if tool != "faer":
+        return importlib.metadata.version(tool)
+    packages = tomllib.loads((FAER / "Cargo.lock").read_text())["package"]
+    return next(package["version"] for package in packages if package["name"] == "faer")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binary")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tools", default="jax,torch")
+    parser.add_argument("--tools")
     parser.add_argument("--linalg", action="store_true")
     parser.add_argument("--out")
     parser.add_argument("tasks", nargs="*")
     options = parser.parse_intermixed_args()
     title, tasks, out = ("Linear algebra", LINEAR_ALGEBRA, "LINALG.md") if options.linalg else ("Results", TASKS, "RESULTS.md")
-    tools = [tool for tool in options.tools.split(",") if tool]
+    usual = "jax,torch,numpy,faer" if options.linalg else "jax,torch"
+    tools = [tool for tool in (usual if options.tools is None else options.tools).split(",") if tool]
     cores = sorted(os.sched_getaffinity(0))[: options.threads]
     commands = {"deltaray": [options.binary, "--threads", str(options.threads), "--task"]}
     for tool in tools:
-        commands[tool] = [sys.executable, str(HERE / "peers"), tool]
+        commands[tool] = [str(FAER / "target/release/deltaray-benches-faer")] if tool == "faer" else [sys.executable, str(HERE / "peers"), tool]
     environment = os.environ | {"OMP_NUM_THREADS": str(options.threads)}
     found = collections.defaultdict(list)
     chosen = [task for task in tasks if not options.tasks or task in options.tasks]
@@ -107,7 +119,7 @@ def main():
     def number(microseconds):
         return f"{microseconds:,.0f}" if microseconds >= 100 else f"{microseconds:.1f}"
 
-    versions = ", ".join(f"{tool} {importlib.metadata.version(tool)}" for tool in tools)
+    versions = ", ".join(f"{tool} {version(tool)}" for tool in tools)
     text = [
         f"# {title}",
         "",
@@ -125,7 +137,12 @@ def main():
         row = f"| `{task}`: {tasks[task]} | {number(own[0])} / {number(own[1])} |"
         for tool in tools:
             other = of(task, tool)
-            row += f" {number(other[0])} / {number(other[1])} (**{other[1] / own[1]:.1f}×**) |" if other else " – |"
+            if not other:
+                row += " – |"
+            elif other[1] > 0:
+                row += f" {number(other[0])} / {number(other[1])} (**{other[1] / own[1]:.1f}×**) |"
+            else:
+                row += f" {number(other[0])} / – |"
         text.append(row)
     pathlib.Path(options.out or HERE / out).write_text("\n".join(text) + "\n")
     print("\n".join(text))

@@ -1,9 +1,9 @@
-"""The tasks of examples/tasks in JAX or PyTorch, on the processor, on random inputs of the same sizes.
+"""The tasks of examples/tasks in JAX, PyTorch or NumPy, on the processor, on random inputs of the same sizes.
 
-    python peers jax|torch [TASK...]
+    python peers jax|torch|numpy [TASK...]
 
-Prints a line for each of these tasks, or for all: the medians of objective and derivative in microseconds. Every call waits
-for its results.
+Prints a line for each of these tasks, or for all: the medians of objective and derivative in microseconds, the latter 0 where there
+is none. Every call waits for its results.
 """
 
 import importlib
@@ -20,16 +20,18 @@ def median(numbers):
 
 
 def report(tool, task, objective, derivative):
-    objective()
-    derivative()
     objectives, derivatives = [], []
+    timed = [(call, times) for call, times in ((objective, objectives), (derivative, derivatives)) if call]
+    for call, _ in timed:
+        call()
     start = time.perf_counter()
     while len(objectives) < LEAST or (time.perf_counter() - start < SECONDS and len(objectives) < MOST):
-        for call, times in ((objective, objectives), (derivative, derivatives)):
+        for call, times in timed:
             before = time.perf_counter()
             call()
             times.append(time.perf_counter() - before)
-    print(f"{tool} {task} {median(objectives) * 1e6:.2f} {median(derivatives) * 1e6:.2f}", flush=True)
+    microseconds = [median(times) * 1e6 if times else 0 for times in (objectives, derivatives)]
+    print(f"{tool} {task} {microseconds[0]:.2f} {microseconds[1]:.2f}", flush=True)
 
 
 if __name__ == "__main__":

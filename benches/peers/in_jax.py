@@ -1,5 +1,7 @@
 """The tasks in JAX: compiled, with x64 enabled."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 from inputs import SPARSE_POINTS, positions
@@ -182,6 +184,28 @@ def gaussian_process(parameters, x, y):
     lower = jnp.linalg.cholesky(kernel + jnp.exp(2 * parameters[2]) * jnp.eye(len(x)))
     inner = jax.scipy.linalg.solve_triangular(lower, y, lower=True)
     return 0.5 * inner @ inner + jnp.log(jnp.diagonal(lower)).sum()
+
+
+def surprise(noise, system, measurements):
+    log_process, log_measurement = noise
+    transition, inputs, measurement, mean, covariance = system
+    process_noise = (inputs * jnp.exp(2 * log_process)) @ inputs.T
+    measurement_noise = jnp.diag(jnp.exp(2 * log_measurement))
+    constant = len(measurement) * math.log(2 * math.pi)
+
+    def step(state, measured):
+        mean, covariance = state
+        mean = transition @ mean
+        predicted = transition @ covariance @ transition.T + process_noise
+        cross = measurement @ predicted
+        lower = jnp.linalg.cholesky(cross @ measurement.T + measurement_noise)
+        innovation = measured - measurement @ mean
+        inner = jax.scipy.linalg.solve_triangular(lower, innovation, lower=True)
+        log_density = -0.5 * (inner @ inner + 2 * jnp.log(jnp.diagonal(lower)).sum() + constant)
+        gain = jax.scipy.linalg.cho_solve((lower, True), cross)
+        return (mean + innovation @ gain, predicted - cross.T @ gain), log_density
+
+    return -lax.scan(step, (mean, covariance), measurements)[1].sum()
 
 
 # Of what has none here, the value and the gradient are asked for.

@@ -1,5 +1,6 @@
 """The tasks in PyTorch, eager."""
 
+import math
 import os
 
 import torch
@@ -155,6 +156,25 @@ def gaussian_process(parameters, x, y):
     lower = torch.linalg.cholesky(kernel + (2 * parameters[2]).exp() * torch.eye(len(x), dtype=x.dtype))
     inner = torch.linalg.solve_triangular(lower, y.unsqueeze(1), upper=False).squeeze(1)
     return 0.5 * inner @ inner + lower.diagonal().log().sum()
+
+
+def surprise(noise, system, measurements):
+    log_process, log_measurement = noise
+    transition, inputs, measurement, mean, covariance = system
+    process_noise = (inputs * (2 * log_process).exp()) @ inputs.T
+    measurement_noise = (2 * log_measurement).exp().diag()
+    total = len(measurements) * len(measurement) * math.log(2 * math.pi)
+    for measured in measurements:
+        mean = transition @ mean
+        predicted = transition @ covariance @ transition.T + process_noise
+        cross = measurement @ predicted
+        lower = torch.linalg.cholesky(cross @ measurement.T + measurement_noise)
+        innovation = measured - measurement @ mean
+        inner = torch.linalg.solve_triangular(lower, innovation.unsqueeze(1), upper=False).squeeze(1)
+        total = total + inner @ inner + 2 * lower.diagonal().log().sum()
+        gain = torch.cholesky_solve(cross, lower)
+        mean, covariance = mean + innovation @ gain, predicted - cross.T @ gain
+    return 0.5 * total
 
 
 # Of what has none here, the value and the gradient are asked for.

@@ -109,6 +109,21 @@ def definite(count, n):
     return a @ a.transpose(0, 2, 1) / n + np.eye(n)
 
 
+def single(arrays):
+    return tuple(array.astype(SINGLE) for array in arrays)
+
+
+def masses(n, steps):
+    """Logarithms of noise, and a system of n masses and springs with measurements: that of examples/kalman, with other noise."""
+    each = np.eye(n)
+    springs = 3 * each - np.eye(n, k=1) - np.eye(n, k=-1)
+    velocity = np.concatenate([-0.2 * springs, 0.96 * each], axis=1)
+    measurement = np.concatenate([each, np.zeros((n, n))], axis=1)
+    transition = np.concatenate([measurement + 0.2 * velocity, velocity])
+    system = transition, np.concatenate([0.2 * each, each]), measurement, np.zeros(2 * n), np.eye(2 * n)
+    return (np.full(n, -0.9), np.full(n, -1.2)), system, normals(steps, n)
+
+
 def process(n):
     return np.array([-1.0, 0.0, -1.0]), 0.1 * normals(n), normals(n)
 
@@ -116,8 +131,9 @@ def process(n):
 # So many matrices of so many rows.
 SIZES = ((100_000, 4), (10_000, 16), (1, 100), (1, 400), (1, 1000))
 LINEAR_ALGEBRA = {
-    f"{task}-{n}": (name, lambda count=count, n=n, inputs=inputs: inputs(count, n))
+    f"{task}-{of}{n}": (name, lambda count=count, n=n, inputs=inputs, cast=cast: cast(inputs(count, n)))
     for count, n in SIZES
+    for of, cast in (("", tuple), ("f32-", single))
     for task, name, inputs in (
         ("cholesky", "cholesky", lambda count, n: (definite(count, n),)),
         ("logdet", "log_determinant", lambda count, n: (definite(count, n),)),
@@ -129,6 +145,7 @@ LINEAR_ALGEBRA = {
     )
 }
 TASKS = LINEAR_ALGEBRA | {f"gp-{n}": ("gaussian_process", lambda n=n: process(n)) for n in (100, 400, 1000)}
+TASKS |= {f"kalman-{n}": ("surprise", lambda n=n: masses(n // 2, 200)) for n in (4, 20)}
 TASKS |= {
     "chain": ("chain", lambda: (normals(1_000_000),)),
     "cumsum": ("cumulative_sum", lambda: near_one(1_000_000)),

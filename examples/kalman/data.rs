@@ -1,6 +1,6 @@
 //! Masses on a line that are joined by springs and pushed at random, and measurements of their positions.
 
-use crate::model::{Estimate, Noise, System};
+use super::model::{Estimate, Noise, System};
 use crate::random::Random;
 use deltaray::prelude::*;
 

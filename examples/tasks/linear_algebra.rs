@@ -2,46 +2,47 @@
 
 use deltaray::linalg;
 use deltaray::prelude::*;
+use deltaray::tensor::Float;
 
 /// The sum of a Cholesky factor.
 #[differentiable]
-pub fn cholesky(a: Tensor3<f64>) -> Scalar<f64> {
+pub fn cholesky<E: Float>(a: Tensor3<E>) -> Scalar<E> {
     linalg::cholesky(a).sum()
 }
 
 /// The logarithm of the determinant of positive definite matrices.
 #[differentiable]
-pub fn log_determinant(a: Tensor3<f64>) -> Scalar<f64> {
+pub fn log_determinant<E: Float>(a: Tensor3<E>) -> Scalar<E> {
     linalg::log_determinant(a).sum()
 }
 
 /// The sum of solutions.
 #[differentiable]
-pub fn solve((a, b): (Tensor3<f64>, Matrix<f64>)) -> Scalar<f64> {
+pub fn solve<E: Float>((a, b): (Tensor3<E>, Matrix<E>)) -> Scalar<E> {
     linalg::solve(a, b).sum()
 }
 
 /// The sum of LU factors.
 #[differentiable]
-pub fn lu(a: Tensor3<f64>) -> Scalar<f64> {
+pub fn lu<E: Float>(a: Tensor3<E>) -> Scalar<E> {
     linalg::lu(a).packed.sum()
 }
 
 /// The sum of the triangular factor of QR.
 #[differentiable]
-pub fn qr(a: Tensor3<f64>) -> Scalar<f64> {
+pub fn qr<E: Float>(a: Tensor3<E>) -> Scalar<E> {
     linalg::qr(a).r.sum()
 }
 
 /// The sum of the logarithms of eigenvalues.
 #[differentiable]
-pub fn eigenvalues(a: Tensor3<f64>) -> Scalar<f64> {
+pub fn eigenvalues<E: Float>(a: Tensor3<E>) -> Scalar<E> {
     linalg::eigh_values(a).ln().sum()
 }
 
 /// The sum of singular values.
 #[differentiable]
-pub fn singular_values(a: Tensor3<f64>) -> Scalar<f64> {
+pub fn singular_values<E: Float>(a: Tensor3<E>) -> Scalar<E> {
     linalg::singular_values(a).sum()
 }
 

@@ -17,6 +17,7 @@ mod data {
 mod device;
 mod functions;
 mod inputs;
+mod kalman;
 mod linear_algebra;
 #[path = "../digits/model.rs"]
 #[allow(dead_code)]
@@ -31,7 +32,7 @@ mod random;
 
 use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
-use deltaray::tensor::{Args, Family};
+use deltaray::tensor::{Args, Family, Float};
 use functions::*;
 use networks::*;
 use objectives::{ba, lstm};
@@ -99,6 +100,22 @@ macro_rules! gradient {
             $options.run($name, objective, gradient, arguments)?;
         }
     };
+}
+
+/// The tasks of linear algebra on so many matrices of n rows.
+fn on_matrices<E: Float>(options: &Options, of: &str, count: usize, n: usize) -> Result<(), Box<dyn Error>> {
+    let name = |task: &str| format!("{task}-{of}{n}");
+    let matrices = || inputs::matrices(count, n).cast::<E>();
+    let definite = || inputs::definite(count, n).cast::<E>();
+    let right = || inputs::table(count, n).cast::<E>();
+    gradient!(options, &name("cholesky"), linear_algebra::cholesky, &definite());
+    gradient!(options, &name("logdet"), linear_algebra::log_determinant, &definite());
+    gradient!(options, &name("solve"), linear_algebra::solve, (&matrices(), &right()));
+    gradient!(options, &name("lu"), linear_algebra::lu, &matrices());
+    gradient!(options, &name("qr"), linear_algebra::qr, &matrices());
+    gradient!(options, &name("eigh"), linear_algebra::eigenvalues, &definite());
+    gradient!(options, &name("svd"), linear_algebra::singular_values, &matrices());
+    Ok(())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -169,20 +186,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         gradient!(options, "cnn", le_net, (&network, &images, &digits));
     }
     for (count, n) in [(100_000, 4), (10_000, 16), (1, 100), (1, 400), (1, 1000)] {
-        let name = |task: &str| format!("{task}-{n}");
-        gradient!(options, &name("cholesky"), linear_algebra::cholesky, &inputs::definite(count, n));
-        gradient!(options, &name("logdet"), linear_algebra::log_determinant, &inputs::definite(count, n));
-        let right = |count: usize| inputs::table(count, n);
-        gradient!(options, &name("solve"), linear_algebra::solve, (&inputs::matrices(count, n), &right(count)));
-        gradient!(options, &name("lu"), linear_algebra::lu, &inputs::matrices(count, n));
-        gradient!(options, &name("qr"), linear_algebra::qr, &inputs::matrices(count, n));
-        gradient!(options, &name("eigh"), linear_algebra::eigenvalues, &inputs::definite(count, n));
-        gradient!(options, &name("svd"), linear_algebra::singular_values, &inputs::matrices(count, n));
+        on_matrices::<f64>(&options, "", count, n)?;
+        on_matrices::<f32>(&options, "f32-", count, n)?;
     }
     for n in [100, 400, 1000] {
         let (x, y) = (0.1 * inputs::normals(n), inputs::normals(n));
         let parameters = Vector::from([-1.0, 0.0, -1.0]);
         gradient!(options, &format!("gp-{n}"), linear_algebra::gaussian_process, (&parameters, &x, &y));
+    }
+    for n in [4, 20] {
+        let (system, noise) = (kalman::data::masses(n / 2), kalman::data::truth(n / 2));
+        let (_, measurements) = kalman::data::simulate(&system, &noise, 200, 1);
+        gradient!(options, &format!("kalman-{n}"), kalman::surprise {}.closure(), (&noise, &system, &measurements));
     }
     if options.wants("digits") {
         let (_, images, digits) = inputs::images(&[64, 10], 32);
