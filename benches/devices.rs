@@ -14,6 +14,9 @@ mod functions;
 #[path = "../examples/tasks/inputs.rs"]
 #[allow(dead_code)]
 mod inputs;
+#[path = "../examples/tasks/linear_algebra.rs"]
+#[allow(dead_code)]
+mod linear_algebra;
 #[path = "../examples/tasks/networks.rs"]
 #[allow(dead_code)]
 mod networks;
@@ -258,6 +261,13 @@ fn main() {
     let given = inputs::sequences(1024, 20, 300, 192);
     let gradient = stage(networks::memories, (&given.0, &given.1, &given.2, &given.3));
     bench.run("lstm-batched", gradient.and_then(|staged| staged.value_and_grad()), &given, None);
+    for (count, n) in [(100_000, 4), (10_000, 16), (1, 100), (1, 400)] {
+        let (a, right) = (inputs::definite(count, n), inputs::table(count, n));
+        let gradient = stage(linear_algebra::cholesky, &a).and_then(|staged| staged.value_and_grad());
+        bench.run(&format!("cholesky-{n}"), gradient, &a, None);
+        let gradient = stage(linear_algebra::solve, (&a, &right)).and_then(|staged| staged.value_and_grad());
+        bench.run(&format!("solve-{n}"), gradient, &(a, right), None);
+    }
     let given = inputs::images(&[784, 300, 100, 10], 64);
     let gradient = stage(networks::perceptron, (&given.0, &given.1, &given.2));
     bench.run("mlp", gradient.and_then(|staged| staged.value_and_grad()), &given, None);
