@@ -4,6 +4,7 @@
 //! A rule gives the derivative of the result for one of the matrix, as products, masks and solutions of systems of equations. The last
 //! are the one linear map that products and masks lack, and the transpose of one is the system with the transposed matrix.
 
+use super::banded;
 use super::derivative::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
@@ -25,6 +26,10 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
         MatrixOperation::SolveGeneral | MatrixOperation::SolveGeneralTransposed | MatrixOperation::SolvePositive => {
             let factors = second().0;
             return solve(op, (a, da), Some(factors), second());
+        }
+        MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => {
+            let upper = second();
+            return banded::solve(op, (a, da), upper, second());
         }
         MatrixOperation::InversePositive | MatrixOperation::LogDeterminant => {
             return Stack::of::<A>(&a).of_positive::<A, D>(op, (a, da), second().0);

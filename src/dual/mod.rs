@@ -8,6 +8,7 @@
 
 mod active;
 mod array;
+mod banded;
 mod branches;
 mod cotangent;
 mod custom;

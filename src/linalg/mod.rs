@@ -26,6 +26,7 @@
 //! for that matrix of several alone; the solution of a singular system has infinities or NaN. No function panics because of the
 //! elements.
 
+mod banded;
 mod factor;
 mod made;
 mod solve;
@@ -33,6 +34,7 @@ mod spectra;
 mod triangular;
 
 pub use crate::operation::Triangle;
+pub use banded::{solve_banded, tridiagonal_solve};
 pub use factor::{Lu, Qr, cholesky, cholesky_upper, full_qr, lu, qr};
 pub use made::{
     column_sum_norm, determinant, diagonal_matrix, frobenius_norm, inverse, kron, log_determinant, matrix_power,

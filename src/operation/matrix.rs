@@ -46,6 +46,11 @@ pub enum MatrixOperation {
     /// The solution X of A X = B, of the positive definite symmetric part of A, its [`MatrixOperation::Cholesky`], and B. The derivative
     /// is that of A and B.
     SolvePositive,
+    /// The solution X of A X = B, of a banded square matrix A, given the bands below its diagonal, from the lowest up, those from its
+    /// diagonal on, and B. Column i of both has elements of row i of A; what is beside A is not read.
+    SolveBanded,
+    /// As [`MatrixOperation::SolveBanded`], with the transpose of A.
+    SolveBandedTransposed,
     /// The inverse of the positive definite symmetric part of a matrix, of that and its [`MatrixOperation::Cholesky`].
     InversePositive,
     /// The natural logarithm of the determinant of the positive definite symmetric part of a matrix, of that and its
@@ -91,7 +96,7 @@ pub enum MatrixOperation {
 pub(crate) const CLUSTER: f64 = 8.0;
 
 /// The operations, with their names in printed programs.
-const MATRIX_ROWS: [(&str, MatrixOperation); 25] = [
+const MATRIX_ROWS: [(&str, MatrixOperation); 27] = [
     ("cholesky", MatrixOperation::Cholesky),
     ("lu", MatrixOperation::Lu),
     ("qr", MatrixOperation::Qr),
@@ -107,6 +112,8 @@ const MATRIX_ROWS: [(&str, MatrixOperation); 25] = [
     ("solve_general", MatrixOperation::SolveGeneral),
     ("solve_general_transposed", MatrixOperation::SolveGeneralTransposed),
     ("solve_positive", MatrixOperation::SolvePositive),
+    ("solve_banded", MatrixOperation::SolveBanded),
+    ("solve_banded_transposed", MatrixOperation::SolveBandedTransposed),
     ("inverse_positive", MatrixOperation::InversePositive),
     ("log_determinant", MatrixOperation::LogDeterminant),
     ("solve_lower", MatrixOperation::Solve(Triangle::LOWER)),
@@ -118,6 +125,11 @@ const MATRIX_ROWS: [(&str, MatrixOperation); 25] = [
     ("solve_unit_lower_transposed", MatrixOperation::Solve(Triangle::LOWER.unit().transposed())),
     ("solve_unit_upper_transposed", MatrixOperation::Solve(Triangle::UPPER.unit().transposed())),
 ];
+
+/// The problem of a square matrix and a right side.
+fn unfit(n: usize, rows: usize) -> String {
+    format!("a matrix of {n} by {n} does not fit a right side of {rows} rows")
+}
 
 /// The problem of a matrix and factors that are none of it.
 fn factors(operands: &[[usize; 2]]) -> String {
@@ -141,7 +153,9 @@ impl MatrixOperation {
         match self {
             MatrixOperation::SolveGeneral
             | MatrixOperation::SolveGeneralTransposed
-            | MatrixOperation::SolvePositive => 3,
+            | MatrixOperation::SolvePositive
+            | MatrixOperation::SolveBanded
+            | MatrixOperation::SolveBandedTransposed => 3,
             MatrixOperation::Solve(_)
             | MatrixOperation::InversePositive
             | MatrixOperation::LogDeterminant
@@ -166,7 +180,7 @@ impl MatrixOperation {
                 square()?;
                 let [rows, columns] = operands[operands.len() - 1];
                 if rows != n {
-                    return Err(format!("a matrix of {n} by {n} does not fit a right side of {rows} rows"));
+                    return Err(unfit(n, rows));
                 }
                 let is_factored = match self {
                     MatrixOperation::Solve(_) => true,
@@ -174,6 +188,15 @@ impl MatrixOperation {
                     _ => operands[1] == [n, n.saturating_add(1)],
                 };
                 if is_factored { Ok([rows, columns]) } else { Err(factors(operands)) }
+            }
+            MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => {
+                let ([upper, extent], [rows, columns]) = (operands[1], operands[2]);
+                if upper == 0 || extent != n {
+                    return Err(format!(
+                        "bands of {m} by {n} do not fit those from a diagonal on, {upper} by {extent}"
+                    ));
+                }
+                if rows == n { Ok([rows, columns]) } else { Err(unfit(n, rows)) }
             }
             MatrixOperation::InversePositive | MatrixOperation::LogDeterminant => {
                 square()?;
@@ -217,6 +240,8 @@ impl MatrixOperation {
                 | MatrixOperation::SolveGeneral
                 | MatrixOperation::SolveGeneralTransposed
                 | MatrixOperation::SolvePositive
+                | MatrixOperation::SolveBanded
+                | MatrixOperation::SolveBandedTransposed
         )
     }
 
@@ -227,6 +252,8 @@ impl MatrixOperation {
             MatrixOperation::SolveGeneral => MatrixOperation::SolveGeneralTransposed,
             MatrixOperation::SolveGeneralTransposed => MatrixOperation::SolveGeneral,
             MatrixOperation::SolvePositive => MatrixOperation::SolvePositive,
+            MatrixOperation::SolveBanded => MatrixOperation::SolveBandedTransposed,
+            MatrixOperation::SolveBandedTransposed => MatrixOperation::SolveBanded,
             op => unreachable!("no system of equations: {op:?}"),
         }
     }
@@ -241,6 +268,12 @@ impl MatrixOperation {
             MatrixOperation::SolveGeneral
             | MatrixOperation::SolveGeneralTransposed
             | MatrixOperation::SolvePositive => product([m, n, operands[2][1] as u128]).saturating_mul(2),
+            MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => {
+                let ([upper, _], [_, columns]) = (operands[1], operands[2]);
+                let width = m.saturating_add(upper as u128);
+                let sides = product([n, m.saturating_add(width), columns as u128]);
+                product([n, m, width]).saturating_add(sides).saturating_mul(2)
+            }
             MatrixOperation::InversePositive => product([n, n, n]) * 2 / 3,
             MatrixOperation::LogDeterminant => n.saturating_mul(10),
             MatrixOperation::Cholesky => product([n, n, n]) / 3,

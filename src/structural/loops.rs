@@ -1,5 +1,6 @@
 //! Operations of linear algebra written out as loops over columns, for languages and devices without code of their own for them.
 
+mod banded;
 mod rotations;
 
 use crate::affine::AffineMap;
@@ -32,6 +33,8 @@ pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
         MatrixOperation::SolveGeneral => writer.solve_general(flat[1], flat[2]),
         MatrixOperation::SolveGeneralTransposed => writer.solve_general_transposed(flat[1], flat[2]),
         MatrixOperation::SolvePositive => writer.solve_positive(flat[1], flat[2]),
+        MatrixOperation::SolveBanded => writer.solve_banded(false, &flat),
+        MatrixOperation::SolveBandedTransposed => writer.solve_banded(true, &flat),
         MatrixOperation::InversePositive => {
             let identity = writer.identity(matrices[0][0]);
             writer.solve_positive(flat[1], identity)

@@ -49,7 +49,11 @@ impl Structural for MatrixOperation {
     fn cost(&self, operands: &[&Type], result: &Type) -> Cost {
         let count = size(&result.shape[..result.rank() - 2]) as u128;
         let matrices = matrices(operands);
-        let cost = Cost::stored(result).with_depth(matrices[0].into_iter().min().unwrap_or(0) as u128 + 1);
+        let steps = match self {
+            MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => matrices[0][1],
+            _ => matrices[0][0].min(matrices[0][1]),
+        };
+        let cost = Cost::stored(result).with_depth(steps as u128 + 1);
         Cost { float_operations: self.work(&matrices).saturating_mul(count), ..cost }
     }
     fn batched(&self, _: &[usize]) -> Option<Op> {

@@ -166,6 +166,21 @@ fn systems() -> Vec<Row> {
         row!("definite system": (M, V) => V, |(a, b)| solve_spd(&definite(a), b), (some((4, 4), 825), some(4, 826)))
             .smooth(),
         row!("least squares": (M, V) => V, |(a, b)| lstsq(a, b), (some((5, 2), 827), some(5, 828))).smooth(),
+        row!("tridiagonal system": ((V, V), (V, V)) => V, |((lower, diagonal), (upper, b))| {
+            tridiagonal_solve(lower, diagonal, upper, b)
+        }, ((v([f64::NAN, 3.0]), v([0.0, 4.0])), (v([2.0, f64::NAN]), v([2.0, 10.0]))))
+        .value([2.0, 1.0])
+        .gradient([0.0, -2.0 / 3.0, 1.0 / 3.0, -1.0 / 3.0, 1.0 / 6.0, 0.0, -1.0 / 6.0, 1.0 / 3.0])
+        .smooth(),
+        row!("banded systems of several": (T3, T3) => T3, |(bands, b)| solve_banded((2, 1), bands, b),
+            (some((2, 4, 4), 870), some((1, 4, 2), 871)))
+        .smooth(),
+        row!("bands beyond the matrix": (M, V) => (V, V), |(bands, b)| {
+            (solve_banded((1, 3), bands, b), solve_banded((2, 0), &bands.slice(0, ..3), b))
+        }, (some((5, 2), 872), some(2, 873)))
+        .smooth(),
+        row!("one band": (M, M) => M, |(bands, b)| solve_banded((0, 0), bands, b), (some((1, 3), 874), some((3, 2), 875)))
+            .smooth(),
         row!("system of no equations": (M, V) => V, |(a, b)| solve(a, b), (t((0, 0), &[]), v([])))
             .value([])
             .gradient([]),

@@ -161,6 +161,7 @@ fn all<A: Algebra>(
         triangles().map(|triangle| solve_triangular(&definite, b, triangle)).collect();
     let (factors, thin, full) = (lu(a), qr(b), full_qr(b));
     results.extend([cholesky(&definite), factors.packed.clone(), thin.q, thin.r, full.q, full.r]);
+    results.push(solve_banded((1, 1), a, b));
     let many = build(2, |i| cholesky(&(&definite + eye(3) * (i + 1).cast::<f64>())));
     let looped =
         fold(b.clone(), &iota(2), |x: Matrix<A, f64>, _| cond(x.sum().gt(0.0), || solve(&definite, &x), || qr(&x).q));
@@ -183,10 +184,54 @@ fn programs_with_all_operations_come_back_from_text_and_json() {
     let gradient = Case::new("their gradient".into(), None, gradient, arguments, true);
     let kinds = ["lower", "upper"].into_iter().flat_map(|kind| [format!("solve_{kind}"), format!("solve_unit_{kind}")]);
     let kinds = kinds.flat_map(|kind| [format!("{kind} "), format!("{kind}_transposed ")]);
-    for name in kinds.chain(["cholesky ", "lu ", "qr ", "full_qr "].map(String::from)) {
+    for name in kinds.chain(["cholesky ", "lu ", "qr ", "full_qr ", "solve_banded_transposed "].map(String::from)) {
         assert!(value.program.to_string().contains(&format!(" {name}")), "no {name}: {}", value.program);
     }
     exported::text::are_read_back([&value, &gradient].into_iter());
     #[cfg(feature = "json")]
     exported::json::come_back([&value, &gradient].into_iter());
+}
+
+/// Bands at random, with NaN beside the matrix, and the matrix.
+fn banded<E: Float>(n: usize, below: usize, above: usize) -> (Matrix<C, E>, Matrix<C, E>) {
+    let random = &mut Random::new((n + 7 * below + 31 * above) as u64);
+    let (mut bands, mut meant) = (vec![f64::NAN; (below + 1 + above) * n], vec![0.0; n * n]);
+    for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|(i, j)| *i <= j + below && *j <= i + above) {
+        let x = numbers::<E>([random.between(-1.0, 1.0)])[0];
+        (bands[(above + i - j) * n + j], meant[i * n + j]) = (x, x);
+    }
+    let made = |rows: usize, elements: Vec<f64>| -> Matrix<C, E> {
+        Matrix::from_elements((rows, n), elements.into_iter().map(E::from_number).collect())
+    };
+    (made(below + 1 + above, bands), made(n, meant))
+}
+
+fn banded_laws<E: Float>(n: usize, below: usize, above: usize) {
+    let (bands, a) = banded::<E>(n, below, above);
+    let b: Matrix<C, E> = matrix(&mut Random::new(n as u64), n, 2);
+    let what = format!("a system of {n} rows with {below} and {above} bands in {}", E::DTYPE);
+    let x = solve_banded((below, above), &bands, &b);
+    let scale = (n as f64 + 2.0) * rounding::<E>() * largest(&x).max(1.0);
+    assert_near(&what, &a.dot(&x), &b, 8.0 * scale);
+    // The transposed system is the one by which a derivative goes back.
+    let (_, pull) = deltaray::derivative::vjp(|b| solve_banded((below, above), &bands.lift(), b), &b);
+    let adjoint = pull(&b);
+    let scale = (n as f64 + 2.0) * rounding::<E>() * largest(&adjoint).max(1.0);
+    assert_near(&what, &a.t().dot(&adjoint), &b, 8.0 * scale);
+    if (below, above) == (1, 1) {
+        let nothing: Vector<C, E> = full(1, E::from_number(f64::NAN));
+        let lower = concatenate(0, &[nothing.clone(), bands.at(2).slice(0, ..n - 1)]);
+        let upper = concatenate(0, &[bands.at(0).slice(0, 1..), nothing]);
+        assert_eq!(tridiagonal_solve(&lower, &bands.at(1), &upper, &b), x, "{what}");
+    }
+}
+
+#[test]
+fn banded_systems_have_their_solutions() {
+    for n in [1, 2, 3, 8, 40] {
+        for (below, above) in [(0, 0), (1, 1), (3, 0), (0, 2), (2, 4), (5, 1)] {
+            banded_laws::<f64>(n, below, above);
+            banded_laws::<f32>(n, below, above);
+        }
+    }
 }

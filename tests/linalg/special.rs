@@ -55,6 +55,12 @@ fn without_elements() -> Vec<Known> {
             (zeros::<C, f64, _>((0, 0)), zeros::<C, f64, _>((0, 2))) => none),
         known!("no right sides", |(a, b)| (solve(a, b), solve_triangular(a, b, Triangle::UPPER)),
             (m([[1.0, 2.0], [3.0, 4.0]]), zeros::<C, f64, _>((2, 0))) => none),
+        known!("bands of nothing", |(a, b)| (solve_banded((1, 1), a, b), solve_banded((0, 2), a, b)),
+            (zeros::<C, f64, _>((3, 0)), zeros::<C, f64, _>((0, 2))) => none),
+        known!("bands of no matrices", |(a, b)| solve_banded((1, 1), a, b),
+            (zeros::<C, f64, _>((0, 3, 2)), zeros::<C, f64, _>((0, 2, 1))) => none),
+        known!("bands without right sides", |(a, b)| solve_banded((1, 1), a, b),
+            (ones::<C, f64, _>((3, 2)), zeros::<C, f64, _>((2, 0))) => none),
         known!("LU without rows", |a| (lu(a).lower(), (lu(a).upper(), lu(a).order())), zeros::<C, f64, _>((0, 3)) => none),
         known!("LU without columns", |a| (lu(a).lower(), (lu(a).upper(), lu(a).order())), zeros::<C, f64, _>((3, 0))
             => [0.0, 1.0, 2.0]),
@@ -72,6 +78,8 @@ fn of_one_element() -> Vec<Known> {
     vec![
         known!("Cholesky factors of one number", |a| cholesky(a), t((4, 1, 1), &[9.0, 0.0, -1.0, INF])
             => [3.0, NAN, NAN, NAN]),
+        known!("one equation in bands", |(a, b)| (solve_banded((0, 0), a, b), tridiagonal_solve(b, &a.at(0), b, b)),
+            (m([[-4.0]]), v(&[8.0])) => [-2.0, -2.0]),
         known!("one equation", |(a, b)| (solve(a, b), inverse(a)), (m([[-4.0]]), v(&[8.0])) => [-2.0, -0.25]),
         known!("LU of one number", |a| lu(a).packed, m([[-4.0]]) => [-4.0, 0.0]),
         known!("QR of one number", |a| (qr(a).q, qr(a).r), m([[-4.0]]) => [1.0, -4.0]),
@@ -105,6 +113,11 @@ fn without_result() -> Vec<Known> {
         known!("QR of one column twice", |a| (qr(a).q.abs(), qr(a).r.abs()), m([[0.0, 0.0], [2.0, 2.0]])
             => [0.0, 1.0, 1.0, 0.0, 2.0, 2.0, 0.0, 0.0]),
         known!("the inverse of a singular matrix", |a| inverse(a), m([[1.0, 2.0], [2.0, 4.0]]) => [-INF, INF, INF, -INF]),
+        known!("a singular tridiagonal system", |(a, b)| solve_banded((1, 1), a, b),
+            (m([[NAN, 2.0], [1.0, 4.0], [2.0, NAN]]), v(&[1.0, 1.0])) => [-INF, INF]),
+        known!("tridiagonal systems, of which two have no solution", |(a, b)| solve_banded((1, 0), a, b),
+            (t((3, 2, 2), &[1.0, 0.0, 1.0, NAN, 2.0, 4.0, 2.0, NAN, NAN, 1.0, 1.0, INF]), v(&[2.0, 2.0]).reshape((1, 2)))
+            => [NAN, NAN, 1.0, 0.0, NAN, NAN]),
         known!("a diagonal with zero", |(a, b)| solve_triangular(a, b, Triangle::LOWER),
             (m([[0.0, 0.0], [1.0, 1.0]]), v(&[1.0, 1.0])) => [INF, -INF]),
         known!("NaN where nothing is read", |(a, b)| (

@@ -223,6 +223,7 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
                     MatrixOperation::Cholesky => "Cholesky factor",
                     MatrixOperation::Lu => "LU factors",
                     MatrixOperation::Solve(_) => "triangular system",
+                    MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => "banded system",
                     _ => "QR factors",
                 });
                 if node.ty().rank() > 2 {

@@ -2,6 +2,7 @@
 //!
 //! All is blocked by recursion: a matrix is cut into halves, and most of the work is products, until what is left is small.
 
+mod banded;
 mod cholesky;
 mod eigen;
 mod lanes;
@@ -127,6 +128,9 @@ impl SizedOperation {
             MatrixOperation::PseudoInverse => singular::inverse_scratch(own),
             MatrixOperation::InversePositive => own[0] * own[0],
             MatrixOperation::SolveGeneralTransposed => own[0] * self.result[1],
+            MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => {
+                banded::scratch(own, self.operands[1])
+            }
             _ => 0,
         }
     }
@@ -162,6 +166,8 @@ fn one_by_one<T: MatrixElement>(
             MatrixOperation::Solve(triangle) => triangular::solve_into(triangle, of(0), of(1), out),
             MatrixOperation::SolveGeneral => lu::solve_into(of(1), of(2), out),
             MatrixOperation::SolveGeneralTransposed => lu::solve_transposed_into(of(1), of(2), out, scratch),
+            MatrixOperation::SolveBanded => banded::solve_into(false, of(0), of(1), of(2), out, scratch),
+            MatrixOperation::SolveBandedTransposed => banded::solve_into(true, of(0), of(1), of(2), out, scratch),
             MatrixOperation::SolvePositive => positive::solve_into(of(1), of(2), out),
             MatrixOperation::InversePositive => positive::inverse_into(of(1), out, scratch),
             MatrixOperation::LogDeterminant => {

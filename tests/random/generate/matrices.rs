@@ -11,7 +11,7 @@ use deltaray::linalg::{
 };
 use deltaray::operation::{Binary, Comparison};
 use deltaray::prelude::*;
-use deltaray::shape::{Shape, Type, Value, size};
+use deltaray::shape::{DType, Shape, Type, Value, size};
 use deltaray::staged::Staged;
 use deltaray::term::{NodeId, Op};
 
@@ -28,10 +28,11 @@ impl Writer<'_> {
         while size(&batch) * (m + n) * (m.max(n) + 1) > LARGEST {
             batch.pop();
         }
-        let id = match self.random.below(4) {
+        let id = match self.random.below(5) {
             0 => self.cholesky(&batch, n),
             1 => self.lu(&batch, m, n),
             2 => self.qr(&batch, m, n),
+            3 => self.banded(&batch, m, n),
             _ => self.triangular(&batch, m, n),
         };
         let shape = self.ty(id).shape;
@@ -156,6 +157,30 @@ impl Writer<'_> {
             operand = self.dominant(operand, is_negative);
         }
         self.add(Op::Matrix(MatrixOperation::Solve(triangle)), &[operand, side], bound)
+    }
+
+    fn banded(&mut self, batch: &[usize], columns: usize, n: usize) -> NodeId {
+        let [below, above] = [(); 2].map(|()| self.random.pick(&[0, 1, 1, 2]));
+        let (lower, upper) = (self.moderate(batch, below, n), self.moderate(batch, above + 1, n));
+        let side = self.moderate(batch, n, columns);
+        // The diagonal outweighs all other elements of its row, and of its column.
+        let ty = self.ty(upper);
+        let most = self.bound(lower).max(self.bound(upper));
+        let shift = (most * (below + above + 1) as f64).ceil() + 1.0;
+        let numbers = self.add(Op::Iota(above + 1), &[], (above + 1) as f64);
+        let map = AffineMap::broadcast(&[above + 1], &ty.shape, &[batch.len()]);
+        let numbers = if map.is_identity() { numbers } else { self.add(Op::View(map), &[numbers], (above + 1) as f64) };
+        let zeros = arrays::full(&Type { dtype: DType::I64, shape: ty.shape.clone() }, 0.0);
+        let zeros = self.add(Op::Constant(zeros), &[], 0.0);
+        let is_diagonal = self.add(Op::Compare(Comparison::Equal), &[numbers, zeros], 1.0);
+        let shifts = self.add(Op::Constant(arrays::full(&ty, shift)), &[], shift);
+        let nothing = self.add(Op::Constant(arrays::full(&ty, 0.0)), &[], 0.0);
+        let shifts = self.add(Op::Select, &[is_diagonal, shifts, nothing], shift);
+        let bound = self.bound(upper) + shift;
+        let upper = self.add(Op::Binary(Binary::Add), &[upper, shifts], bound);
+        let ops = [MatrixOperation::SolveBanded, MatrixOperation::SolveBandedTransposed];
+        let (op, bound) = (self.random.pick(&ops), self.bound(side));
+        self.add(Op::Matrix(op), &[lower, upper, side], bound)
     }
 }
 

@@ -73,6 +73,18 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
                 let turned = (0..n).map(|row| (0..n).map(|column| a[column][row]).collect()).collect();
                 solution(&turned, &matrix(&args[2]))
             }
+            MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => {
+                let mut dense = vec![vec![0.0; n]; n];
+                for (band, elements) in a.iter().chain(&matrix(&args[1])).enumerate() {
+                    for row in 0..n {
+                        let Some(column) = (row + band).checked_sub(m).filter(|&column| column < n) else { continue };
+                        let is_turned = op == MatrixOperation::SolveBandedTransposed;
+                        let [row, at] = if is_turned { [column, row] } else { [row, column] };
+                        dense[row][at] = elements[if is_turned { at } else { row }];
+                    }
+                }
+                solution(&dense, &matrix(&args[2]))
+            }
             MatrixOperation::SolvePositive => solution(&symmetric(&a), &matrix(&args[2])),
             MatrixOperation::InversePositive => solution(
                 &symmetric(&a),
@@ -97,9 +109,11 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
         MatrixOperation::SvdValues => [1, shapes[0][0].min(shapes[0][1])],
         MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => [shapes[0][1], shapes[0][1]],
         MatrixOperation::Unique | MatrixOperation::InversePositive => shapes[0],
-        MatrixOperation::SolveGeneral | MatrixOperation::SolveGeneralTransposed | MatrixOperation::SolvePositive => {
-            shapes[2]
-        }
+        MatrixOperation::SolveGeneral
+        | MatrixOperation::SolveGeneralTransposed
+        | MatrixOperation::SolvePositive
+        | MatrixOperation::SolveBanded
+        | MatrixOperation::SolveBandedTransposed => shapes[2],
         MatrixOperation::LogDeterminant => [1, 1],
         MatrixOperation::PseudoInverse => [shapes[0][1], shapes[0][0]],
         _ => [shapes[0][0] + shapes[0][1], shapes[0][0]],
