@@ -1,6 +1,7 @@
 //! The effect of passes on programs: their growth in size, and in work.
 
 use super::*;
+use deltaray::linalg::{solve_banded, tridiagonal_solve};
 use deltaray::term::{Body, Op};
 
 #[test]
@@ -216,5 +217,36 @@ fn nested_while_loops_have_few_bodies() {
     for (count, depths) in counts {
         let [few, more, most] = depths.map(count);
         assert!(most - more <= more - few + 5, "{few}, {more} and {most} nodes of distinct bodies");
+    }
+}
+
+/// A tridiagonal system, and one of five bands.
+fn banded<A: Algebra>((bands, b): &(Matrix<A, f64>, Vector<A, f64>)) -> Scalar<A, f64> {
+    let x = tridiagonal_solve(&bands.at(1), &bands.at(2), &bands.at(3), b);
+    solve_banded((2, 2), bands, &x).powi(2).sum()
+}
+
+#[test]
+fn banded_systems_and_their_derivatives_cost_what_their_bands_have() {
+    let costs = |n: usize| {
+        let at = (ones((5, n)), ones(n));
+        let value = stage(banded, &at).unwrap();
+        let gradient = value.value_and_grad().unwrap();
+        let second = gradient.jvp().unwrap();
+        [value.program(), gradient.program(), second.program()].map(|program| {
+            let cost = program.cost();
+            (cost.float_operations, cost.elements, cost.largest)
+        })
+    };
+    let (some, twice) = (costs(500), costs(1_000));
+    for ((operations, elements, largest), more) in some.into_iter().zip(twice) {
+        assert!(
+            more.0 <= 2 * operations + 100 && more.1 <= 2 * elements + 100,
+            "{more:?} after {operations} and {elements}"
+        );
+        assert!(
+            operations <= 1_000 * 500 && elements <= 500 * 500 && largest <= 25 * 500,
+            "{operations}, {elements}, {largest}"
+        );
     }
 }

@@ -29,14 +29,32 @@ pub(super) fn solve_into<T: MatrixElement>(
     if out.is_empty() {
         return;
     }
-    let n = upper.ncols();
     let [below, above] = bands(is_transposed, lower.nrows(), upper.nrows());
-    let width = below + 1 + above;
+    out.assign(&b);
+    let columns = b.ncols();
+    let sides = out.as_slice_mut().expect("rows lie one after the other");
+    let system = (lower, upper);
+    // Loops over a known number of elements are no loops.
+    match (below, above, columns) {
+        (1, 1, 1) => solve(is_transposed, [1, 3, 1], system, scratch, sides),
+        _ => solve(is_transposed, [below, below + 1 + above, columns], system, scratch, sides),
+    }
+}
+
+#[inline(always)]
+fn solve<T: MatrixElement>(
+    is_transposed: bool,
+    [below, width, columns]: [usize; 3],
+    (lower, upper): (ArrayView2<T>, ArrayView2<T>),
+    rows: &mut [T],
+    sides: &mut [T],
+) {
+    let n = upper.ncols();
     let element = |band: usize, at: usize| match band.checked_sub(lower.nrows()) {
         Some(band) => upper[[band, at]],
         None => lower[[band, at]],
     };
-    for (row, places) in scratch.chunks_exact_mut(width).enumerate() {
+    for (row, places) in rows.chunks_exact_mut(width).enumerate() {
         let first = row.saturating_sub(below);
         for (column, place) in (first..).zip(places) {
             let band = column + below - row;
@@ -47,16 +65,15 @@ pub(super) fn solve_into<T: MatrixElement>(
             };
         }
     }
-    out.assign(&b);
-    let sides = out.as_slice_mut().expect("rows lie one after the other");
-    eliminate((n, below), scratch, sides);
-    substitute(n, scratch, sides);
+    eliminate([below, width, columns], rows, sides);
+    substitute([width, columns], rows, sides);
 }
 
 /// Brings the largest element of each column, or the first NaN, to the diagonal, and eliminates those below. Each row ends with its
 /// elements from the diagonal on.
-fn eliminate<T: MatrixElement>((n, below): (usize, usize), rows: &mut [T], sides: &mut [T]) {
-    let (width, count) = (rows.len() / n, sides.len() / n);
+#[inline(always)]
+fn eliminate<T: MatrixElement>([below, width, count]: [usize; 3], rows: &mut [T], sides: &mut [T]) {
+    let n = rows.len() / width;
     for column in 0..n {
         let last = (column + below).min(n - 1);
         let (mut pivot, mut largest) = (column, rows[column * width].magnitude());
@@ -88,9 +105,9 @@ fn eliminate<T: MatrixElement>((n, below): (usize, usize), rows: &mut [T], sides
 }
 
 /// Replaces right sides by solutions, given the rows from the diagonal on.
-fn substitute<T: MatrixElement>(n: usize, rows: &[T], sides: &mut [T]) {
-    let (width, count) = (rows.len() / n, sides.len() / n);
-    for row in (0..n).rev() {
+#[inline(always)]
+fn substitute<T: MatrixElement>([width, count]: [usize; 2], rows: &[T], sides: &mut [T]) {
+    for row in (0..rows.len() / width).rev() {
         let (own, known) = sides[row * count..].split_at_mut(count);
         let elements = &rows[row * width..][..width];
         for (&factor, known) in elements[1..].iter().zip(known.chunks_exact(count)) {
