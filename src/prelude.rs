@@ -3,10 +3,11 @@
 pub use crate::algebra::Algebra;
 pub use crate::concrete::Concrete;
 pub use crate::derivative::{
-    ArrayFn, CheckGrad, Compose, Convergence, CustomJvp, CustomRules, CustomVjp, FixedPoint, Function, Grad, GradFirst,
-    Implicit, Jvp, LinearSolver, Minimum, Newton, Root, ValueAndGrad, Vjp, check_grad, custom_jvp, custom_rules,
-    custom_vjp, fixed_point, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jit, jvp, jvp_aux, jvp_batch, linearize,
-    minimum, root, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vjp_batch, vmap, vmap_axes,
+    ArrayFn, CheckGrad, Compose, ConjugateSolution, Convergence, CustomJvp, CustomRules, CustomVjp, FixedPoint,
+    Function, Grad, GradFirst, Implicit, Jvp, LinearSolver, Minimum, Newton, Root, ValueAndGrad, Vjp, check_grad,
+    conjugate_gradients, custom_jvp, custom_rules, custom_vjp, fixed_point, grad, grad_aux, hessian, hvp, jacfwd,
+    jacrev, jit, jvp, jvp_aux, jvp_batch, linearize, minimum, preconditioned_conjugate_gradients, root, stage,
+    value_and_grad, value_and_grad_aux, vjp, vjp_aux, vjp_batch, vmap, vmap_axes,
 };
 pub use crate::engine::cpu::Cpu;
 pub use crate::slices::SliceFunction;

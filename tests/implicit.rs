@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 type S = Scalar<Concrete, f64>;
 type V = Vector<Concrete, f64>;
 type M = Matrix<Concrete, f64>;
+type C = Concrete;
 type Ns = Vector<Concrete, i64>;
 
 function!(Cosine: (S, S) => S, |(x, a)| (a * x).cos());
@@ -342,4 +343,74 @@ fn linearised_derivatives_do_not_stop_at_zeros() {
         let expected = grad(|a| fixed_point(&Cosine, &scalar(0.5), a, &Implicit::default()), &one).item();
         assert!((tangent.call(&one).unwrap().item() - expected).abs() < 1e-9);
     }
+}
+
+function!(Gram: (V, M) => V, |(x, a)| x + a.t().dot(&a.dot(x)));
+function!(Scaled: (V, V) => V, |(x, a)| a * x);
+function!(Divided: (V, V) => V, |(x, a)| x / a);
+function!(SinglePair: ((Vector<C, f32>, S), S) => (Vector<C, f32>, S), |((x, y), a)| {
+    (a.cast::<f32>() * x + y.cast::<f32>(), x.sum().cast::<f64>() + 4.0 * y)
+});
+function!(ShortGram: (V, V) => V, |(x, a)| x.slice(0, 1..));
+
+#[test]
+fn conjugate_gradients_solve_and_have_derivatives() {
+    let a = M::from([[1.0, 2.0, -0.5], [0.3, -1.0, 2.0]]);
+    let b = V::from([1.0, -2.0, 3.0]);
+    let options = Implicit::default();
+    let found = conjugate_gradients(&Gram, &b, &a, &options);
+    assert!((Gram.call::<Concrete>(&(found.x, a.clone())) - &b).abs().lt(1e-12).all().item());
+    assert!(found.residual.item() <= 1e-13 && (2..=4).contains(&found.steps.item()), "{:?}", found.steps);
+    // By the matrix itself.
+    fn dense<A: Algebra>((a, b): &(Matrix<A, f64>, Vector<A, f64>)) -> Scalar<A, f64> {
+        deltaray::linalg::solve(&(a.t().dot(a) + eye(3)), b).powi(3).sum()
+    }
+    fn iterated<A: Algebra>((a, b): &(Matrix<A, f64>, Vector<A, f64>)) -> Scalar<A, f64> {
+        conjugate_gradients(&Gram, b, a, &Implicit::default()).x.powi(3).sum()
+    }
+    let (at, along) = ((a, b), (M::from([[0.1, 0.0, 1.0], [-1.0, 0.5, 0.2]]), V::from([1.0, 0.0, -1.0])));
+    let near = |found: (M, V), expected: (M, V)| {
+        assert!((found.0 - expected.0).abs().lt(1e-9).all().item());
+        assert!((found.1 - expected.1).abs().lt(1e-9).all().item());
+    };
+    near(grad(iterated, &at), grad(dense, &at));
+    near(hvp(iterated, &at, &along), hvp(dense, &at, &along));
+    near(stage(iterated, &at).unwrap().grad().unwrap().call(&at).unwrap(), grad(dense, &at));
+    let order = Implicit { linear: Some(LinearSolver::Dense), orders: 0, ..options };
+    let by_elimination = grad(|(a, b)| conjugate_gradients(&Gram, b, a, &order).x.powi(3).sum(), &at);
+    near(by_elimination, grad(dense, &at));
+}
+
+#[test]
+fn conjugate_gradients_say_how_far_they_came() {
+    let (a, b): (V, V) = (iota(50).cast::<f64>().powi(2) + 1.0, ones(50));
+    let few = options(steps(5));
+    let found = conjugate_gradients(&Scaled, &b, &a, &few);
+    assert!(found.x.to_vec().iter().all(|x| x.is_nan()));
+    assert!(found.residual.item() > 1e-3 && found.steps.item() == 5);
+    let slope = grad(|a| conjugate_gradients(&Scaled, &b.lift(), a, &few).x.sum(), &a);
+    assert!(slope.to_vec().iter().all(|x| x.is_nan()));
+    // The inverse of the diagonal is all of the inverse, for derivatives too.
+    let found = preconditioned_conjugate_gradients(&Scaled, &Divided, &b, &a, &few);
+    assert!(found.steps.item() == 1 && (found.x * &a - &b).abs().lt(1e-12).all().item());
+    let sum = |a: &_| preconditioned_conjugate_gradients(&Scaled, &Divided, &b.lift(), a, &few).x.sum();
+    assert!((grad(sum, &a) + a.powi(-2)).abs().lt(1e-12).all().item());
+    let nothing = conjugate_gradients(&Scaled, &zeros(50), &a, &Implicit::default());
+    assert!(nothing.x.to_vec().iter().all(|&x| x == 0.0) && nothing.steps.item() == 0);
+    assert!(conjugate_gradients(&Scaled, &-b, &-a, &Implicit::default()).residual.item() > 0.0);
+    let none = conjugate_gradients(&Scaled, &zeros(0), &zeros(0), &Implicit::default());
+    assert_eq!((none.x.len(), none.residual.item()), (0, 0.0));
+}
+
+#[test]
+fn conjugate_gradients_take_trees_and_report_mistakes() {
+    let (b, a) = ((Vector::<C, f32>::from([1.0, 2.0]), scalar(3.0)), scalar(5.0));
+    let found = conjugate_gradients(&SinglePair, &b, &a, &Implicit::default());
+    let (x, y) = SinglePair.call::<Concrete>(&(found.x, a));
+    assert!((x - b.0).abs().lt(1e-5).all().item() && (y - b.1).abs().item() < 1e-5);
+    let x = V::from(vec![1.0, 2.0]);
+    let expected = "conjugate_gradients: the unknowns and what the function gives differ: array 0 is f64[2] and f64[1] \
+                    (at tests/implicit.rs:";
+    let eager = panic_of(|| drop(conjugate_gradients(&ShortGram, &x, &x, &Implicit::default())));
+    assert!(eager.starts_with(expected), "{eager}");
 }

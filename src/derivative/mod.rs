@@ -30,8 +30,8 @@ pub use custom::{CustomJvp, CustomRules, CustomVjp, custom_jvp, custom_rules, cu
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
 pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};
 pub use implicit::{
-    Convergence, DENSE_UNKNOWNS, FixedPoint, GradFirst, Implicit, LinearSolver, Minimum, Newton, Root, fixed_point,
-    minimum, root,
+    ConjugateSolution, Convergence, DENSE_UNKNOWNS, FixedPoint, GradFirst, Implicit, LinearSolver, Minimum, Newton,
+    Root, conjugate_gradients, fixed_point, minimum, preconditioned_conjugate_gradients, root,
 };
 pub use jacobian::{hessian, hvp, jacfwd, jacrev};
 pub use jit::{Gradient, Jit, KEPT_PROGRAMS, Value, ValueAndGradient, Wanted, jit};

@@ -43,6 +43,11 @@ fn layer() -> impl Part<In = (V, (M, V)), Out = V> {
     function!((V, (M, V)) => V, |(x, (w, b))| (w.dot(x) + b).tanh())
 }
 
+/// (1 + Aᵀ A) x.
+fn gram() -> impl Part<In = (V, M), Out = V> {
+    function!((V, M) => V, |(x, a)| x + a.t().dot(&a.dot(x)))
+}
+
 fn with(linear: LinearSolver) -> Implicit {
     Implicit { linear: Some(linear), orders: 1, ..Implicit::default() }
 }
@@ -123,6 +128,16 @@ fn systems() -> Vec<Row> {
                 root(&g, &newton(g), &zeros(3), &(b.clone(), c.clone()), &Implicit::default())
             }, (v([1.0, 2.0, 5.0]), s(0.5)))
             .value([-2.0, 1.0, 3.0])
+            .smooth(),
+        row!("conjugate gradients": (M, V) => V, |(a, b)| {
+                conjugate_gradients(&gram(), b, a, &Implicit { orders: 1, ..Implicit::default() }).x
+            }, (some((2, 3), 416), some(3, 417)))
+            .smooth(),
+        row!("conjugate gradients with a preconditioner": (M, V) => V, |(a, b)| {
+                let diagonal = function!((V, M) => V, |(x, a)| x / ((a * a).sum_axis(0) + 1.0));
+                let options = Implicit { orders: 1, ..Implicit::default() };
+                preconditioned_conjugate_gradients(&gram(), &diagonal, b, a, &options).x
+            }, (some((2, 3), 418), some(3, 419)))
             .smooth(),
     ]
 }

@@ -9,29 +9,41 @@ use crate::shape::Type;
 use crate::tensor::{Matrix, Scalar, Tensor, Vector, build, concatenate, iota, iterate, scalar, while_loop, zeros};
 use std::sync::Arc;
 
+/// A method that solves systems whose matrix is the derivative of an equation by its unknowns.
+pub(super) trait LinearMethod<F: ArrayFn>: Clone + Send + Sync + 'static {
+    /// The solution of a system at a point, or of the transposed one.
+    fn solved<A: Algebra>(
+        &self,
+        equation: &Equation<F>,
+        point: [&[A::Array]; 2],
+        transposed: bool,
+        right: &Vector<A, f64>,
+    ) -> Vector<A, f64>;
+}
+
 /// The solution `y` of `M y = b`, where `M` is `∂g/∂x` at a point, or its transpose. Inputs are the arrays of the unknowns
 /// and the parameters, and `b` as one vector; the output is `y`.
-pub(super) struct LinearSolve<F: ArrayFn> {
+pub(super) struct LinearSolve<F: ArrayFn, L> {
     pub(super) equation: Arc<Equation<F>>,
     pub(super) transposed: bool,
-    pub(super) linear: LinearSolver,
+    pub(super) linear: L,
     /// Up to this order, derivatives of the solution are solutions by the same solver; those of higher order use elimination,
     /// whose steps are differentiated.
     pub(super) orders: usize,
 }
 
-impl<F: ArrayFn> Clone for LinearSolve<F> {
+impl<F: ArrayFn, L: Clone> Clone for LinearSolve<F, L> {
     fn clone(&self) -> Self {
         LinearSolve {
             equation: self.equation.clone(),
             transposed: self.transposed,
-            linear: self.linear,
+            linear: self.linear.clone(),
             orders: self.orders,
         }
     }
 }
 
-impl<F: ArrayFn + Clone + Send + Sync + 'static> LinearSolve<F> {
+impl<F: ArrayFn + Clone + Send + Sync + 'static, L: LinearMethod<F>> LinearSolve<F, L> {
     /// The solution. Beyond the last of the orders it is found by elimination, which is linear in the right side step by
     /// step: how many steps other solvers take depends on it, so that their derivatives at 0 would be wrong.
     pub(super) fn solved<A: Algebra>(
@@ -40,11 +52,11 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> LinearSolve<F> {
         parameters: Vec<A::Array>,
         right: Vector<A, f64>,
     ) -> Vector<A, f64> {
-        let inputs: Vec<A::Array> = unknowns.into_iter().chain(parameters).chain([right.into_array()]).collect();
-        let mut solution = match self.orders.checked_sub(1) {
-            None => LinearSolve { linear: LinearSolver::Dense, ..self.clone() }.value::<A>(inputs),
-            Some(orders) => A::custom(&LinearSolve { orders, ..self.clone() }, inputs),
+        let Some(orders) = self.orders.checked_sub(1) else {
+            return LinearSolver::Dense.solved::<A>(&self.equation, [&unknowns, &parameters], self.transposed, &right);
         };
+        let inputs: Vec<A::Array> = unknowns.into_iter().chain(parameters).chain([right.into_array()]).collect();
+        let mut solution = A::custom(&LinearSolve { orders, ..self.clone() }, inputs);
         Tensor::wrap(solution.remove(0))
     }
 
@@ -70,33 +82,11 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> LinearSolve<F> {
     }
 }
 
-impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<F> {
+impl<F: ArrayFn + Clone + Send + Sync + 'static, L: LinearMethod<F>> CustomFunction for LinearSolve<F, L> {
     fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array> {
         let (unknowns, parameters, right) = self.parts::<A>(inputs);
-        let equation = &*self.equation;
-        let pullback = equation.pullback::<A>(&unknowns, &parameters);
-        let push = |vector: &Vector<A, f64>| equation.push::<A>(&unknowns, &parameters, vector);
-        let (forwards, backwards): (&dyn Fn(&_) -> _, &dyn Fn(&_) -> _) =
-            if self.transposed { (&pullback, &push) } else { (&push, &pullback) };
-        // Solved for a right side of magnitude 1, so that when the steps end does not depend on how large it is.
-        let size = largest(&right).stop_gradient();
-        let size = size.equal(0.0).select(1.0, size);
-        let solution = match self.linear {
-            LinearSolver::Iteration(convergence) => {
-                let unit = right / &size;
-                let step = |y: Vector<A, f64>| &y + (&unit - forwards(&y));
-                iterated::<A>(unit.clone(), convergence, &equation.unknowns, &step) * size
-            }
-            LinearSolver::NormalEquations(convergence) => {
-                let convergence = convergence.of(&equation.unknowns);
-                conjugate_gradients(&(right / &size), forwards, backwards, convergence) * size
-            }
-            LinearSolver::Dense => {
-                let matrix = matrix::<A, F>(equation, &unknowns, &parameters);
-                eliminated(&if self.transposed { matrix.transpose() } else { matrix }, &right)
-            }
-        };
-        vec![solution.into_array()]
+        let point = [&unknowns[..], &parameters[..]];
+        vec![self.linear.solved::<A>(&self.equation, point, self.transposed, &right).into_array()]
     }
 
     fn has(&self, _: DerivativeRule) -> bool {
@@ -148,6 +138,44 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<
     }
 }
 
+impl<F: ArrayFn + Clone + Send + Sync + 'static> LinearMethod<F> for LinearSolver {
+    fn solved<A: Algebra>(
+        &self,
+        equation: &Equation<F>,
+        [unknowns, parameters]: [&[A::Array]; 2],
+        transposed: bool,
+        right: &Vector<A, f64>,
+    ) -> Vector<A, f64> {
+        let pullback = equation.pullback::<A>(unknowns, parameters);
+        let push = |vector: &Vector<A, f64>| equation.push::<A>(unknowns, parameters, vector);
+        let (forwards, backwards): (&dyn Fn(&_) -> _, &dyn Fn(&_) -> _) =
+            if transposed { (&pullback, &push) } else { (&push, &pullback) };
+        // Solved for a right side of magnitude 1, so that when the steps end does not depend on how large it is.
+        let size = scale(right);
+        match *self {
+            LinearSolver::Iteration(convergence) => {
+                let unit = right / &size;
+                let step = |y: Vector<A, f64>| &y + (&unit - forwards(&y));
+                iterated::<A>(unit.clone(), convergence, &equation.unknowns, &step) * size
+            }
+            LinearSolver::NormalEquations(convergence) => {
+                let convergence = convergence.of(&equation.unknowns);
+                normal_equations(&(right / &size), forwards, backwards, convergence) * size
+            }
+            LinearSolver::Dense => {
+                let matrix = matrix::<A, F>(equation, unknowns, parameters);
+                eliminated(&if transposed { matrix.transpose() } else { matrix }, right)
+            }
+        }
+    }
+}
+
+/// The magnitude of a right side; 1 for zeros.
+pub(super) fn scale<A: Algebra>(right: &Vector<A, f64>) -> Scalar<A, f64> {
+    let size = largest(right).stop_gradient();
+    size.equal(0.0).select(1.0, size)
+}
+
 /// The derivative of an equation by its unknowns, row by row.
 pub(super) fn matrix<A: Algebra, F: ArrayFn>(
     equation: &Equation<F>,
@@ -189,7 +217,7 @@ pub(super) fn eliminated<A: Algebra>(a: &Matrix<A, f64>, b: &Vector<A, f64>) -> 
 
 /// The solution of `mᵀ m y = mᵀ b` by conjugate gradients from 0, given the products with `m` and with its transpose; NaN
 /// where much of `b` is left.
-fn conjugate_gradients<A: Algebra>(
+fn normal_equations<A: Algebra>(
     b: &Vector<A, f64>,
     product: &dyn Fn(&Vector<A, f64>) -> Vector<A, f64>,
     transposed: &dyn Fn(&Vector<A, f64>) -> Vector<A, f64>,

@@ -5,6 +5,7 @@
 //! costs one linear system, transposed in reverse mode. The solution of that system is again a function given by an equation,
 //! so that higher derivatives keep nothing of its solver either.
 
+mod conjugate;
 mod convergence;
 mod equation;
 mod linear;
@@ -13,10 +14,11 @@ use super::{ArrayFn, At, grad};
 use crate::algebra::{Algebra, CustomFunction, DerivativeRule};
 use crate::concrete::Concrete;
 use crate::tensor::{Family, Float, Scalar, Tree, Vector, flatten, unflatten};
+pub use conjugate::{ConjugateSolution, conjugate_gradients, preconditioned_conjugate_gradients};
 pub use convergence::Convergence;
 use convergence::iterated;
 use equation::{Equation, zeros_like};
-use linear::LinearSolve;
+use linear::{LinearMethod, LinearSolve};
 use std::sync::Arc;
 
 /// How the linear systems of derivatives are solved: `M y = b`, where `M` is the derivative of the equation by the unknowns.
@@ -123,7 +125,7 @@ where
     let equation = Equation::new("fixed_point", f, true, start, parameters);
     let linear = options.linear.unwrap_or(LinearSolver::Iteration(options.convergence));
     let solver = Iterate { equation: equation.clone(), convergence: options.convergence };
-    solution::<A, F, X, P, _>(equation, solver, (start, parameters), linear, options.orders)
+    solution::<A, F, X, P, _, _>(equation, solver, (start, parameters), linear, options.orders)
 }
 
 /// The root `g(x, θ) = 0` of an equation, which the solver finds from `(start, parameters)`. `x` is a tree of floats; `g` gives
@@ -190,7 +192,7 @@ where
         false => LinearSolver::NormalEquations(options.convergence),
     });
     let solver = GivenSolver { equation: equation.clone(), solver: solver.clone() };
-    solution::<A, G, X, P, _>(equation, solver, (start, parameters), linear, options.orders)
+    solution::<A, G, X, P, _, _>(equation, solver, (start, parameters), linear, options.orders)
 }
 
 /// A stationary point of a loss in its first argument, as its minimum: the [`root`] of `∂loss/∂x(x, θ)` that the solver
@@ -378,30 +380,30 @@ where
 }
 
 /// A solution as a function of the parameters: its inputs are the arrays of the start and then those of the parameters.
-struct Solution<F: ArrayFn, S> {
+struct Solution<F: ArrayFn, S, L> {
     equation: Arc<Equation<F>>,
     solver: S,
-    linear: LinearSolver,
+    linear: L,
     orders: usize,
 }
 
-impl<F: ArrayFn, S: Clone> Clone for Solution<F, S> {
+impl<F: ArrayFn, S: Clone, L: Clone> Clone for Solution<F, S, L> {
     fn clone(&self) -> Self {
         Solution {
             equation: self.equation.clone(),
             solver: self.solver.clone(),
-            linear: self.linear,
+            linear: self.linear.clone(),
             orders: self.orders,
         }
     }
 }
 
 #[track_caller]
-fn solution<A, F, X, P, S>(
+fn solution<A, F, X, P, S, L>(
     equation: Arc<Equation<F>>,
     solver: S,
     (start, parameters): (&At<X, A>, &At<P, A>),
-    linear: LinearSolver,
+    linear: L,
     orders: usize,
 ) -> At<X, A>
 where
@@ -410,6 +412,7 @@ where
     X: Family<At<Concrete>: Send + Sync>,
     P: Family<At<Concrete>: Send + Sync>,
     S: Solver,
+    L: LinearMethod<F>,
 {
     if let Err(problem) = equation.check() {
         return equation.refused::<A>(problem, start);
@@ -420,10 +423,11 @@ where
     X::rebuild::<A, A>(start, &mut found.into_iter())
 }
 
-impl<F, S> CustomFunction for Solution<F, S>
+impl<F, S, L> CustomFunction for Solution<F, S, L>
 where
     F: ArrayFn + Clone + Send + Sync + 'static,
     S: Solver,
+    L: LinearMethod<F>,
 {
     fn value<A: Algebra>(&self, mut inputs: Vec<A::Array>) -> Vec<A::Array> {
         let parameters = inputs.split_off(self.equation.unknowns.len());
@@ -444,8 +448,8 @@ where
         let equation = &self.equation;
         let parameters = inputs.split_off(equation.unknowns.len());
         let solve = |transposed: bool, right: Vector<A, f64>| {
-            let system =
-                LinearSolve { equation: equation.clone(), transposed, linear: self.linear, orders: self.orders };
+            let (equation, linear) = (equation.clone(), self.linear.clone());
+            let system = LinearSolve { equation, transposed, linear, orders: self.orders };
             system.solved::<A>(outputs.clone(), parameters.clone(), right)
         };
         match rule {
