@@ -6,6 +6,8 @@ mod derivatives;
 #[path = "linalg/engines.rs"]
 mod engines;
 mod exported;
+#[path = "linalg/failures.rs"]
+mod failures;
 #[path = "linalg/laws.rs"]
 mod laws;
 #[path = "linalg/oracles.rs"]

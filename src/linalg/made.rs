@@ -113,12 +113,15 @@ pub fn trace<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E,
 #[track_caller]
 pub fn inverse<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, R> {
     let _place = ReportedAt::caller();
+    checked("inverse", &a.shape(), inverses(a))
+}
+
+#[track_caller]
+pub(super) fn inverses<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Result<Tensor<A, E, RDyn>, String> {
     let shape = a.shape();
-    let result = squares(&shape).and_then(|(_, n)| {
-        let identity: Tensor<A, E, RDyn> = eye(n).into_dyn().broadcast_to(&shape[..]);
-        lu(&a.clone().into_dyn()).solution(&identity)
-    });
-    checked("inverse", &shape, result)
+    let (_, n) = squares(&shape)?;
+    let identity: Tensor<A, E, RDyn> = eye(n).into_dyn().broadcast_to(&shape[..]);
+    lu(&a.clone().into_dyn()).solution(&identity)
 }
 
 /// The determinant of each matrix, by [`lu`]; of a matrix without rows it is 1.

@@ -24,9 +24,10 @@
 //!
 //! A function of a matrix that has no result, such as the Cholesky factor of one that is not positive definite, results in NaN,
 //! for that matrix of several alone; the solution of a singular system has infinities or NaN. No function panics because of the
-//! elements.
+//! elements. Of plain arrays, [`try_cholesky`] and its kind result in an error that says which matrix failed, and why.
 
 mod banded;
+mod eager;
 mod factor;
 mod made;
 mod solve;
@@ -35,6 +36,7 @@ mod triangular;
 
 pub use crate::operation::Triangle;
 pub use banded::{solve_banded, tridiagonal_solve};
+pub use eager::{try_cholesky, try_inverse, try_lstsq, try_solve, try_solve_spd};
 pub use factor::{Lu, Qr, cholesky, cholesky_upper, full_qr, lu, qr};
 pub use made::{
     column_sum_norm, determinant, diagonal_matrix, frobenius_norm, inverse, kron, log_determinant, matrix_power,

@@ -30,12 +30,18 @@ pub fn solve<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     b: &Tensor<A, E, S>,
 ) -> Tensor<A, E, S> {
     let _place = ReportedAt::caller();
+    checked("solve", &b.shape(), square_solution(a, b))
+}
+
+#[track_caller]
+pub(super) fn square_solution<A: Algebra, E: Float, R: Rank, S: Rank>(
+    a: &Tensor<A, E, R>,
+    b: &Tensor<A, E, S>,
+) -> Result<Tensor<A, E, RDyn>, String> {
     let a = a.clone().into_dyn();
-    let result = squares(&a.shape()).map(|_| ()).and_then(|()| {
-        let factors: Lu<A, E, RDyn> = lu(&a);
-        factors.solution(b)
-    });
-    checked("solve", &b.shape(), result)
+    squares(&a.shape())?;
+    let factors: Lu<A, E, RDyn> = lu(&a);
+    factors.solution(b)
 }
 
 /// The Cholesky factor of a positive definite matrix, to be kept and solved with. It is a tree, so that programs take and give it.
@@ -136,8 +142,16 @@ pub fn solve_spd<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     b: &Tensor<A, E, S>,
 ) -> Tensor<A, E, S> {
     let _place = ReportedAt::caller();
-    let result = squares(&a.shape()).map(|_| ()).and_then(|()| CholeskyFactor::new(a).solution(b));
-    checked("solve_spd", &b.shape(), result)
+    checked("solve_spd", &b.shape(), positive_solution(a, b))
+}
+
+#[track_caller]
+pub(super) fn positive_solution<A: Algebra, E: Float, R: Rank, S: Rank>(
+    a: &Tensor<A, E, R>,
+    b: &Tensor<A, E, S>,
+) -> Result<Tensor<A, E, RDyn>, String> {
+    squares(&a.shape())?;
+    CholeskyFactor::new(a).solution(b)
 }
 
 /// The x that makes ‖A x − b‖ least, for an m × n matrix A with independent columns, by [`qr`](super::qr): one right side for each
@@ -163,7 +177,15 @@ pub fn lstsq<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     b: &Tensor<A, E, S>,
 ) -> Tensor<A, E, S> {
     let _place = ReportedAt::caller();
-    let result = with_columns(&[&a.clone().into_dyn()], b, |a, b| {
+    checked("lstsq", &b.shape(), least_squares(a, b))
+}
+
+#[track_caller]
+pub(super) fn least_squares<A: Algebra, E: Float, R: Rank, S: Rank>(
+    a: &Tensor<A, E, R>,
+    b: &Tensor<A, E, S>,
+) -> Result<Tensor<A, E, RDyn>, String> {
+    with_columns(&[&a.clone().into_dyn()], b, |a, b| {
         let shape = a[0].shape();
         let (_, [m, n]) = matrices(&shape)?;
         let rows = b.shape()[b.rank() - 2];
@@ -174,6 +196,5 @@ pub fn lstsq<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
         let packed = operation(MatrixOperation::Qr, &[&a[0]])?;
         let (q, r) = (part(&packed, Side::Rows, 0..m), turned(&part(&packed, Side::Rows, m..m + n)));
         operation(MatrixOperation::Solve(Triangle::UPPER), &[&r, &turned(&q).matmul(b)])
-    });
-    checked("lstsq", &b.shape(), result)
+    })
 }
