@@ -83,6 +83,18 @@ pub fn algebra(input: &DeriveInput, field: &syn::Field) -> Option<Error> {
     Some(Error::new_spanned(&field.ty, message))
 }
 
+/// The error at a field that is a number, of a tree over this algebra.
+pub fn array_of_number(algebra: &Ident, field: &syn::Field) -> Option<Error> {
+    let Type::Path(path) = &field.ty else { return None };
+    let number = path.path.get_ident()?;
+    let is_element = ["f32", "f64", "i32", "i64", "bool"].iter().any(|element| number == element);
+    let message = format!(
+        "a number in a tree is an array without axes: write `Scalar<{algebra}, {number}>`; one that takes no part in derivatives \
+         is marked `#[tree(skip)]`"
+    );
+    is_element.then(|| Error::new_spanned(&field.ty, message))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::tree::derive;

@@ -294,9 +294,11 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
                 values.push(quote!(#member: ::core::clone::Clone::clone(#place)));
                 continue;
             }
-            if algebra.is_none()
-                && let Some(error) = missing::algebra(input, field)
-            {
+            let mistake = match &algebra {
+                Some(algebra) => missing::array_of_number(algebra, field),
+                None => missing::algebra(input, field),
+            };
+            if let Some(error) = mistake {
                 return Err(error);
             }
             let ty = &field.ty;

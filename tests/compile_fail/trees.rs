@@ -29,4 +29,10 @@ struct Marked<A: Algebra> {
     w: Vector<A, f64>,
 }
 
+#[derive(Tree)]
+struct Numbered<A: Algebra> {
+    w: Vector<A, f64>,
+    rate: f64,
+}
+
 fn main() {}
