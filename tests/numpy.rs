@@ -192,6 +192,18 @@ fn products() {
     assert_eq!(convolution_2d(&image, &kernel, &Window::default(), 1).to_vec(), [8.0, 12.0, 20.0, 24.0]);
 }
 
+/// A x.
+#[derive(Clone)]
+struct Product;
+
+impl ArrayFn for Product {
+    type In = (Vector<Concrete, f64>, Matrix<Concrete, f64>);
+    type Out = Vector<Concrete, f64>;
+    fn call<A: Algebra>(&self, (x, k): &(Vector<A, f64>, Matrix<A, f64>)) -> Vector<A, f64> {
+        k.dot(x)
+    }
+}
+
 #[test]
 fn linear_algebra() {
     let (k, b) = (Matrix::from([[4.0, 2.0], [2.0, 5.0]]), Vector::from([2.0, 8.0]));
@@ -202,6 +214,13 @@ fn linear_algebra() {
     assert_eq!(linalg::solve_triangular(&a, &b, Triangle::LOWER).to_vec(), [0.5, 1.4]);
     let a = Matrix::from([[0.0, 2.0], [4.0, 4.0]]);
     assert_eq!(CholeskyFactor::new(&k).solve(&b).to_vec(), [-0.375, 1.75]);
+    let (lower, diagonal, upper) = (Vector::from([9.0, 4.0]), Vector::from([0.0, 4.0]), Vector::from([2.0, 9.0]));
+    assert_eq!(linalg::tridiagonal_solve(&lower, &diagonal, &upper, &b).to_vec(), [1.0, 1.0]);
+    let bands = Matrix::from([[9.0, 2.0], [0.0, 4.0], [4.0, 9.0]]);
+    assert_eq!(linalg::solve_banded((1, 1), &bands, &b).to_vec(), [1.0, 1.0]);
+    let x = conjugate_gradients(&Product, &b, &k, &Implicit::default()).x;
+    assert!((x - linalg::solve_spd(&k, &b)).abs().lt(1e-12).all().item());
+    assert!(linalg::try_cholesky(&-&k).is_err());
     assert_eq!((linalg::qr(&a).r.at((1, 0)).item(), linalg::lu(&a).order().to_vec()), (0.0, vec![1, 0]));
     assert_eq!((linalg::determinant(&a).item(), linalg::slog_determinant(&a).0.item()), (-8.0, -1.0));
     assert_eq!(linalg::inverse(&a), [[-0.5, 0.25], [0.5, 0.0]].into());
