@@ -149,11 +149,15 @@ fn reductions<A: Algebra>(x: &M<A>) -> (V<A>, V<A>, S<A>, V<A>) {
     (x.sum_axis(0), x.max_axis(1), x.mean(), x.logsumexp_axis(1))
 }
 
-/// The density of normal distributions, by factors of small matrices.
+/// The density of normal distributions, by factors of matrices, and one of the factors.
 fn density<A: Algebra>(m: &M<A>) -> S<A> {
     let factor = CholeskyFactor::new(&(m.dot(&m.t()) + eye(m.len())));
     let row = m.index_axis(1, 0);
-    quadratic_form(&factor, &row) + factor.log_determinant() + solve(&(m.dot(&m.t()) + eye(m.len())), &row).sum()
+    let lower = factor.lower.sin().sum();
+    quadratic_form(&factor, &row)
+        + factor.log_determinant()
+        + solve(&(m.dot(&m.t()) + eye(m.len())), &row).sum()
+        + lower
 }
 
 /// Running totals: loops of numbers.
@@ -239,9 +243,11 @@ fn check_all(count: usize, size: usize) {
 
     let m = matrix(size / 50, 50, 2);
     check("reductions", &stage(reductions, &m).unwrap().compile(threads(count)).unwrap(), &m);
-    let small = matrix(9, 12, 6);
-    let program = stage(density, &small).unwrap().value_and_grad().unwrap();
-    check("linear algebra", &program.compile(threads(count)).unwrap(), &small);
+    for rows in [9, 70] {
+        let points = matrix(rows, rows + 3, 6);
+        let program = stage(density, &points).unwrap().value_and_grad().unwrap();
+        check("linear algebra", &program.compile(threads(count)).unwrap(), &points);
+    }
     let program = stage(totals, &x).unwrap();
     check("running totals", &program.compile(threads(count)).unwrap(), &x);
     let gradient = stage(|x: &V<_>| totals(x).0.powi(2).sum(), &x).unwrap().grad().unwrap();

@@ -2,7 +2,8 @@
 //! Walter and Lehmann (arXiv 1001.1654) those of LU and QR, and Giles (2008) those of eigenvalues and singular values.
 //!
 //! A rule gives the derivative of the result for one of the matrix, as products, masks and solutions of systems of equations. The last
-//! are the one linear map that products and masks lack, and the transpose of one is the system with the transposed matrix.
+//! are the one linear map that products and masks lack, and the transpose of one is the system with the transposed matrix. The
+//! derivative of the Cholesky factor is such a map of its own, since it takes a third of the products that it is made of.
 
 use super::banded;
 use super::derivative::{Derivative, Scaling, WithDerivative};
@@ -22,7 +23,9 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
     let (a, da) = operands.next().expect("an operation on matrices has an operand");
     let mut second = || operands.next().expect("an operation of two operands");
     match op {
-        MatrixOperation::Solve(_) => return solve(op, (a, da), None, second()),
+        MatrixOperation::Solve(_) | MatrixOperation::CholeskyForward | MatrixOperation::CholeskyAdjoint => {
+            return solve(op, (a, da), None, second());
+        }
         MatrixOperation::SolveGeneral | MatrixOperation::SolveGeneralTransposed | MatrixOperation::SolvePositive => {
             let factors = second().0;
             return solve(op, (a, da), Some(factors), second());
@@ -40,7 +43,10 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
     let Some(da) = da else { return (A::matrix(op, smallvec![a]), None) };
     let stack = Stack::of::<A>(&a);
     let (result, derivative) = match op {
-        MatrixOperation::Cholesky => stack.cholesky::<A, D>(a, da),
+        MatrixOperation::Cholesky => {
+            let l = A::matrix(op, smallvec![a]);
+            (l.clone(), da.solve(MatrixOperation::CholeskyForward, smallvec![l]))
+        }
         MatrixOperation::Lu => stack.lu::<A, D>(a, da),
         MatrixOperation::Qr | MatrixOperation::FullQr => stack.qr::<A, D>(op, a, da),
         MatrixOperation::Eigh | MatrixOperation::EighValues => stack.eigh::<A, D>(op, a, da),
@@ -53,7 +59,8 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
 }
 
 /// A X = B: Ẋ = A⁻¹ (Ḃ − Ȧ X), where of a triangle that moves, and of a positive definite matrix its symmetric part. The operands
-/// are A, its factors, if the operation takes some, and B.
+/// are A, its factors, if the operation takes some, and B. The derivative of a Cholesky factor L is a system too, X Lᵀ + L Xᵀ = S, so
+/// that S moves by the symmetric part of −2 X L̇ᵀ; and so is its transpose, where it is the lower triangle of −2 Y L̇.
 #[track_caller]
 fn solve<A: Algebra, D: Derivative<A>>(
     op: MatrixOperation,
@@ -77,6 +84,12 @@ fn solve<A: Algebra, D: Derivative<A>>(
             MatrixOperation::SolvePositive => {
                 let da = da.shared();
                 times(da.clone(), false, -0.5).add(times(da, true, -0.5))
+            }
+            MatrixOperation::CholeskyForward | MatrixOperation::CholeskyAdjoint => {
+                let da = da.mask(stack.triangle::<A>(Triangle::LOWER));
+                let is_turned = op == MatrixOperation::CholeskyForward;
+                let product = da.contract_right(&stack.product([false, is_turned]), x.clone());
+                product.scale(A::constant(right.full(-2.0)), Scaling::Product)
             }
             op => times(da, op == MatrixOperation::SolveGeneralTransposed, -1.0),
         }
@@ -261,20 +274,6 @@ impl Stack {
         let right = both(turned.clone(), contract(&p, &p, [false, true]), outside);
         let left = both(turned, beside, contract(&p, &p, [true, false]));
         (p, inner.add(right).add(left))
-    }
-
-    /// L Lᵀ = A: L̇ = L Φ(L⁻¹ S L⁻ᵀ), where S is the symmetric part of Ȧ, and Φ keeps what is below the diagonal and half of it.
-    fn cholesky<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
-        let l = A::matrix(MatrixOperation::Cholesky, smallvec![a]);
-        let half = A::constant(self.full(0.5));
-        let symmetric = self.symmetric(da, 1.0);
-        let left = symmetric.solve(MatrixOperation::Solve(Triangle::LOWER), smallvec![l.clone()]);
-        let both = left.view(&self.transpose()).solve(MatrixOperation::Solve(Triangle::LOWER), smallvec![l.clone()]);
-        let kept = A::select(self.compared::<A>(Comparison::Equal), half, A::constant(self.full(1.0)));
-        let kept = A::select(self.compared::<A>(Comparison::GreaterEqual), kept, A::zeros(&self.ty()));
-        let factor = both.scale(kept, Scaling::KeepFactor);
-        let dl = factor.contract_right(&self.product([false, false]), l.clone());
-        (l, dl)
     }
 
     /// P A = L U: with X = L⁻¹ P Ȧ U⁻¹, L̇ is L times what is below the diagonal of X, and U̇ is the rest of it times U. Of a

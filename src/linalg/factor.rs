@@ -20,8 +20,8 @@ use deltaray_derive::Tree;
 /// assert!(cholesky(&-a).to_vec()[0].is_nan());
 /// ```
 ///
-/// The derivative is Murray's (arXiv 1602.07527): L̇ = L Φ(L⁻¹ Ȧ L⁻ᵀ), where Φ keeps what is below the diagonal and half of it. A matrix
-/// that is not positive definite has NaN for its factor.
+/// The derivative is Murray's (arXiv 1602.07527): L̇ = L Φ(L⁻¹ Ȧ L⁻ᵀ), where Φ keeps what is below the diagonal and half of it; a kernel
+/// of its own computes it, and another one the gradient. A matrix that is not positive definite has NaN for its factor.
 ///
 /// # Panics
 ///

@@ -59,6 +59,12 @@ pub enum MatrixOperation {
     /// The lower triangular L with L Lᵀ = A, the symmetric part of the operand; zeros above the diagonal. NaN where A is not
     /// positive definite.
     Cholesky,
+    /// The derivative of [`MatrixOperation::Cholesky`], given the factor L and a derivative of the matrix: the lower triangular X with
+    /// X Lᵀ + L Xᵀ = S, the symmetric part of the second operand.
+    CholeskyForward,
+    /// The transpose of [`MatrixOperation::CholeskyForward`] as a map of its last operand: the symmetric Y such that 2 Y L has the lower
+    /// triangle of that.
+    CholeskyAdjoint,
     /// P A = L U with partial pivoting, of an m × n matrix: an m × (n + 1) matrix. Its first n columns have U on and above the
     /// diagonal, and L, whose diagonal is 1, below; the last column has the rows of A in the order of P A, as numbers.
     Lu,
@@ -96,8 +102,10 @@ pub enum MatrixOperation {
 pub(crate) const CLUSTER: f64 = 8.0;
 
 /// The operations, with their names in printed programs.
-const MATRIX_ROWS: [(&str, MatrixOperation); 27] = [
+const MATRIX_ROWS: [(&str, MatrixOperation); 29] = [
     ("cholesky", MatrixOperation::Cholesky),
+    ("cholesky_forward", MatrixOperation::CholeskyForward),
+    ("cholesky_adjoint", MatrixOperation::CholeskyAdjoint),
     ("lu", MatrixOperation::Lu),
     ("qr", MatrixOperation::Qr),
     ("full_qr", MatrixOperation::FullQr),
@@ -157,6 +165,8 @@ impl MatrixOperation {
             | MatrixOperation::SolveBanded
             | MatrixOperation::SolveBandedTransposed => 3,
             MatrixOperation::Solve(_)
+            | MatrixOperation::CholeskyForward
+            | MatrixOperation::CholeskyAdjoint
             | MatrixOperation::InversePositive
             | MatrixOperation::LogDeterminant
             | MatrixOperation::Unique => 2,
@@ -198,7 +208,10 @@ impl MatrixOperation {
                 }
                 if rows == n { Ok([rows, columns]) } else { Err(unfit(n, rows)) }
             }
-            MatrixOperation::InversePositive | MatrixOperation::LogDeterminant => {
+            MatrixOperation::CholeskyForward
+            | MatrixOperation::CholeskyAdjoint
+            | MatrixOperation::InversePositive
+            | MatrixOperation::LogDeterminant => {
                 square()?;
                 match operands[1] == [n, n] {
                     true if self == MatrixOperation::LogDeterminant => Ok([1, 1]),
@@ -245,16 +258,19 @@ impl MatrixOperation {
         )
     }
 
-    /// The system of equations with the transposed matrix.
+    /// The transpose of an operation that is linear in its last operand, as a map of that: of a system of equations the one with the
+    /// transposed matrix.
     pub(crate) fn transposed(self) -> MatrixOperation {
         match self {
+            MatrixOperation::CholeskyForward => MatrixOperation::CholeskyAdjoint,
+            MatrixOperation::CholeskyAdjoint => MatrixOperation::CholeskyForward,
             MatrixOperation::Solve(triangle) => MatrixOperation::Solve(triangle.transposed()),
             MatrixOperation::SolveGeneral => MatrixOperation::SolveGeneralTransposed,
             MatrixOperation::SolveGeneralTransposed => MatrixOperation::SolveGeneral,
             MatrixOperation::SolvePositive => MatrixOperation::SolvePositive,
             MatrixOperation::SolveBanded => MatrixOperation::SolveBandedTransposed,
             MatrixOperation::SolveBandedTransposed => MatrixOperation::SolveBanded,
-            op => unreachable!("no system of equations: {op:?}"),
+            op => unreachable!("not linear in its last operand: {op:?}"),
         }
     }
 
@@ -274,7 +290,9 @@ impl MatrixOperation {
                 let sides = product([n, m.saturating_add(width), columns as u128]);
                 product([n, m, width]).saturating_add(sides).saturating_mul(2)
             }
-            MatrixOperation::InversePositive => product([n, n, n]) * 2 / 3,
+            MatrixOperation::CholeskyForward | MatrixOperation::CholeskyAdjoint | MatrixOperation::InversePositive => {
+                product([n, n, n]) * 2 / 3
+            }
             MatrixOperation::LogDeterminant => n.saturating_mul(10),
             MatrixOperation::Cholesky => product([n, n, n]) / 3,
             MatrixOperation::Lu => product([m, n, k]).saturating_mul(2).saturating_sub(product([k, k, k])),

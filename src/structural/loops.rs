@@ -1,6 +1,7 @@
 //! Operations of linear algebra written out as loops over columns, for languages and devices without code of their own for them.
 
 mod banded;
+mod derivatives;
 mod rotations;
 
 use crate::affine::AffineMap;
@@ -26,6 +27,8 @@ pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
     let result = match op {
         MatrixOperation::Solve(triangle) => writer.solve(triangle, flat[0], flat[1]),
         MatrixOperation::Cholesky => writer.cholesky(flat[0]),
+        MatrixOperation::CholeskyForward => writer.cholesky_forward(flat[0], flat[1]),
+        MatrixOperation::CholeskyAdjoint => writer.cholesky_adjoint(flat[0], flat[1]),
         MatrixOperation::Lu => writer.lu(flat[0]),
         MatrixOperation::Qr | MatrixOperation::FullQr => writer.qr(flat[0], op == MatrixOperation::FullQr),
         MatrixOperation::Eigh | MatrixOperation::EighValues => writer.eigh(flat[0], op == MatrixOperation::Eigh),

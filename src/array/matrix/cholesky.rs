@@ -1,80 +1,100 @@
 //! The Cholesky factorisation.
 
-use super::{MatrixElement, half, triangular};
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul, s};
-
-/// Matrices of so many rows are not cut.
-const SMALL: usize = 16;
-/// Squares of so many rows are not cut, though half of their elements is not wanted.
-const SMALL_SQUARE: usize = 64;
+use super::machine::{Machine, Update, multiply_lower};
+use super::{BASE, MatrixElement, half, quarters_mut, triangular};
+use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 /// Writes the lower factor of the symmetric part of a matrix, or NaN where that is not positive definite.
-pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
-    let half = T::one() / T::number(2);
-    for i in 0..a.nrows() {
-        for j in 0..i {
-            // Halves before the sum, which may overflow.
-            out[[i, j]] = a[[i, j]] * half + a[[j, i]] * half;
-        }
-        out[[i, i]] = a[[i, i]];
-    }
-    if !factor(out.view_mut()) {
+pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+    symmetric_into(a, out.view_mut());
+    if !factor(on, out.view_mut()) {
         out.fill(T::NAN);
         return;
     }
-    for i in 0..a.nrows() {
-        out.slice_mut(s![i, i + 1..]).fill(T::ZERO);
+    clear_upper(out);
+}
+
+/// Writes the lower triangle of the symmetric part of a matrix.
+pub(super) fn symmetric_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+    let half = T::one() / T::number(2);
+    // By tiles, since columns are far apart in memory.
+    for first in (0..a.nrows()).step_by(BASE) {
+        let end = (first + BASE).min(a.nrows());
+        for start in (0..end).step_by(BASE) {
+            for row in first..end {
+                let columns = start..(start + BASE).min(row);
+                for column in columns {
+                    // Halves before the sum, which may overflow.
+                    out[[row, column]] = a[[row, column]] * half + a[[column, row]] * half;
+                }
+            }
+        }
+    }
+    out.diag_mut().assign(&a.diag());
+}
+
+/// Writes zeros above the diagonal.
+pub(super) fn clear_upper<T: MatrixElement>(mut a: ArrayViewMut2<T>) {
+    for row in 0..a.nrows() {
+        a.slice_mut(s![row, row + 1..]).fill(T::ZERO);
     }
 }
 
 /// Replaces the lower triangle by its factor; whether it is positive definite. Elements above the diagonal become anything.
-fn factor<T: MatrixElement>(mut a: ArrayViewMut2<T>) -> bool {
+fn factor<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayViewMut2<T>) -> bool {
     let n = a.nrows();
-    if n <= SMALL {
-        return (0..n).all(|row| factor_row(&mut a, row));
+    if n <= BASE {
+        let mut is_definite = false;
+        on.run(|| is_definite = factor_small(a));
+        return is_definite;
     }
     let cut = half(n);
-    let (above, below) = a.split_at(Axis(0), cut);
-    let (mut first, _) = above.split_at(Axis(1), cut);
-    let (mut beside, mut second) = below.split_at(Axis(1), cut);
-    if !factor(first.view_mut()) {
+    let [mut first, _, mut beside, mut second] = quarters_mut(a, cut);
+    if !factor(on, first.view_mut()) {
         return false;
     }
-    triangular::solve_lower(first.view(), false, beside.view_mut().reversed_axes());
-    subtract_square(beside.view(), second.view_mut());
-    factor(second)
+    triangular::solve_lower(on, first.view(), false, beside.view_mut().reversed_axes());
+    multiply_lower(on, Update::Subtract, beside.view(), beside.t(), second.view_mut());
+    factor(on, second)
 }
 
-/// A row of the factor, given those above.
-fn factor_row<T: MatrixElement>(a: &mut ArrayViewMut2<T>, row: usize) -> bool {
-    for column in 0..=row {
-        let mut sum = a[[row, column]];
-        for at in 0..column {
-            sum = sum - a[[row, at]] * a[[column, at]];
+/// The transpose of the lower triangle of a few rows, zeros below it.
+#[inline(always)]
+pub(super) fn turned<T: MatrixElement>(a: ArrayView2<T>) -> [[T; BASE]; BASE] {
+    let mut turned = [[T::ZERO; BASE]; BASE];
+    for (row, own) in a.rows().into_iter().enumerate() {
+        for (column, &x) in own.iter().enumerate().take(row + 1) {
+            turned[column][row] = x;
         }
-        if column < row {
-            a[[row, column]] = sum / a[[column, column]];
-        } else if sum > T::ZERO && sum < T::HIGHEST {
-            a[[row, row]] = sum.square_root();
-        } else {
+    }
+    turned
+}
+
+/// The factor of a few rows, whose transpose has its columns as vectors.
+#[inline(always)]
+fn factor_small<T: MatrixElement>(mut a: ArrayViewMut2<T>) -> bool {
+    let n = a.nrows();
+    assert!(n <= BASE);
+    let mut u = turned(a.view());
+    for step in 0..n {
+        let pivot = u[step][step];
+        if !(pivot > T::ZERO && pivot < T::HIGHEST) {
             return false;
+        }
+        let root = pivot.square_root();
+        u[step].iter_mut().for_each(|x| *x = *x / root);
+        let own = u[step];
+        for row in step + 1..n {
+            let factor = own[row];
+            for at in 0..BASE {
+                u[row][at] = u[row][at] - factor * own[at];
+            }
+        }
+    }
+    for row in 0..n {
+        for column in 0..=row {
+            a[[row, column]] = u[column][row];
         }
     }
     true
-}
-
-/// Subtracts B Bᵀ from the lower triangle of a matrix. Elements above the diagonal become anything.
-fn subtract_square<T: MatrixElement>(b: ArrayView2<T>, mut a: ArrayViewMut2<T>) {
-    let n = a.nrows();
-    if n <= SMALL_SQUARE {
-        return general_mat_mul(-T::one(), &b, &b.t(), T::one(), &mut a);
-    }
-    let cut = half(n);
-    let (b_above, b_below) = b.split_at(Axis(0), cut);
-    let (above, below) = a.split_at(Axis(0), cut);
-    let (first, _) = above.split_at(Axis(1), cut);
-    let (mut beside, second) = below.split_at(Axis(1), cut);
-    subtract_square(b_above, first);
-    general_mat_mul(-T::one(), &b_below, &b_above.t(), T::one(), &mut beside);
-    subtract_square(b_below, second);
 }

@@ -4,9 +4,11 @@
 
 mod banded;
 mod cholesky;
+mod cholesky_derivative;
 mod eigen;
 mod lanes;
 mod lu;
+mod machine;
 mod positive;
 mod qr;
 mod singular;
@@ -17,9 +19,15 @@ use crate::array::scalar::ElementType;
 use crate::array::{Array, Data};
 use crate::operation::{CLUSTER, MatrixOperation};
 use crate::shape::{Shape, size};
-use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 use smallvec::SmallVec;
 use std::ops::Neg;
+
+use machine::AnyMachine;
+pub(crate) use machine::{Machine, Update};
+
+/// Matrices of so many rows are not cut, where they are done by vectors of elements.
+const BASE: usize = 32;
 
 /// The floats, with what factorisations need of them.
 pub(crate) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> {
@@ -87,7 +95,7 @@ fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result
     }
     let mut scratch: Vec<T> = memory::filled(&[sized.scratch()], T::ZERO)?;
     let slices: SmallVec<[&[T]; 3]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
-    run(&sized, size(batch), &slices, &mut out, &mut scratch);
+    run(&mut AnyMachine, &sized, size(batch), &slices, &mut out, &mut scratch);
     Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
@@ -115,6 +123,12 @@ impl SizedOperation {
         SizedOperation { op, operands, result, has_lanes }
     }
 
+    /// The largest product that it needs: no product has more rows, summed elements or columns.
+    pub(crate) fn products(&self) -> [usize; 3] {
+        let most = self.operands.iter().flatten().copied().max().unwrap_or(0);
+        if self.has_lanes { [0; 3] } else { [most; 3] }
+    }
+
     /// Elements of scratch that it needs.
     pub(crate) fn scratch(&self) -> usize {
         let own = self.operands[0];
@@ -126,6 +140,7 @@ impl SizedOperation {
             MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::scratch(own[0]),
             MatrixOperation::Svd | MatrixOperation::SvdValues => singular::scratch(own),
             MatrixOperation::PseudoInverse => singular::inverse_scratch(own),
+            MatrixOperation::Lu => lu::scratch(own),
             MatrixOperation::InversePositive => own[0] * own[0],
             MatrixOperation::SolveGeneralTransposed => own[0] * self.result[1],
             MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => {
@@ -139,7 +154,8 @@ impl SizedOperation {
 /// Runs an operation on so many matrices, which lie one after the other. It may be compiled for more instructions than its callees:
 /// small matrices are all done here.
 #[inline(always)]
-pub(crate) fn run<T: MatrixElement>(
+pub(crate) fn run<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
     sized: &SizedOperation,
     count: usize,
     operands: &[&[T]],
@@ -148,11 +164,12 @@ pub(crate) fn run<T: MatrixElement>(
 ) {
     match sized.has_lanes {
         true => lanes::run(sized, count, operands, out, scratch),
-        false => one_by_one(sized, count, operands, out, scratch),
+        false => one_by_one(on, sized, count, operands, out, scratch),
     }
 }
 
-fn one_by_one<T: MatrixElement>(
+fn one_by_one<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
     sized: &SizedOperation,
     count: usize,
     operands: &[&[T]],
@@ -163,19 +180,21 @@ fn one_by_one<T: MatrixElement>(
         let of = |position: usize| matrix(operands[position], number, sized.operands[position]);
         let mut out = matrix_mut(out, number, sized.result);
         match sized.op {
-            MatrixOperation::Solve(triangle) => triangular::solve_into(triangle, of(0), of(1), out),
-            MatrixOperation::SolveGeneral => lu::solve_into(of(1), of(2), out),
-            MatrixOperation::SolveGeneralTransposed => lu::solve_transposed_into(of(1), of(2), out, scratch),
+            MatrixOperation::Solve(triangle) => triangular::solve_into(on, triangle, of(0), of(1), out),
+            MatrixOperation::SolveGeneral => lu::solve_into(on, of(1), of(2), out),
+            MatrixOperation::SolveGeneralTransposed => lu::solve_transposed_into(on, of(1), of(2), out, scratch),
             MatrixOperation::SolveBanded => banded::solve_into(false, of(0), of(1), of(2), out, scratch),
             MatrixOperation::SolveBandedTransposed => banded::solve_into(true, of(0), of(1), of(2), out, scratch),
-            MatrixOperation::SolvePositive => positive::solve_into(of(1), of(2), out),
-            MatrixOperation::InversePositive => positive::inverse_into(of(1), out, scratch),
+            MatrixOperation::SolvePositive => positive::solve_into(on, of(1), of(2), out),
+            MatrixOperation::InversePositive => positive::inverse_into(on, of(1), out, scratch),
             MatrixOperation::LogDeterminant => {
                 let sum = of(1).diag().fold(T::ZERO, |sum, x| sum + x.logarithm());
                 out.fill(sum + sum);
             }
-            MatrixOperation::Cholesky => cholesky::factor_into(of(0), out),
-            MatrixOperation::Lu => lu::factor_into(of(0), out),
+            MatrixOperation::Cholesky => cholesky::factor_into(on, of(0), out),
+            MatrixOperation::CholeskyForward => cholesky_derivative::forward_into(on, of(0), of(1), out),
+            MatrixOperation::CholeskyAdjoint => cholesky_derivative::adjoint_into(on, of(0), of(1), out),
+            MatrixOperation::Lu => lu::factor_into(on, of(0), out, scratch),
             MatrixOperation::Qr | MatrixOperation::FullQr => qr::factor_into(of(0), out, scratch),
             MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::factor_into(of(0), out, scratch),
             MatrixOperation::Svd | MatrixOperation::SvdValues => singular::factor_into(of(0), out, scratch),
@@ -218,4 +237,17 @@ fn half(n: usize) -> usize {
         half if half >= UNIT => half.next_multiple_of(UNIT),
         half => half,
     }
+}
+
+/// The four parts of a matrix that is cut before a row and a column of the same number.
+fn quarters<T>(a: ArrayView2<'_, T>, cut: usize) -> [ArrayView2<'_, T>; 4] {
+    let (above, below) = a.split_at(Axis(0), cut);
+    let ((first, second), (third, fourth)) = (above.split_at(Axis(1), cut), below.split_at(Axis(1), cut));
+    [first, second, third, fourth]
+}
+
+fn quarters_mut<T>(a: ArrayViewMut2<'_, T>, cut: usize) -> [ArrayViewMut2<'_, T>; 4] {
+    let (above, below) = a.split_at(Axis(0), cut);
+    let ((first, second), (third, fourth)) = (above.split_at(Axis(1), cut), below.split_at(Axis(1), cut));
+    [first, second, third, fourth]
 }

@@ -1,14 +1,16 @@
 //! Systems of equations with triangular matrices.
 
-use super::{MatrixElement, half};
+use super::machine::{Machine, Update};
+use super::{BASE, MatrixElement, half, quarters};
 use crate::operation::Triangle;
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul};
+use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 
-/// Matrices of so many rows are not cut.
-const SMALL: usize = 16;
+/// Columns of right sides that are solved for at once.
+const WIDTH: usize = 16;
 
 /// Writes the solution X of A X = B, where A is as the triangle says.
-pub(super) fn solve_into<T: MatrixElement>(
+pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
     triangle: Triangle,
     a: ArrayView2<T>,
     b: ArrayView2<T>,
@@ -17,79 +19,132 @@ pub(super) fn solve_into<T: MatrixElement>(
     out.assign(&b);
     let unit = triangle.has_unit_diagonal;
     match (triangle.is_lower, triangle.is_transposed) {
-        (true, false) => solve_lower(a, unit, out),
-        (false, true) => solve_lower(a.reversed_axes(), unit, out),
-        (false, false) => solve_upper(a, unit, out),
-        (true, true) => solve_upper(a.reversed_axes(), unit, out),
+        (true, false) => solve_lower(on, a, unit, out),
+        (false, true) => solve_lower(on, a.reversed_axes(), unit, out),
+        (false, false) => solve_upper(on, a, unit, out),
+        (true, true) => solve_upper(on, a.reversed_axes(), unit, out),
     }
-}
-
-/// Replaces B by the solution of L X = B.
-pub(super) fn solve_lower<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
-    let n = l.nrows();
-    if n <= SMALL {
-        for i in 0..n {
-            substitute(&l, unit, b.view_mut(), i, 0..i);
-        }
-        return;
-    }
-    let cut = half(n);
-    let (above, below) = l.split_at(Axis(0), cut);
-    let (first, _) = above.split_at(Axis(1), cut);
-    let (beside, second) = below.split_at(Axis(1), cut);
-    let (mut top, mut bottom) = b.split_at(Axis(0), cut);
-    solve_lower(first, unit, top.view_mut());
-    general_mat_mul(-T::one(), &beside, &top, T::one(), &mut bottom);
-    solve_lower(second, unit, bottom);
 }
 
 /// Replaces B by the solution of U X = B.
-pub(super) fn solve_upper<T: MatrixElement>(u: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
-    let n = u.nrows();
-    if n <= SMALL {
-        for i in (0..n).rev() {
-            substitute(&u, unit, b.view_mut(), i, i + 1..n);
-        }
-        return;
-    }
-    let cut = half(n);
-    let (above, below) = u.split_at(Axis(0), cut);
-    let (first, beside) = above.split_at(Axis(1), cut);
-    let (_, second) = below.split_at(Axis(1), cut);
-    let (mut top, mut bottom) = b.split_at(Axis(0), cut);
-    solve_upper(second, unit, bottom.view_mut());
-    general_mat_mul(-T::one(), &beside, &bottom, T::one(), &mut top);
-    solve_upper(first, unit, top);
-}
-
-/// Solves for a row of B, given the rows of the solution at these positions.
-fn substitute<T: MatrixElement>(
-    a: &ArrayView2<T>,
+pub(super) fn solve_upper<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    mut u: ArrayView2<T>,
     unit: bool,
     mut b: ArrayViewMut2<T>,
-    row: usize,
-    known: std::ops::Range<usize>,
 ) {
-    let diagonal = a[[row, row]];
-    if b.strides()[1] == 1 {
-        // Rows are contiguous: they are added to each other.
-        let (above, mut rest) = b.split_at(Axis(0), row);
-        let (mut own, below) = rest.view_mut().split_at(Axis(0), 1);
-        for at in known {
-            let other = if at < row { above.row(at) } else { below.row(at - row - 1) };
-            let factor = a[[row, at]];
-            own.row_mut(0).zip_mut_with(&other, |own, &other| *own = *own - factor * other);
+    // With rows and columns in the opposite order it is a lower triangular matrix.
+    u.invert_axis(Axis(0));
+    u.invert_axis(Axis(1));
+    b.invert_axis(Axis(0));
+    solve_lower(on, u, unit, b);
+}
+
+/// Replaces B by the solution of L X = B.
+pub(super) fn solve_lower<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    l: ArrayView2<T>,
+    unit: bool,
+    b: ArrayViewMut2<T>,
+) {
+    let n = l.nrows();
+    if n <= BASE {
+        return on.run(|| substitute(l, unit, b));
+    }
+    let step = b.strides()[0];
+    if b.ncols() == 1 && step.abs() == 1 && l.strides().contains(&step) {
+        return on.run(|| substitute_one(l, unit, b));
+    }
+    let cut = half(n);
+    let [first, _, beside, second] = quarters(l, cut);
+    let (mut top, mut bottom) = b.split_at(Axis(0), cut);
+    solve_lower(on, first, unit, top.view_mut());
+    on.multiply(Update::Subtract, beside, top.view(), bottom.view_mut());
+    solve_lower(on, second, unit, bottom);
+}
+
+/// The solution for a few rows, as vectors of some columns of the right side.
+#[inline(always)]
+fn substitute<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
+    let n = l.nrows();
+    assert!(n <= BASE);
+    let mut factors = [[T::ZERO; BASE]; BASE];
+    for (column, own) in l.columns().into_iter().enumerate() {
+        for row in column..n {
+            factors[column][row] = own[row];
+        }
+    }
+    for mut part in b.axis_chunks_iter_mut(Axis(1), WIDTH) {
+        let mut x = [[T::ZERO; WIDTH]; BASE];
+        for (row, own) in part.rows().into_iter().enumerate() {
+            x[row].iter_mut().zip(own).for_each(|(x, &b)| *x = b);
+        }
+        for known in 0..n {
+            if !unit {
+                let diagonal = factors[known][known];
+                x[known].iter_mut().for_each(|x| *x = *x / diagonal);
+            }
+            let own = x[known];
+            for row in known + 1..n {
+                let factor = factors[known][row];
+                for at in 0..WIDTH {
+                    x[row][at] = x[row][at] - factor * own[at];
+                }
+            }
+        }
+        for (row, mut own) in part.rows_mut().into_iter().enumerate() {
+            own.iter_mut().zip(&x[row]).for_each(|(b, &x)| *b = x);
+        }
+    }
+}
+
+/// The solution for one right side. Rows or columns of the matrix are contiguous, as is that, forwards or backwards.
+#[inline(always)]
+fn substitute_one<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
+    fn run<'a, T>(mut elements: ArrayView1<'a, T>) -> &'a [T] {
+        if elements.strides()[0] < 0 {
+            elements.invert_axis(Axis(0));
+        }
+        elements.to_slice().unwrap_or(&[])
+    }
+    let n = l.nrows();
+    let has_rows = l.strides()[1] == b.strides()[0];
+    for row in 0..n {
+        let (known, mut rest) = b.view_mut().split_at(Axis(0), row);
+        let mut own = rest[[0, 0]];
+        if has_rows {
+            own = own - dot(run(l.row(row).split_at(Axis(0), row).0), run(known.column(0)));
         }
         if !unit {
-            own.mapv_inplace(|x| x / diagonal);
+            own = own / l[[row, row]];
         }
-        return;
-    }
-    for mut column in b.columns_mut() {
-        let mut sum = column[row];
-        for at in known.clone() {
-            sum = sum - a[[row, at]] * column[at];
+        rest[[0, 0]] = own;
+        if !has_rows {
+            let factors = l.column(row).split_at(Axis(0), row + 1).1;
+            let (_, mut below) = rest.split_at(Axis(0), 1);
+            if below.strides()[0] < 0 {
+                below.invert_axis(Axis(0));
+            }
+            let below = below.into_slice().unwrap_or(&mut []);
+            below.iter_mut().zip(run(factors)).for_each(|(x, &factor)| *x = *x - factor * own);
         }
-        column[row] = if unit { sum } else { sum / diagonal };
     }
+}
+
+/// The sum of products, in sums of as many as vectors have elements.
+#[inline(always)]
+fn dot<T: MatrixElement>(a: &[T], b: &[T]) -> T {
+    const SUMS: usize = 32;
+    let mut sums = [T::ZERO; SUMS];
+    let (a, a_rest) = a.as_chunks::<SUMS>();
+    let (b, b_rest) = b.as_chunks::<SUMS>();
+    for (a, b) in a.iter().zip(b) {
+        for at in 0..SUMS {
+            sums[at] = sums[at] + a[at] * b[at];
+        }
+    }
+    for (at, (&a, &b)) in a_rest.iter().zip(b_rest).enumerate() {
+        sums[at] = sums[at] + a * b;
+    }
+    sums.into_iter().fold(T::ZERO, |sum, x| sum + x)
 }

@@ -15,6 +15,7 @@ use super::vector::lanes::{BitsHalf32, BitsHalf64, Half32, Half64, Wide32, Wide6
 #[cfg(target_arch = "x86_64")]
 use super::vector::packed::Packed;
 use crate::array::Arithmetic;
+use crate::array::matrix::Update;
 use crate::engine::arrays::CacheLine;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -43,7 +44,7 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
 
 /// Elements that kernels multiply.
 pub(super) trait GemmElement: Arithmetic {
-    /// Some rows and columns of `result = left · right`, or of `result += left · right`; the left operand has `depth` columns.
+    /// Some rows and columns of a result that `left · right` updates; the left operand has `depth` columns.
     ///
     /// # Safety
     ///
@@ -54,20 +55,26 @@ pub(super) trait GemmElement: Arithmetic {
         part: [Range<usize>; 2],
         depth: usize,
         operands: [MatrixPlaces<'_, Self>; 3],
-        add: bool,
+        update: Update,
         packing: &mut [CacheLine],
     );
 }
 
 /// A product of a panel of `R` rows and one of `C` columns, with all sums in registers.
 trait Microkernel<T, const R: usize, const C: usize> {
-    /// Writes the product to `R` rows of `C` elements each, or adds it to them. Each panel comes with a distance in elements:
+    /// Updates `R` rows of `C` elements each by the product. Each panel comes with a distance in elements:
     /// between a row's elements in the left one, between rows in the right one.
     ///
     /// # Safety
     ///
     /// The panels have `depth` times as many elements as rows and columns, and the machine has the instructions.
-    unsafe fn run(depth: usize, left: ([*const T; R], isize), right: (*const T, isize), result: [*mut T; R], add: bool);
+    unsafe fn run(
+        depth: usize,
+        left: ([*const T; R], isize),
+        right: (*const T, isize),
+        result: [*mut T; R],
+        update: Update,
+    );
 }
 
 /// Without vectors of its own.
@@ -80,7 +87,7 @@ impl<T: GemmElement, const R: usize, const C: usize> Microkernel<T, R, C> for Pl
         left: ([*const T; R], isize),
         right: (*const T, isize),
         result: [*mut T; R],
-        add: bool,
+        update: Update,
     ) {
         let mut sums = [[T::ZERO; C]; R];
         counted!(p in 0..depth as isize => {
@@ -99,7 +106,7 @@ impl<T: GemmElement, const R: usize, const C: usize> Microkernel<T, R, C> for Pl
             counted!(j in 0..C => {
                 let sum = sums[j];
                 // SAFETY: the caller promises the rows.
-                unsafe { put(row.wrapping_add(j), sum, add) };
+                unsafe { put(row.wrapping_add(j), sum, update) };
             });
         });
     }
@@ -120,7 +127,7 @@ where
         left: ([*const V::Element; R], isize),
         right: (*const V::Element, isize),
         result: [*mut V::Element; R],
-        add: bool,
+        update: Update,
     ) {
         const { assert!(C == 2 * V::WIDTH) };
         // SAFETY: panels have as many elements, there are rows of the result, and the machine has the instructions.
@@ -137,7 +144,12 @@ where
             counted!(i in 0..R => {
                 counted!(part in 0..2usize => {
                     let to = result[i].wrapping_add(part * V::WIDTH);
-                    let sum = if add { V::load(to).plus(sums[i][part]) } else { sums[i][part] };
+                    let sum = sums[i][part];
+                    let sum = match update {
+                        Update::Set => sum,
+                        Update::Add => V::load(to).plus(sum),
+                        Update::Subtract => sum.multiply_add(V::repeated(minus_one()), V::load(to)),
+                    };
                     sum.store(to);
                 });
             });
@@ -153,7 +165,7 @@ macro_rules! kernels {
                 part: [Range<usize>; 2],
                 depth: usize,
                 operands: [MatrixPlaces<'_, $t>; 3],
-                add: bool,
+                update: Update,
                 packing: &mut [CacheLine],
             ) {
                 #[cfg(target_arch = "x86_64")]
@@ -162,11 +174,11 @@ macro_rules! kernels {
                     part: [Range<usize>; 2],
                     depth: usize,
                     operands: [MatrixPlaces<'_, $t>; 3],
-                    add: bool,
+                    update: Update,
                     packing: &mut [CacheLine],
                 ) {
                     // SAFETY: as the caller's.
-                    unsafe { blocked::<$t, Registers<$narrow>, 6, $columns>(part, depth, operands, add, packing) }
+                    unsafe { blocked::<$t, Registers<$narrow>, 6, $columns>(part, depth, operands, update, packing) }
                 }
                 $(#[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma")]
@@ -174,24 +186,24 @@ macro_rules! kernels {
                     part: [Range<usize>; 2],
                     depth: usize,
                     operands: [MatrixPlaces<'_, $t>; 3],
-                    add: bool,
+                    update: Update,
                     packing: &mut [CacheLine],
                 ) {
                     // SAFETY: as the caller's.
-                    unsafe { blocked::<$t, Registers<$wide>, 8, $wide_columns>(part, depth, operands, add, packing) }
+                    unsafe { blocked::<$t, Registers<$wide>, 8, $wide_columns>(part, depth, operands, update, packing) }
                 })?
                 // SAFETY: as the caller's; the machine has the instructions.
                 unsafe {
                     match isa {
                         $(#[cfg(target_arch = "x86_64")]
                         Instructions::Avx512 if const { USES_REGISTERS && $wide_columns > 0 } => {
-                            wide(part, depth, operands, add, packing)
+                            wide(part, depth, operands, update, packing)
                         })?
                         #[cfg(target_arch = "x86_64")]
                         Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => {
-                            narrow(part, depth, operands, add, packing)
+                            narrow(part, depth, operands, update, packing)
                         }
-                        _ => blocked::<$t, PlainProduct, 4, $portable>(part, depth, operands, add, packing),
+                        _ => blocked::<$t, PlainProduct, 4, $portable>(part, depth, operands, update, packing),
                     }
                 }
             }
@@ -234,7 +246,7 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
     [rows, columns]: [Range<usize>; 2],
     k: usize,
     [a, b, c]: [MatrixPlaces<'_, T>; 3],
-    add: bool,
+    update: Update,
     packing: &mut [CacheLine],
 ) {
     // A product is the transpose of the product of transposes too.
@@ -255,7 +267,7 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
         let width = COLUMNS.min(columns.end - column);
         counted!(depth in 0..k.max(1), DEPTH => {
             let count = DEPTH.min(k - depth);
-            let add = add || depth > 0;
+            let update = if update == Update::Set && depth > 0 { Update::Add } else { update };
             let [left_depths, right_depths] = &mut depths;
             let left_depths = a.columns.fill(depth, &mut left_depths[..count]);
             let right_depths = b.rows.fill(depth, &mut right_depths[..count]);
@@ -310,7 +322,8 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
                                     _ => sums.wrapping_add(line * C),
                                 }),
                             };
-                            K::run(count, (left, left_distance), right, result, add && is_whole);
+                            let own = if is_whole { update } else { Update::Set };
+                            K::run(count, (left, left_distance), right, result, own);
                             if is_whole {
                                 continue;
                             }
@@ -319,11 +332,11 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
                                 let together = |place, at| {
                                     let (to, sums) = (row.wrapping_offset(place), sums.wrapping_add(at));
                                     counted!(at in 0..PIECE => {
-                                        put(to.wrapping_add(at), load(sums.wrapping_add(at)), add);
+                                        put(to.wrapping_add(at), load(sums.wrapping_add(at)), update);
                                     });
                                 };
                                 let alone =
-                                    |place, at| put(row.wrapping_offset(place), load(sums.wrapping_add(at)), add);
+                                    |place, at| put(row.wrapping_offset(place), load(sums.wrapping_add(at)), update);
                                 pieces.each(together, alone);
                             });
                         });
@@ -335,9 +348,21 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
 }
 
 #[inline(always)]
-unsafe fn put<T: GemmElement>(place: *mut T, sum: T, add: bool) {
+unsafe fn put<T: GemmElement>(place: *mut T, sum: T, update: Update) {
     // SAFETY: the caller promises an element there.
-    unsafe { store(place, if add { load(place).plus(sum) } else { sum }) };
+    unsafe {
+        let sum = match update {
+            Update::Set => sum,
+            Update::Add => load(place).plus(sum),
+            Update::Subtract => load(place).plus(sum.times(minus_one())),
+        };
+        store(place, sum);
+    };
+}
+
+#[inline(always)]
+fn minus_one<T: GemmElement>() -> T {
+    T::from_i32(-1)
 }
 
 /// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines in turn. Missing lines are

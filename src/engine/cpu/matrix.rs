@@ -1,11 +1,14 @@
 //! Linear algebra on the matrices of buffers.
 
+use super::gemm::{self, GemmElement};
+use super::places::{MatrixPlaces, Places};
 use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
-use crate::array::matrix::{self, MatrixElement, SizedOperation};
+use crate::array::matrix::{self, Machine, MatrixElement, SizedOperation, Update};
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
 use crate::shape::{DType, Type, size};
+use ndarray::{ArrayView2, ArrayViewMut2};
 use smallvec::SmallVec;
 
 /// Operations on floats that are worth a chunk.
@@ -40,8 +43,12 @@ impl CompiledMatrix {
         Some(CompiledMatrix { dtype: first.dtype, sized, count, operands, result: call.results[0], chunks })
     }
 
-    /// Lines of memory that each thread needs.
+    /// Lines of memory that each thread needs: scratch, and what its products pack.
     pub(super) fn scratch_lines(&self) -> usize {
+        self.own_lines() + gemm::packing_lines(self.sized.products(), self.dtype.bytes())
+    }
+
+    fn own_lines(&self) -> usize {
         let bytes = self.sized.scratch().saturating_mul(self.dtype.bytes());
         bytes.div_ceil(size_of::<CacheLine>())
     }
@@ -72,7 +79,7 @@ impl CompiledMatrix {
         }
     }
 
-    unsafe fn chunk<T: MatrixElement>(
+    unsafe fn chunk<T: MatrixElement + GemmElement>(
         &self,
         isa: Instructions,
         bases: &[*mut u8],
@@ -101,17 +108,62 @@ impl CompiledMatrix {
                 std::slice::from_raw_parts_mut(pointer, length)
             },
         };
+        let (scratch, packing) = scratch.split_at_mut(self.own_lines());
         let elements = self.sized.scratch();
         // SAFETY: lines hold as many elements, aligned for any type, and are initialised.
         let scratch = unsafe { std::slice::from_raw_parts_mut(scratch.as_mut_ptr().cast::<T>(), elements) };
+        let mut on = Own { isa, packing };
         // SAFETY: the machine has the instructions.
         unsafe {
             match isa {
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => with_avx512(&self.sized, end - start, &operands, out, scratch),
+                Instructions::Avx512 => with_avx512(&mut on, &self.sized, end - start, &operands, out, scratch),
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => with_avx2(&self.sized, end - start, &operands, out, scratch),
-                _ => matrix::run(&self.sized, end - start, &operands, out, scratch),
+                Instructions::Avx2 => with_avx2(&mut on, &self.sized, end - start, &operands, out, scratch),
+                _ => matrix::run(&mut on, &self.sized, end - start, &operands, out, scratch),
+            }
+        }
+    }
+}
+
+/// The machine that the engine was made for, with memory to pack the operands of products.
+struct Own<'a> {
+    isa: Instructions,
+    packing: &'a mut [CacheLine],
+}
+
+impl<T: MatrixElement + GemmElement> Machine<T> for Own<'_> {
+    fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, mut c: ArrayViewMut2<T>) {
+        fn places<'a, T>(start: *mut T, shape: &'a [usize], strides: &'a [isize]) -> MatrixPlaces<'a, T> {
+            let [rows, columns] = [0, 1].map(|axis| Places {
+                extents: std::slice::from_ref(&shape[axis]),
+                strides: std::slice::from_ref(&strides[axis]),
+            });
+            MatrixPlaces { start, rows, columns }
+        }
+        let (m, k, n) = (a.nrows(), a.ncols(), b.ncols());
+        assert!(b.nrows() == k && c.dim() == (m, n), "matrices fit");
+        assert!(gemm::packing_lines([m, k, n], size_of::<T>()) <= self.packing.len(), "packing has room");
+        let start = c.as_mut_ptr();
+        let operands = [
+            places(a.as_ptr().cast_mut(), a.shape(), a.strides()),
+            places(b.as_ptr().cast_mut(), b.shape(), b.strides()),
+            places(start, c.shape(), c.strides()),
+        ];
+        // SAFETY: views have elements at all of their positions, and one that is written to overlaps no other. The packing memory
+        // is large enough, and the machine has the instructions.
+        unsafe { T::multiply(self.isa, [0..m, 0..n], k, operands, update, self.packing) };
+    }
+
+    fn run(&self, part: impl FnOnce()) {
+        // SAFETY: the machine has the instructions.
+        unsafe {
+            match self.isa {
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx512 => part_with_avx512(part),
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx2 => part_with_avx2(part),
+                _ => part(),
             }
         }
     }
@@ -119,24 +171,31 @@ impl CompiledMatrix {
 
 /// The operation compiled for a set of instructions.
 macro_rules! compiled_for {
-    ($($name:ident: $features:literal;)*) => {
+    ($($name:ident, $part:ident: $features:literal;)*) => {
         $(
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = $features)]
-            unsafe fn $name<T: MatrixElement>(
+            unsafe fn $name<T: MatrixElement, M: Machine<T>>(
+                on: &mut M,
                 sized: &SizedOperation,
                 count: usize,
                 operands: &[&[T]],
                 out: &mut [T],
                 scratch: &mut [T],
             ) {
-                matrix::run(sized, count, operands, out, scratch);
+                matrix::run(on, sized, count, operands, out, scratch);
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = $features)]
+            unsafe fn $part(part: impl FnOnce()) {
+                part();
             }
         )*
     };
 }
 
 compiled_for! {
-    with_avx2: "avx2,fma";
-    with_avx512: "avx512f,avx512dq,avx512vl,avx2,fma";
+    with_avx2, part_with_avx2: "avx2,fma";
+    with_avx512, part_with_avx512: "avx512f,avx512dq,avx512vl,avx2,fma";
 }

@@ -4,6 +4,7 @@ use super::gemm::{self, GemmElement};
 use super::places::{MatrixPlaces, OwnPlaces};
 use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
+use crate::array::matrix::Update;
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BATCH, BufferId, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::shape::DType;
@@ -33,8 +34,7 @@ pub(super) struct CompiledProduct {
     dtype: DType,
     batches: usize,
     sizes: [usize; 3],
-    /// Whether the products are added to the result's elements.
-    continues: bool,
+    update: Update,
     operands: [OperandLayout; 3],
     /// The role whose positions chunks share.
     shared: usize,
@@ -68,7 +68,8 @@ impl CompiledProduct {
         };
         let work = m.saturating_mul(k).saturating_mul(n).saturating_mul(batches);
         let chunks = (work / WORK).clamp(1, CHUNKS).min(most).max(1);
-        CompiledProduct { dtype, batches, sizes, continues: product.continues, operands, shared, chunks }
+        let update = if product.continues { Update::Add } else { Update::Set };
+        CompiledProduct { dtype, batches, sizes, update, operands, shared, chunks }
     }
 
     /// Lines of memory that each thread needs for packing.
@@ -134,7 +135,7 @@ impl CompiledProduct {
             });
             let part = [rows.clone(), columns.clone()];
             // SAFETY: as the caller's.
-            unsafe { T::multiply(isa, part, self.sizes[1], matrices, self.continues, packing) };
+            unsafe { T::multiply(isa, part, self.sizes[1], matrices, self.update, packing) };
         }
     }
 }

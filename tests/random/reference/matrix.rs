@@ -30,6 +30,8 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
         let [m, n] = extents(&args[0]);
         results.push(match op {
             MatrixOperation::Cholesky => cholesky(&a, watch),
+            MatrixOperation::CholeskyForward => cholesky_forward(&lower(&a), &symmetric(&matrix(&args[1]))),
+            MatrixOperation::CholeskyAdjoint => cholesky_adjoint(&lower(&a), &lower(&matrix(&args[1]))),
             MatrixOperation::Lu => lu(a, n, watch),
             MatrixOperation::Qr => qr(a, [m, n], m.min(n), watch),
             MatrixOperation::FullQr => qr(a, [m, n], m, watch),
@@ -100,7 +102,7 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
     let shapes: Vec<[usize; 2]> = args.iter().map(|plain| extents(plain)).collect();
     let [rows, columns] = match op {
         MatrixOperation::Solve(_) => shapes[1],
-        MatrixOperation::Cholesky => shapes[0],
+        MatrixOperation::Cholesky | MatrixOperation::CholeskyForward | MatrixOperation::CholeskyAdjoint => shapes[0],
         MatrixOperation::Lu => [shapes[0][0], shapes[0][1] + 1],
         MatrixOperation::Qr => [shapes[0][0] + shapes[0][1], shapes[0][0].min(shapes[0][1])],
         MatrixOperation::Eigh => [shapes[0][0] + 1, shapes[0][0]],
@@ -121,7 +123,7 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
     let shape: Shape = batch.iter().copied().chain([rows, columns]).collect();
     // Zeros that no factor has numbers in place of, and the numbers of rows.
     let is_exact = |row: usize, column: usize| match op {
-        MatrixOperation::Cholesky => column > row,
+        MatrixOperation::Cholesky | MatrixOperation::CholeskyForward => column > row,
         MatrixOperation::Lu => column + 1 == columns,
         MatrixOperation::Qr | MatrixOperation::FullQr => row >= shapes[0][0] && column > row - shapes[0][0],
         _ => false,
@@ -154,6 +156,39 @@ fn cholesky(a: &Rows, watch: &mut Watch) -> Rows {
         }
     }
     l
+}
+
+/// L Φ(L⁻¹ S L⁻ᵀ), where Φ keeps what is below the diagonal and half of it.
+fn cholesky_forward(l: &Rows, s: &Rows) -> Rows {
+    let inner = solution(l, &turned(&solution(l, s)));
+    product(l, &kept(&inner))
+}
+
+/// The symmetric part of L⁻ᵀ Φ(Lᵀ Z) L⁻¹.
+fn cholesky_adjoint(l: &Rows, z: &Rows) -> Rows {
+    let up = turned(l);
+    let left = solution(&up, &kept(&product(&up, z)));
+    symmetric(&turned(&solution(&up, &turned(&left))))
+}
+
+fn lower(a: &Rows) -> Rows {
+    let kept = |row: usize| (0..a.len()).map(move |column| if column > row { 0.0 } else { a[row][column] });
+    (0..a.len()).map(|row| kept(row).collect()).collect()
+}
+
+fn kept(a: &Rows) -> Rows {
+    let mut kept = lower(a);
+    (0..a.len()).for_each(|row| kept[row][row] /= 2.0);
+    kept
+}
+
+fn turned(a: &Rows) -> Rows {
+    (0..a.len()).map(|row| a.iter().map(|other| other[row]).collect()).collect()
+}
+
+fn product(a: &Rows, b: &Rows) -> Rows {
+    let entry = |row: &Vec<f64>, column: usize| row.iter().zip(b).map(|(x, other)| x * other[column]).sum();
+    a.iter().map(|row| (0..a.len()).map(|column| entry(row, column)).collect()).collect()
 }
 
 fn lu(mut a: Rows, n: usize, watch: &mut Watch) -> Rows {

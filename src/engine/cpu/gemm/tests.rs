@@ -34,7 +34,7 @@ impl<T: ElementType + PartialEq> Stored<T> {
     }
 }
 
-fn check<T: GemmElement + ElementType + PartialEq>(sizes: [usize; 3], layout: usize, add: bool) {
+fn check<T: GemmElement + ElementType + PartialEq>(sizes: [usize; 3], layout: usize, update: Update) {
     let [m, k, n] = sizes;
     let by_rows = |operand: usize| layout >> operand & 1 == 0;
     let mut a: Stored<T> = Stored::new(1, [m, k], by_rows(0));
@@ -47,18 +47,23 @@ fn check<T: GemmElement + ElementType + PartialEq>(sizes: [usize; 3], layout: us
         unsafe {
             let strides = [a.strides(), b.strides(), c.strides()];
             let operands = [a.operand(&strides[0]), b.operand(&strides[1]), c.operand(&strides[2])];
-            T::multiply(isa, [0..m, 0..n], k, operands, add, &mut packing);
+            T::multiply(isa, [0..m, 0..n], k, operands, update, &mut packing);
         };
         for i in 0..m {
             for j in 0..n {
-                let start = if add { before.at(i, j) } else { <T as Arithmetic>::ZERO };
-                let expected = (0..k).fold(start, |sum, p| sum.plus(a.at(i, p).times(b.at(p, j))));
-                assert!(c.at(i, j) == expected, "{isa:?} {sizes:?} {layout} {add}: {:?} at {i}, {j}", c.at(i, j));
+                let start = if update == Update::Set { <T as Arithmetic>::ZERO } else { before.at(i, j) };
+                let sign = T::from_i32(if update == Update::Subtract { -1 } else { 1 });
+                let expected = (0..k).fold(start, |sum, p| sum.plus(a.at(i, p).times(b.at(p, j)).times(sign)));
+                assert!(c.at(i, j) == expected, "{isa:?} {sizes:?} {layout} {update:?}: {:?} at {i}, {j}", c.at(i, j));
             }
         }
         let outside = (0..GUARD).chain(GUARD + m * n..2 * GUARD + m * n);
         outside.for_each(|at| assert!(c.elements[at] == before.elements[at], "{isa:?} {sizes:?}: written outside"));
     }
+}
+
+fn update(number: usize) -> Update {
+    [Update::Add, Update::Set, Update::Subtract][number % 3]
 }
 
 #[test]
@@ -68,21 +73,21 @@ fn products_of_all_layouts_and_sizes_around_blocks() {
         for n in sizes {
             for k in [0, 1, 5] {
                 for layout in 0..8 {
-                    check::<f64>([m, k, n], layout, layout % 3 == 0);
-                    check::<f32>([m, k, n], layout, layout % 3 == 1);
-                    check::<i64>([m, k, n], layout, layout % 3 == 2);
-                    check::<i32>([m, k, n], layout, layout % 3 == 0);
+                    check::<f64>([m, k, n], layout, update(layout + 0));
+                    check::<f32>([m, k, n], layout, update(layout + 2));
+                    check::<i64>([m, k, n], layout, update(layout + 1));
+                    check::<i32>([m, k, n], layout, update(layout + 0));
                 }
             }
         }
     }
     for layout in 0..8 {
-        check::<f64>([ROWS + 5, DEPTH + 3, 9], layout, true);
-        check::<f32>([7, 2, COLUMNS + 3], layout, false);
-        check::<f64>([COLUMNS + 3, 2 * DEPTH, 5], layout, false);
+        check::<f64>([ROWS + 5, DEPTH + 3, 9], layout, Update::Subtract);
+        check::<f32>([7, 2, COLUMNS + 3], layout, Update::Set);
+        check::<f64>([COLUMNS + 3, 2 * DEPTH, 5], layout, Update::Set);
     }
-    check::<f64>([0, 3, 2], 0, false);
-    check::<f32>([3, 3, 0], 0, true);
+    check::<f64>([0, 3, 2], 0, Update::Set);
+    check::<f32>([3, 3, 0], 0, Update::Add);
 }
 
 /// The windows of [samples, channels, rows, columns] times [outputs, channels, window's rows, window's columns], in the order
@@ -117,7 +122,7 @@ fn check_windows<T: GemmElement + ElementType + PartialEq>([n, c, y, x, o, w]: [
         for part in 0..parts {
             let bound = |part: usize| m * part / parts;
             // SAFETY: the places are inside of the arrays.
-            unsafe { T::multiply(isa, [bound(part)..bound(part + 1), 0..o], k, [a, b, to], false, &mut packing) };
+            unsafe { T::multiply(isa, [bound(part)..bound(part + 1), 0..o], k, [a, b, to], Update::Set, &mut packing) };
         }
         for (position, &found) in result.iter().enumerate() {
             let (i, j) = (position % (y * x), position / (y * x) % o);
@@ -160,7 +165,7 @@ fn products_of_integers_wrap() {
             let operands =
                 [matrix(a.as_ptr(), &[37], &[1]), matrix(b.as_ptr(), &[33], &[1]), matrix(c.as_mut_ptr(), &[33], &[1])];
             // SAFETY: the matrices are apart and as large as the sizes say, and so is the packing memory.
-            unsafe { T::multiply(isa, [0..m, 0..n], k, operands, false, &mut packing) };
+            unsafe { T::multiply(isa, [0..m, 0..n], k, operands, Update::Set, &mut packing) };
             for (position, &found) in c.iter().enumerate() {
                 let (i, j) = (position / n, position % n);
                 let expected = (0..k).fold(T::ZERO, |sum, p| sum.plus(a[i * k + p].times(b[p * n + j])));

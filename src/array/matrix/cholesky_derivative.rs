@@ -1,0 +1,127 @@
+//! The derivative of the Cholesky factorisation, and its transpose (Murray, arXiv 1602.07527), as systems of equations: X with
+//! X Lᵀ + L Xᵀ = S, and the symmetric Y for which 2 Y L has the lower triangle of Z.
+
+use super::cholesky::{clear_upper, symmetric_into, turned};
+use super::machine::{Machine, Update, multiply_lower};
+use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
+use ndarray::{ArrayView2, ArrayViewMut2};
+
+/// Writes the lower triangular X with X Lᵀ + L Xᵀ = S, the symmetric part of a matrix.
+pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    l: ArrayView2<T>,
+    s: ArrayView2<T>,
+    mut out: ArrayViewMut2<T>,
+) {
+    symmetric_into(s, out.view_mut());
+    forward(on, l, out);
+}
+
+/// Replaces the lower triangle S by X, with zeros above the diagonal.
+fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, s: ArrayViewMut2<T>) {
+    let n = l.nrows();
+    if n <= BASE {
+        return on.run(|| forward_small(l, s));
+    }
+    let cut = half(n);
+    let [l_first, _, l_beside, l_second] = quarters(l, cut);
+    let [mut first, mut above, mut beside, mut second] = quarters_mut(s, cut);
+    forward(on, l_first, first.view_mut());
+    on.multiply(Update::Subtract, l_beside, first.t(), beside.view_mut());
+    triangular::solve_lower(on, l_first, false, beside.view_mut().reversed_axes());
+    multiply_lower(on, Update::Subtract, beside.view(), l_beside.t(), second.view_mut());
+    multiply_lower(on, Update::Subtract, l_beside, beside.t(), second.view_mut());
+    forward(on, l_second, second);
+    above.fill(T::ZERO);
+}
+
+/// A column at a time, each taken out of the rest. Transposes have columns as vectors.
+#[inline(always)]
+fn forward_small<T: MatrixElement>(l: ArrayView2<T>, mut s: ArrayViewMut2<T>) {
+    let n = l.nrows();
+    assert!(n <= BASE);
+    let (u, mut x) = (turned(l), turned(s.view()));
+    for step in 0..n {
+        let (factor, diagonal) = (u[step], u[step][step]);
+        let half = x[step][step] / (diagonal + diagonal);
+        for at in 0..BASE {
+            x[step][at] = (x[step][at] - factor[at] * half) / diagonal;
+        }
+        let own = x[step];
+        for row in step + 1..n {
+            let (left, right) = (own[row], factor[row]);
+            for at in 0..BASE {
+                x[row][at] = x[row][at] - (left * factor[at] + right * own[at]);
+            }
+        }
+    }
+    for row in 0..n {
+        for column in 0..=row {
+            s[[row, column]] = x[column][row];
+        }
+    }
+    clear_upper(s);
+}
+
+/// Writes the symmetric Y for which 2 Y L has the lower triangle of Z.
+pub(super) fn adjoint_into<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    l: ArrayView2<T>,
+    z: ArrayView2<T>,
+    mut out: ArrayViewMut2<T>,
+) {
+    out.assign(&z);
+    adjoint(on, l, out.view_mut());
+    let half = T::one() / T::number(2);
+    out.mapv_inplace(|y| y * half);
+}
+
+/// Replaces Z by W = 2 Y.
+fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: ArrayViewMut2<T>) {
+    let n = l.nrows();
+    if n <= BASE {
+        return on.run(|| adjoint_small(l, w));
+    }
+    let cut = half(n);
+    let [l_first, _, l_beside, l_second] = quarters(l, cut);
+    let [mut first, mut above, mut beside, mut second] = quarters_mut(w, cut);
+    adjoint(on, l_second, second.view_mut());
+    on.multiply(Update::Subtract, second.view(), l_beside, beside.view_mut());
+    triangular::solve_upper(on, l_first.reversed_axes(), false, beside.view_mut().reversed_axes());
+    multiply_lower(on, Update::Subtract, beside.t(), l_beside, first.view_mut());
+    adjoint(on, l_first, first);
+    above.assign(&beside.t());
+}
+
+/// A column at a time from the last on, which is a row too.
+#[inline(always)]
+fn adjoint_small<T: MatrixElement>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
+    let n = l.nrows();
+    assert!(n <= BASE);
+    let (u, mut w) = (turned(l), turned(z.view()));
+    for step in (0..n).rev() {
+        let mut own = w[step];
+        let diagonal = u[step][step];
+        for known in step + 1..n {
+            let factor = u[step][known];
+            for at in 0..BASE {
+                own[at] = own[at] - factor * w[known][at];
+            }
+        }
+        let mut last = own[step];
+        for row in step + 1..n {
+            own[row] = own[row] / diagonal;
+            last = last - u[step][row] * own[row];
+        }
+        own[step] = last / diagonal;
+        for row in step + 1..n {
+            w[row][step] = own[row];
+        }
+        w[step] = own;
+    }
+    for row in 0..n {
+        for column in 0..n {
+            z[[row, column]] = w[row.min(column)][row.max(column)];
+        }
+    }
+}
