@@ -1,5 +1,6 @@
 //! What kernels ask of the machine that runs them.
 
+use super::lanes::{Elements, Vector};
 use super::{MatrixElement, half, quarters, quarters_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul};
 
@@ -19,6 +20,9 @@ pub(crate) enum Update {
 
 /// Whoever runs kernels.
 pub(crate) trait Machine<T> {
+    /// What small matrices are done with.
+    type Vector: Vector<T>;
+
     /// Updates C by A B.
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, c: ArrayViewMut2<T>);
     /// Runs a small part of a kernel, all of which is inlined, so that it may be compiled for instructions that not every machine has.
@@ -29,6 +33,8 @@ pub(crate) trait Machine<T> {
 pub(super) struct AnyMachine;
 
 impl<T: MatrixElement> Machine<T> for AnyMachine {
+    type Vector = Elements<T>;
+
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, mut c: ArrayViewMut2<T>) {
         let (product, kept) = match update {
             Update::Set => (T::one(), T::ZERO),

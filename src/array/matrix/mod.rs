@@ -23,6 +23,7 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 use smallvec::SmallVec;
 use std::ops::Neg;
 
+pub(crate) use lanes::{Elements, Vector};
 use machine::AnyMachine;
 pub(crate) use machine::{Machine, Update};
 
@@ -32,18 +33,23 @@ const BASE: usize = 32;
 /// The floats, with what factorisations need of them.
 pub(crate) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> {
     const NAN: Self;
+    /// The smallest positive number of full precision.
+    const SMALLEST: Self;
     /// The distance of 1 from the next number.
     const PRECISION: Self;
     fn square_root(self) -> Self;
     fn magnitude(self) -> Self;
     fn logarithm(self) -> Self;
+    /// The number m of 1 to 2, and e, for which this is m times 2 to the power of e, if it is positive and of full precision.
+    fn parts(self) -> (Self, Self);
     fn number(x: usize) -> Self;
 }
 
 macro_rules! element {
-    ($($t:ident)*) => {$(
+    ($($t:ident as $bits:ident, mantissa: $mantissa:literal;)*) => {$(
         impl MatrixElement for $t {
             const NAN: $t = $t::NAN;
+            const SMALLEST: $t = $t::MIN_POSITIVE;
             const PRECISION: $t = $t::EPSILON;
             #[inline]
             fn square_root(self) -> $t {
@@ -58,6 +64,12 @@ macro_rules! element {
                 self.ln()
             }
             #[inline]
+            fn parts(self) -> ($t, $t) {
+                let (bits, one) = (self.to_bits(), $t::to_bits(1.0));
+                let exponent = (bits >> $mantissa) as i32 - (one >> $mantissa) as i32;
+                ($t::from_bits(bits & (((1 as $bits) << $mantissa) - 1) | one), exponent as $t)
+            }
+            #[inline]
             fn number(x: usize) -> $t {
                 x as $t
             }
@@ -65,7 +77,10 @@ macro_rules! element {
     )*};
 }
 
-element!(f32 f64);
+element! {
+    f32 as u32, mantissa: 23;
+    f64 as u64, mantissa: 52;
+}
 
 /// One operation on the matrices of arrays of one type.
 pub(crate) fn apply(op: MatrixOperation, operands: &[Array]) -> Result<Array, OutOfMemory> {
@@ -95,7 +110,7 @@ fn apply_to<T: MatrixElement>(op: MatrixOperation, operands: &[Array]) -> Result
     }
     let mut scratch: Vec<T> = memory::filled(&[sized.scratch()], T::ZERO)?;
     let slices: SmallVec<[&[T]; 3]> = operands.iter().map(|operand| operand.as_slice().unwrap_or(&[])).collect();
-    run(&mut AnyMachine, &sized, size(batch), &slices, &mut out, &mut scratch);
+    run(&mut AnyMachine, (&sized, size(batch), &slices), &mut out, &mut scratch);
     Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
@@ -156,14 +171,12 @@ impl SizedOperation {
 #[inline(always)]
 pub(crate) fn run<T: MatrixElement, M: Machine<T>>(
     on: &mut M,
-    sized: &SizedOperation,
-    count: usize,
-    operands: &[&[T]],
+    (sized, count, operands): (&SizedOperation, usize, &[&[T]]),
     out: &mut [T],
     scratch: &mut [T],
 ) {
     match sized.has_lanes {
-        true => lanes::run(sized, count, operands, out, scratch),
+        true => lanes::run::<T, M::Vector>(sized, count, operands, out, scratch),
         false => one_by_one(on, sized, count, operands, out, scratch),
     }
 }
@@ -187,10 +200,7 @@ fn one_by_one<T: MatrixElement, M: Machine<T>>(
             MatrixOperation::SolveBandedTransposed => banded::solve_into(true, of(0), of(1), of(2), out, scratch),
             MatrixOperation::SolvePositive => positive::solve_into(on, of(1), of(2), out),
             MatrixOperation::InversePositive => positive::inverse_into(on, of(1), out, scratch),
-            MatrixOperation::LogDeterminant => {
-                let sum = of(1).diag().fold(T::ZERO, |sum, x| sum + x.logarithm());
-                out.fill(sum + sum);
-            }
+            MatrixOperation::LogDeterminant => out.fill(positive::log_determinant(of(1))),
             MatrixOperation::Cholesky => cholesky::factor_into(on, of(0), out),
             MatrixOperation::CholeskyForward => cholesky_derivative::forward_into(on, of(0), of(1), out),
             MatrixOperation::CholeskyAdjoint => cholesky_derivative::adjoint_into(on, of(0), of(1), out),

@@ -107,3 +107,21 @@ fn square<T: MatrixElement, M: Machine<T>>(on: &mut M, x: ArrayView2<T>, out: Ar
     add_times_lower(on, x_beside.reversed_axes(), x_second, beside.reversed_axes());
     square(on, x_second, second);
 }
+
+/// The logarithm of the determinant: twice that of the product of the factor's diagonal.
+pub(super) fn log_determinant<T: MatrixElement>(lower: ArrayView2<T>) -> T {
+    let diagonal = lower.diag();
+    // One logarithm for all elements, each of which is taken apart so that the product stays in range.
+    let (mut product, mut exponent) = (T::one(), T::ZERO);
+    for &x in diagonal {
+        if !(x >= T::SMALLEST && x < T::HIGHEST) {
+            let sum = diagonal.fold(T::ZERO, |sum, x| sum + x.logarithm());
+            return sum + sum;
+        }
+        let (mantissa, own) = x.parts();
+        let (rest, carried) = (product * mantissa).parts();
+        (product, exponent) = (rest, exponent + own + carried);
+    }
+    let sum = product.logarithm() + exponent * T::number(2).logarithm();
+    sum + sum
+}

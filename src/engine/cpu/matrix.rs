@@ -4,17 +4,26 @@ use super::gemm::{self, GemmElement};
 use super::places::{MatrixPlaces, Places};
 use super::threads::{SharedPointers, Worker};
 use super::vector::Instructions;
-use crate::array::matrix::{self, Machine, MatrixElement, SizedOperation, Update};
+#[cfg(target_arch = "x86_64")]
+use super::vector::USES_REGISTERS;
+#[cfg(target_arch = "x86_64")]
+use super::vector::lanes::{Half32, Half64, Wide32, Wide64};
+use crate::array::matrix::{self, Elements, Machine, MatrixElement, SizedOperation, Update, Vector};
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
 use crate::shape::{DType, Type, size};
 use ndarray::{ArrayView2, ArrayViewMut2};
 use smallvec::SmallVec;
+use std::marker::PhantomData;
 
 /// Operations on floats that are worth a chunk.
 const WORK: u128 = 1 << 15;
 /// The most chunks.
 const CHUNKS: usize = 64;
+/// Elements of the results of small matrices that are done before others are begun, so that they stay in the cache.
+const GROUP: usize = 1 << 11;
+/// Matrices of a group: a multiple of what any vector has.
+const LANES: usize = 16;
 
 /// An operation on matrices, ready to run.
 #[derive(Debug)]
@@ -79,7 +88,7 @@ impl CompiledMatrix {
         }
     }
 
-    unsafe fn chunk<T: MatrixElement + GemmElement>(
+    unsafe fn chunk<T: RegisterElement>(
         &self,
         isa: Instructions,
         bases: &[*mut u8],
@@ -87,52 +96,92 @@ impl CompiledMatrix {
         scratch: &mut [CacheLine],
     ) {
         let bound = |chunk: usize| self.count * chunk / chunks;
-        let (start, end) = (bound(chunk), bound(chunk + 1));
-        let base = |id: BufferId, [rows, columns]: [usize; 2]| {
-            let each = rows * columns;
-            (bases[id as usize].cast::<T>().wrapping_add(start * each), each * (end - start))
-        };
-        let operands = self.operands.iter().zip(&self.sized.operands).map(|(&id, &extents)| {
-            let (pointer, length) = base(id, extents);
-            // SAFETY: the buffer has these elements, and nothing writes to them now. An empty one may have no memory.
-            if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(pointer.cast_const(), length) } }
-        });
-        let operands: SmallVec<[&[T]; 3]> = operands.collect();
-        let (pointer, length) = base(self.result, self.sized.result);
-        let out = match length {
-            0 => &mut [],
-            // SAFETY: the buffer has room for these elements, and this chunk alone uses them now. A slice needs elements: those of a
-            // result's memory may not have been written yet.
-            _ => unsafe {
-                pointer.write_bytes(0, length);
-                std::slice::from_raw_parts_mut(pointer, length)
-            },
-        };
         let (scratch, packing) = scratch.split_at_mut(self.own_lines());
-        let elements = self.sized.scratch();
         // SAFETY: lines hold as many elements, aligned for any type, and are initialised.
-        let scratch = unsafe { std::slice::from_raw_parts_mut(scratch.as_mut_ptr().cast::<T>(), elements) };
-        let mut on = Own { isa, packing };
-        // SAFETY: the machine has the instructions.
-        unsafe {
-            match isa {
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => with_avx512(&mut on, &self.sized, end - start, &operands, out, scratch),
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => with_avx2(&mut on, &self.sized, end - start, &operands, out, scratch),
-                _ => matrix::run(&mut on, &self.sized, end - start, &operands, out, scratch),
+        let scratch = unsafe { std::slice::from_raw_parts_mut(scratch.as_mut_ptr().cast::<T>(), self.sized.scratch()) };
+        let [rows, columns] = self.sized.result;
+        let group = (GROUP / (rows * columns).max(1)).next_multiple_of(LANES).max(LANES);
+        for start in (bound(chunk)..bound(chunk + 1)).step_by(group) {
+            let count = group.min(bound(chunk + 1) - start);
+            let of = |id: BufferId, [rows, columns]: [usize; 2]| {
+                let each = rows * columns;
+                (bases[id as usize].cast::<T>().wrapping_add(start * each), each * count)
+            };
+            let operands = self.operands.iter().zip(&self.sized.operands).map(|(&id, &extents)| {
+                let (pointer, length) = of(id, extents);
+                // SAFETY: the buffer has these elements, and nothing writes to them now. An empty one may have no memory.
+                if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(pointer.cast_const(), length) } }
+            });
+            let operands: SmallVec<[&[T]; 3]> = operands.collect();
+            let (pointer, length) = of(self.result, self.sized.result);
+            let out = match length {
+                0 => &mut [],
+                // SAFETY: the buffer has room for these elements, and this chunk alone uses them now. A slice needs elements: those
+                // of a result's memory may not have been written yet.
+                _ => unsafe {
+                    pointer.write_bytes(0, length);
+                    std::slice::from_raw_parts_mut(pointer, length)
+                },
+            };
+            let work = (&self.sized, count, &operands[..]);
+            // SAFETY: the machine has the instructions.
+            unsafe {
+                match isa {
+                    #[cfg(target_arch = "x86_64")]
+                    Instructions::Avx512 if USES_REGISTERS => {
+                        with_avx512(&mut Own::<T::Wide>::new(isa, packing), work, out, scratch);
+                    }
+                    #[cfg(target_arch = "x86_64")]
+                    Instructions::Avx2 if USES_REGISTERS => {
+                        with_avx2(&mut Own::<T::Half>::new(isa, packing), work, out, scratch);
+                    }
+                    _ => matrix::run(&mut Own::<Elements<T>>::new(isa, packing), work, out, scratch),
+                }
             }
         }
     }
 }
 
-/// The machine that the engine was made for, with memory to pack the operands of products.
-struct Own<'a> {
-    isa: Instructions,
-    packing: &'a mut [CacheLine],
+/// Floats with registers of 64 and of 32 bytes.
+trait RegisterElement: MatrixElement + GemmElement {
+    type Wide: Vector<Self>;
+    type Half: Vector<Self>;
 }
 
-impl<T: MatrixElement + GemmElement> Machine<T> for Own<'_> {
+#[cfg(target_arch = "x86_64")]
+impl RegisterElement for f64 {
+    type Wide = Wide64;
+    type Half = Half64;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl RegisterElement for f32 {
+    type Wide = Wide32;
+    type Half = Half32;
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl<T: MatrixElement + GemmElement> RegisterElement for T {
+    type Wide = Elements<T>;
+    type Half = Elements<T>;
+}
+
+/// The machine that the engine was made for, with vectors of this type, and memory to pack the operands of products.
+struct Own<'a, V> {
+    isa: Instructions,
+    packing: &'a mut [CacheLine],
+    vector: PhantomData<V>,
+}
+
+impl<V> Own<'_, V> {
+    fn new(isa: Instructions, packing: &mut [CacheLine]) -> Own<'_, V> {
+        Own { isa, packing, vector: PhantomData }
+    }
+}
+
+impl<T: MatrixElement + GemmElement, V: Vector<T>> Machine<T> for Own<'_, V> {
+    type Vector = V;
+
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, mut c: ArrayViewMut2<T>) {
         fn places<'a, T>(start: *mut T, shape: &'a [usize], strides: &'a [isize]) -> MatrixPlaces<'a, T> {
             let [rows, columns] = [0, 1].map(|axis| Places {
@@ -177,13 +226,11 @@ macro_rules! compiled_for {
             #[target_feature(enable = $features)]
             unsafe fn $name<T: MatrixElement, M: Machine<T>>(
                 on: &mut M,
-                sized: &SizedOperation,
-                count: usize,
-                operands: &[&[T]],
+                work: (&SizedOperation, usize, &[&[T]]),
                 out: &mut [T],
                 scratch: &mut [T],
             ) {
-                matrix::run(on, sized, count, operands, out, scratch);
+                matrix::run(on, work, out, scratch);
             }
 
             #[cfg(target_arch = "x86_64")]

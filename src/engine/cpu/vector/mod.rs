@@ -16,6 +16,8 @@ mod functions;
 pub(super) mod lanes;
 mod level;
 mod masked;
+#[cfg(target_arch = "x86_64")]
+mod matrices;
 mod movement;
 mod operands;
 pub(super) mod packed;
