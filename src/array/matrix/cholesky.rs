@@ -6,7 +6,7 @@ use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 /// Writes the lower factor of the symmetric part of a matrix, or NaN where that is not positive definite.
 pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
-    symmetric_into(a, out.view_mut());
+    on.run(|| symmetric_into(a, out.view_mut()));
     if !factor(on, out.view_mut()) {
         out.fill(T::NAN);
         return;
@@ -15,18 +15,21 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayV
 }
 
 /// Writes the lower triangle of the symmetric part of a matrix.
+#[inline(always)]
 pub(super) fn symmetric_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
-    let half = T::one() / T::number(2);
+    let (n, half) = (a.nrows(), T::one() / T::number(2));
     // By tiles, since columns are far apart in memory.
-    for first in (0..a.nrows()).step_by(BASE) {
-        let end = (first + BASE).min(a.nrows());
+    for first in (0..n).step_by(BASE) {
+        let end = (first + BASE).min(n);
         for start in (0..end).step_by(BASE) {
+            let across = turned(a.slice(s![start..(start + BASE).min(n), first..end]), BASE);
             for row in first..end {
                 let columns = start..(start + BASE).min(row);
-                for column in columns {
-                    // Halves before the sum, which may overflow.
-                    out[[row, column]] = a[[row, column]] * half + a[[column, row]] * half;
-                }
+                let own = a.slice(s![row, columns.clone()]);
+                let pairs = own.iter().zip(&across[row - first]);
+                // Halves before the sum, which may overflow.
+                let sums = pairs.map(|(&x, &y)| x * half + y * half);
+                out.slice_mut(s![row, columns]).iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
             }
         }
     }
@@ -58,14 +61,12 @@ fn factor<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayViewMut2<T>) -> b
     factor(on, second)
 }
 
-/// The transpose of the lower triangle of a few rows, zeros below it.
+/// The transpose of a few rows: of so many elements of the first row, and one more of each that follows. Others are 0.
 #[inline(always)]
-pub(super) fn turned<T: MatrixElement>(a: ArrayView2<T>) -> [[T; BASE]; BASE] {
+pub(super) fn turned<T: MatrixElement>(a: ArrayView2<T>, count: usize) -> [[T; BASE]; BASE] {
     let mut turned = [[T::ZERO; BASE]; BASE];
-    for (row, own) in a.rows().into_iter().enumerate() {
-        for (column, &x) in own.iter().enumerate().take(row + 1) {
-            turned[column][row] = x;
-        }
+    for (row, own) in a.rows().into_iter().enumerate().take(BASE) {
+        turned.iter_mut().zip(own).take(count + row).for_each(|(column, &x)| column[row] = x);
     }
     turned
 }
@@ -75,7 +76,7 @@ pub(super) fn turned<T: MatrixElement>(a: ArrayView2<T>) -> [[T; BASE]; BASE] {
 fn factor_small<T: MatrixElement>(mut a: ArrayViewMut2<T>) -> bool {
     let n = a.nrows();
     assert!(n <= BASE);
-    let mut u = turned(a.view());
+    let mut u = turned(a.view(), 1);
     for step in 0..n {
         let pivot = u[step][step];
         if !(pivot > T::ZERO && pivot < T::HIGHEST) {
@@ -91,10 +92,8 @@ fn factor_small<T: MatrixElement>(mut a: ArrayViewMut2<T>) -> bool {
             }
         }
     }
-    for row in 0..n {
-        for column in 0..=row {
-            a[[row, column]] = u[column][row];
-        }
+    for (row, mut own) in a.rows_mut().into_iter().enumerate().take(BASE) {
+        own.iter_mut().zip(&u).take(row + 1).for_each(|(x, column)| *x = column[row]);
     }
     true
 }

@@ -13,7 +13,7 @@ pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
     s: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
 ) {
-    symmetric_into(s, out.view_mut());
+    on.run(|| symmetric_into(s, out.view_mut()));
     forward(on, l, out);
 }
 
@@ -40,7 +40,7 @@ fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, s: Arr
 fn forward_small<T: MatrixElement>(l: ArrayView2<T>, mut s: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
-    let (u, mut x) = (turned(l), turned(s.view()));
+    let (u, mut x) = (turned(l, 1), turned(s.view(), 1));
     for step in 0..n {
         let (factor, diagonal) = (u[step], u[step][step]);
         let half = x[step][step] / (diagonal + diagonal);
@@ -55,10 +55,8 @@ fn forward_small<T: MatrixElement>(l: ArrayView2<T>, mut s: ArrayViewMut2<T>) {
             }
         }
     }
-    for row in 0..n {
-        for column in 0..=row {
-            s[[row, column]] = x[column][row];
-        }
+    for (row, mut own) in s.rows_mut().into_iter().enumerate().take(BASE) {
+        own.iter_mut().zip(&x).take(row + 1).for_each(|(s, column)| *s = column[row]);
     }
     clear_upper(s);
 }
@@ -98,7 +96,7 @@ fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: Arr
 fn adjoint_small<T: MatrixElement>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
-    let (u, mut w) = (turned(l), turned(z.view()));
+    let (u, mut w) = (turned(l, 1), turned(z.view(), 1));
     for step in (0..n).rev() {
         let mut own = w[step];
         let diagonal = u[step][step];
@@ -119,9 +117,13 @@ fn adjoint_small<T: MatrixElement>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
         }
         w[step] = own;
     }
+    // Rows from the diagonal on are known, and are columns too.
     for row in 0..n {
-        for column in 0..n {
-            z[[row, column]] = w[row.min(column)][row.max(column)];
+        for column in 0..row {
+            w[row][column] = w[column][row];
         }
+    }
+    for (mut z, w) in z.rows_mut().into_iter().zip(&w) {
+        z.iter_mut().zip(w).for_each(|(z, &w)| *z = w);
     }
 }

@@ -45,39 +45,48 @@ pub(super) fn scratch(sized: &SizedOperation) -> usize {
     vector::MOST * (operands.sum::<usize>() + size(sized.result))
 }
 
+/// An expression of an extent, written out for a few.
+macro_rules! unrolled {
+    ($n:ident => $expression:expr) => {
+        match $n {
+            3 if V::IS_REGISTER => {
+                let $n = 3;
+                $expression
+            }
+            4 if V::IS_REGISTER => {
+                let $n = 4;
+                $expression
+            }
+            $n => $expression,
+        }
+    };
+}
+
+/// As [`run`], compiled once for all that have no registers.
+pub(super) fn run_on_any<T: MatrixElement>(
+    sized: &SizedOperation,
+    count: usize,
+    operands: &[&[T]],
+    out: &mut [T],
+    scratch: &mut [T],
+) {
+    run::<T, Elements<T>>((sized, count, operands), out, scratch);
+}
+
 /// Runs an operation on so many matrices, which lie one after the other.
 #[inline(always)]
 pub(super) fn run<T: MatrixElement, V: Vector<T>>(
-    sized: &SizedOperation,
-    count: usize,
-    operands: &[&[T]],
+    (sized, count, operands): (&SizedOperation, usize, &[&[T]]),
     out: &mut [T],
     scratch: &mut [T],
 ) {
-    // Loops of few steps are unrolled.
-    match sized.operands[0] {
-        [3, 3] => run_sized::<T, V, 3>(sized, count, operands, out, scratch),
-        [4, 4] => run_sized::<T, V, 4>(sized, count, operands, out, scratch),
-        _ => run_sized::<T, V, 0>(sized, count, operands, out, scratch),
-    }
-}
-
-/// The matrices have `N` rows and columns, if that is not 0.
-#[inline(always)]
-fn run_sized<T: MatrixElement, V: Vector<T>, const N: usize>(
-    sized: &SizedOperation,
-    count: usize,
-    operands: &[&[T]],
-    out: &mut [T],
-    scratch: &mut [T],
-) {
-    let [m, n] = if N == 0 { sized.operands[0] } else { [N, N] };
+    let [m, n] = sized.operands[0];
     for first in (0..count).step_by(V::LANES) {
         match sized.op {
             MatrixOperation::Cholesky => {
                 let (mut x, _) = cells::<T, V>(scratch, [n, n]);
                 x.gather::<V>(operands[0], first, n * n);
-                positive::cholesky::<T, V>(n, &mut x);
+                unrolled!(n => positive::cholesky::<T, V>(n, &mut x));
                 x.scatter::<V>(&mut out[first * n * n..], n * n);
             }
             MatrixOperation::CholeskyForward | MatrixOperation::CholeskyAdjoint | MatrixOperation::InversePositive => {
@@ -87,9 +96,9 @@ fn run_sized<T: MatrixElement, V: Vector<T>, const N: usize>(
                 l.gather::<V>(operands[last], first, n * n);
                 x.gather::<V>(operands[1], first, n * n);
                 match sized.op {
-                    MatrixOperation::CholeskyForward => positive::forward::<T, V>(n, &l, &mut x),
-                    MatrixOperation::CholeskyAdjoint => positive::adjoint::<T, V>(n, &l, &mut x),
-                    _ => positive::inverse::<T, V>(n, &mut l, &mut x),
+                    MatrixOperation::CholeskyForward => unrolled!(n => positive::forward::<T, V>(n, &l, &mut x)),
+                    MatrixOperation::CholeskyAdjoint => unrolled!(n => positive::adjoint::<T, V>(n, &l, &mut x)),
+                    _ => unrolled!(n => positive::inverse::<T, V>(n, &mut l, &mut x)),
                 }
                 x.scatter::<V>(&mut out[first * n * n..], n * n);
             }

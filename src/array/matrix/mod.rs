@@ -176,7 +176,8 @@ pub(crate) fn run<T: MatrixElement, M: Machine<T>>(
     scratch: &mut [T],
 ) {
     match sized.has_lanes {
-        true => lanes::run::<T, M::Vector>(sized, count, operands, out, scratch),
+        true if M::Vector::IS_REGISTER => lanes::run::<T, M::Vector>((sized, count, operands), out, scratch),
+        true => lanes::run_on_any(sized, count, operands, out, scratch),
         false => one_by_one(on, sized, count, operands, out, scratch),
     }
 }
@@ -200,7 +201,10 @@ fn one_by_one<T: MatrixElement, M: Machine<T>>(
             MatrixOperation::SolveBandedTransposed => banded::solve_into(true, of(0), of(1), of(2), out, scratch),
             MatrixOperation::SolvePositive => positive::solve_into(on, of(1), of(2), out),
             MatrixOperation::InversePositive => positive::inverse_into(on, of(1), out, scratch),
-            MatrixOperation::LogDeterminant => out.fill(positive::log_determinant(of(1))),
+            MatrixOperation::LogDeterminant => {
+                let [n, _] = sized.operands[0];
+                out.fill(positive::log_determinant(n, &operands[1][number * n * n..][..n * n]));
+            }
             MatrixOperation::Cholesky => cholesky::factor_into(on, of(0), out),
             MatrixOperation::CholeskyForward => cholesky_derivative::forward_into(on, of(0), of(1), out),
             MatrixOperation::CholeskyAdjoint => cholesky_derivative::adjoint_into(on, of(0), of(1), out),

@@ -108,20 +108,22 @@ fn square<T: MatrixElement, M: Machine<T>>(on: &mut M, x: ArrayView2<T>, out: Ar
     square(on, x_second, second);
 }
 
-/// The logarithm of the determinant: twice that of the product of the factor's diagonal.
-pub(super) fn log_determinant<T: MatrixElement>(lower: ArrayView2<T>) -> T {
-    let diagonal = lower.diag();
-    // One logarithm for all elements, each of which is taken apart so that the product stays in range.
+/// The logarithm of the determinant of a matrix of so many rows, given its factor.
+pub(super) fn log_determinant<T: MatrixElement>(n: usize, lower: &[T]) -> T {
+    let sum = sum_of_logarithms(lower.iter().step_by(n + 1));
+    sum + sum
+}
+
+/// One logarithm for all elements, each of which is taken apart so that their product stays in range.
+fn sum_of_logarithms<'a, T: MatrixElement>(elements: impl Iterator<Item = &'a T> + Clone) -> T {
     let (mut product, mut exponent) = (T::one(), T::ZERO);
-    for &x in diagonal {
+    for &x in elements.clone() {
         if !(x >= T::SMALLEST && x < T::HIGHEST) {
-            let sum = diagonal.fold(T::ZERO, |sum, x| sum + x.logarithm());
-            return sum + sum;
+            return elements.fold(T::ZERO, |sum, x| sum + x.logarithm());
         }
         let (mantissa, own) = x.parts();
         let (rest, carried) = (product * mantissa).parts();
         (product, exponent) = (rest, exponent + own + carried);
     }
-    let sum = product.logarithm() + exponent * T::number(2).logarithm();
-    sum + sum
+    product.logarithm() + exponent * T::number(2).logarithm()
 }

@@ -68,17 +68,12 @@ pub(super) fn solve_lower<T: MatrixElement, M: Machine<T>>(
 fn substitute<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
+    // Column by column.
     let mut factors = [[T::ZERO; BASE]; BASE];
-    for (column, own) in l.columns().into_iter().enumerate() {
-        for row in column..n {
-            factors[column][row] = own[row];
-        }
-    }
+    copy(l.reversed_axes(), &mut factors);
     for mut part in b.axis_chunks_iter_mut(Axis(1), WIDTH) {
         let mut x = [[T::ZERO; WIDTH]; BASE];
-        for (row, own) in part.rows().into_iter().enumerate() {
-            x[row].iter_mut().zip(own).for_each(|(x, &b)| *x = b);
-        }
+        copy(part.view(), &mut x);
         for known in 0..n {
             if !unit {
                 let diagonal = factors[known][known];
@@ -92,9 +87,27 @@ fn substitute<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMu
                 }
             }
         }
-        for (row, mut own) in part.rows_mut().into_iter().enumerate() {
-            own.iter_mut().zip(&x[row]).for_each(|(b, &x)| *b = x);
+        match part.strides()[0].abs() == 1 {
+            true => part.columns_mut().into_iter().enumerate().for_each(|(at, mut column)| {
+                column.iter_mut().zip(&x).for_each(|(b, x)| *b = x[at]);
+            }),
+            false => part.rows_mut().into_iter().zip(&x).for_each(|(mut row, x)| {
+                row.iter_mut().zip(x).for_each(|(b, &x)| *b = x);
+            }),
         }
+    }
+}
+
+/// Copies a small matrix, along the axis whose elements lie together.
+#[inline(always)]
+fn copy<T: MatrixElement, const N: usize>(from: ArrayView2<T>, to: &mut [[T; N]; BASE]) {
+    match from.strides()[0].abs() == 1 {
+        true => from.columns().into_iter().enumerate().take(N).for_each(|(at, column)| {
+            to.iter_mut().zip(column).for_each(|(to, &x)| to[at] = x);
+        }),
+        false => from.rows().into_iter().zip(to).for_each(|(row, to)| {
+            to.iter_mut().zip(row).for_each(|(to, &x)| *to = x);
+        }),
     }
 }
 

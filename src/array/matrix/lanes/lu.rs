@@ -47,14 +47,15 @@ fn exchange<T: MatrixElement, V: Vector<T>>([m, n]: [usize; 2], step: usize, x: 
     }
     let mut numbers = [T::ZERO; MOST];
     pivot.write(&mut numbers);
-    for lane in 0..V::LANES {
-        let pivot = position(numbers[lane], m);
-        if pivot == step {
+    for row in step + 1..m {
+        if !numbers[..V::LANES].contains(&T::number(row)) {
             continue;
         }
+        let number = V::all(T::number(row));
         for column in 0..=n {
-            let [first, second] = [step, pivot].map(|row| (row * (n + 1) + column) * V::LANES + lane);
-            x.elements.swap(first, second);
+            let (first, second): (V, V) = (x.at(step, column), x.at(row, column));
+            x.put(step, column, pivot.if_equal(number, second, first));
+            x.put(row, column, pivot.if_equal(number, first, second));
         }
     }
 }

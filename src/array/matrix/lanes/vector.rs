@@ -12,6 +12,8 @@ pub(crate) trait Vector<T>:
 {
     /// The number of matrices: no more than 16.
     const LANES: usize;
+    /// Whether it is a register.
+    const IS_REGISTER: bool = true;
 
     /// One number for all.
     fn all(x: T) -> Self;
@@ -88,6 +90,7 @@ arithmetic! {
 
 impl<T: MatrixElement> Vector<T> for Elements<T> {
     const LANES: usize = 8;
+    const IS_REGISTER: bool = false;
 
     #[inline(always)]
     fn all(x: T) -> Elements<T> {
