@@ -1,8 +1,9 @@
 //! The derivative of the Cholesky factorisation, and its transpose (Murray, arXiv 1602.07527), as systems of equations: X with
 //! X Lᵀ + L Xᵀ = S, and the symmetric Y for which 2 Y L has the lower triangle of Z.
 
-use super::cholesky::{clear_upper, symmetric_into, turned};
-use super::machine::{Machine, Update, multiply_lower};
+use super::cholesky::{clear_upper, turned};
+use super::lanes::Vector;
+use super::machine::{Machine, Part, Update, divide, multiply_lower, subtract};
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -13,7 +14,7 @@ pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
     s: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
 ) {
-    on.run(|| symmetric_into(s, out.view_mut()));
+    on.run(Part::Symmetric(s, out.view_mut()));
     forward(on, l, out);
 }
 
@@ -21,7 +22,7 @@ pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
 fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, s: ArrayViewMut2<T>) {
     let n = l.nrows();
     if n <= BASE {
-        return on.run(|| forward_small(l, s));
+        return on.run(Part::CholeskyForward(l, s));
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(l, cut);
@@ -37,26 +38,25 @@ fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, s: Arr
 
 /// A column at a time, each taken out of the rest. Transposes have columns as vectors.
 #[inline(always)]
-fn forward_small<T: MatrixElement>(l: ArrayView2<T>, mut s: ArrayViewMut2<T>) {
+pub(super) fn forward_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut s: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
-    let (u, mut x) = (turned(l, 1), turned(s.view(), 1));
+    let (u, mut x) = (turned(l), turned(s.view()));
     for step in 0..n {
         let (factor, diagonal) = (u[step], u[step][step]);
         let half = x[step][step] / (diagonal + diagonal);
-        for at in 0..BASE {
-            x[step][at] = (x[step][at] - factor[at] * half) / diagonal;
-        }
+        subtract::<T, V, BASE>(&mut x[step], half, &factor);
+        divide::<T, V, BASE>(&mut x[step], diagonal);
         let own = x[step];
         for row in step + 1..n {
-            let (left, right) = (own[row], factor[row]);
-            for at in 0..BASE {
-                x[row][at] = x[row][at] - (left * factor[at] + right * own[at]);
-            }
+            subtract::<T, V, BASE>(&mut x[row], own[row], &factor);
+            subtract::<T, V, BASE>(&mut x[row], factor[row], &own);
         }
     }
     for (row, mut own) in s.rows_mut().into_iter().enumerate().take(BASE) {
-        own.iter_mut().zip(&x).take(row + 1).for_each(|(s, column)| *s = column[row]);
+        for (s, column) in own.iter_mut().zip(&x).take(row + 1) {
+            *s = column[row];
+        }
     }
     clear_upper(s);
 }
@@ -78,7 +78,7 @@ pub(super) fn adjoint_into<T: MatrixElement, M: Machine<T>>(
 fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: ArrayViewMut2<T>) {
     let n = l.nrows();
     if n <= BASE {
-        return on.run(|| adjoint_small(l, w));
+        return on.run(Part::CholeskyAdjoint(l, w));
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(l, cut);
@@ -93,18 +93,15 @@ fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: Arr
 
 /// A column at a time from the last on, which is a row too.
 #[inline(always)]
-fn adjoint_small<T: MatrixElement>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
+pub(super) fn adjoint_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
-    let (u, mut w) = (turned(l, 1), turned(z.view(), 1));
+    let (u, mut w) = (turned(l), turned(z.view()));
     for step in (0..n).rev() {
         let mut own = w[step];
         let diagonal = u[step][step];
         for known in step + 1..n {
-            let factor = u[step][known];
-            for at in 0..BASE {
-                own[at] = own[at] - factor * w[known][at];
-            }
+            subtract::<T, V, BASE>(&mut own, u[step][known], &w[known]);
         }
         let mut last = own[step];
         for row in step + 1..n {
@@ -124,6 +121,8 @@ fn adjoint_small<T: MatrixElement>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
         }
     }
     for (mut z, w) in z.rows_mut().into_iter().zip(&w) {
-        z.iter_mut().zip(w).for_each(|(z, &w)| *z = w);
+        for (z, &w) in z.iter_mut().zip(w) {
+            *z = w;
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The factorisation P A = L U, with partial pivoting.
 
-use super::machine::{Machine, Update};
+use super::machine::{Machine, Part, Update};
 use super::{MatrixElement, half, triangular};
 use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, s};
 
@@ -43,7 +43,7 @@ fn factor<T: MatrixElement, M: Machine<T>>(
     scratch: &mut [T],
 ) {
     if end - start <= PANEL {
-        return on.run(|| eliminate(a, order, [start, end], scratch));
+        return on.run(Part::Eliminate(a.view_mut(), &mut order.view_mut(), [start, end], scratch));
     }
     let middle = start + half(end - start);
     factor(on, a, order, [start, middle], scratch);
@@ -60,8 +60,8 @@ fn factor<T: MatrixElement, M: Machine<T>>(
 /// Brings the largest element of each column, or the first NaN, to the diagonal, and eliminates those below. Columns lie one after the
 /// other in the scratch meanwhile.
 #[inline(always)]
-fn eliminate<T: MatrixElement>(
-    a: &mut ArrayViewMut2<T>,
+pub(super) fn eliminate<T: MatrixElement>(
+    mut a: ArrayViewMut2<T>,
     order: &mut ArrayViewMut1<T>,
     [start, end]: [usize; 2],
     scratch: &mut [T],
@@ -69,7 +69,9 @@ fn eliminate<T: MatrixElement>(
     let height = a.nrows() - start;
     let scratch = &mut scratch[..height * (end - start)];
     for (row, own) in a.slice(s![start.., start..end]).rows().into_iter().enumerate() {
-        own.iter().enumerate().for_each(|(column, &x)| scratch[column * height + row] = x);
+        for (column, &x) in own.iter().enumerate() {
+            scratch[column * height + row] = x;
+        }
     }
     let mut pivots = [0; PANEL];
     for step in 0..end - start {
@@ -86,10 +88,14 @@ fn eliminate<T: MatrixElement>(
         if diagonal == T::ZERO {
             continue;
         }
-        own[step + 1..].iter_mut().for_each(|x| *x = *x / diagonal);
+        for x in &mut own[step + 1..] {
+            *x = *x / diagonal;
+        }
         for column in rest.chunks_exact_mut(height) {
             let factor = column[step];
-            column[step + 1..].iter_mut().zip(&own[step + 1..]).for_each(|(x, &own)| *x = *x - factor * own);
+            for (x, &own) in column[step + 1..].iter_mut().zip(&own[step + 1..]) {
+                *x = *x - factor * own;
+            }
         }
     }
     for (step, pivot) in pivots.into_iter().take(end - start).enumerate().filter(|(step, pivot)| step != pivot) {
@@ -99,7 +105,9 @@ fn eliminate<T: MatrixElement>(
         order.swap(start + step, start + pivot);
     }
     for (row, mut own) in a.slice_mut(s![start.., start..end]).rows_mut().into_iter().enumerate() {
-        own.iter_mut().enumerate().for_each(|(column, x)| *x = scratch[column * height + row]);
+        for (column, x) in own.iter_mut().enumerate() {
+            *x = scratch[column * height + row];
+        }
     }
 }
 

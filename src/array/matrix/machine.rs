@@ -1,8 +1,8 @@
 //! What kernels ask of the machine that runs them.
 
 use super::lanes::{Elements, Vector};
-use super::{MatrixElement, half, quarters, quarters_mut};
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul};
+use super::{MatrixElement, cholesky, cholesky_derivative, half, lu, positive, quarters, quarters_mut, triangular};
+use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, linalg::general_mat_mul};
 
 /// Squares of so many rows are not cut, though half of their elements is not wanted.
 const SMALL_SQUARE: usize = 64;
@@ -25,8 +25,54 @@ pub(crate) trait Machine<T> {
 
     /// Updates C by A B.
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, c: ArrayViewMut2<T>);
-    /// Runs a small part of a kernel, all of which is inlined, so that it may be compiled for instructions that not every machine has.
-    fn run(&self, part: impl FnOnce());
+    /// Runs a small part of a kernel.
+    fn run(&self, part: Part<T>);
+}
+
+/// The parts of kernels that are no products. Closures would be compiled without the instructions that not every machine has.
+pub(crate) enum Part<'a, T> {
+    Symmetric(ArrayView2<'a, T>, ArrayViewMut2<'a, T>),
+    Cholesky(ArrayViewMut2<'a, T>, &'a mut bool),
+    CholeskyForward(ArrayView2<'a, T>, ArrayViewMut2<'a, T>),
+    CholeskyAdjoint(ArrayView2<'a, T>, ArrayViewMut2<'a, T>),
+    Invert(ArrayView2<'a, T>, ArrayViewMut2<'a, T>),
+    Substitute(ArrayView2<'a, T>, bool, ArrayViewMut2<'a, T>),
+    SubstituteOne(ArrayView2<'a, T>, bool, ArrayViewMut2<'a, T>),
+    Eliminate(ArrayViewMut2<'a, T>, &'a mut ArrayViewMut1<'a, T>, [usize; 2], &'a mut [T]),
+}
+
+impl<T: MatrixElement> Part<'_, T> {
+    /// Runs it. All is inlined, so that it has the instructions of its caller.
+    #[inline(always)]
+    pub(crate) fn run<V: Vector<T>>(self) {
+        match self {
+            Part::Symmetric(a, out) => cholesky::symmetric_into(a, out),
+            Part::Cholesky(a, is_definite) => *is_definite = cholesky::factor_small::<T, V>(a),
+            Part::CholeskyForward(l, s) => cholesky_derivative::forward_small::<T, V>(l, s),
+            Part::CholeskyAdjoint(l, z) => cholesky_derivative::adjoint_small::<T, V>(l, z),
+            Part::Invert(lower, out) => positive::invert_small::<T, V>(lower, out),
+            Part::Substitute(l, unit, b) => triangular::substitute::<T, V>(l, unit, b),
+            Part::SubstituteOne(l, unit, b) => triangular::substitute_one(l, unit, b),
+            Part::Eliminate(a, order, columns, scratch) => lu::eliminate(a, order, columns, scratch),
+        }
+    }
+}
+
+/// Subtracts a multiple of one row from another. Rows are whole vectors.
+#[inline(always)]
+pub(super) fn subtract<T: MatrixElement, V: Vector<T>, const N: usize>(x: &mut [T; N], factor: T, y: &[T; N]) {
+    let factor = V::all(factor);
+    for at in (0..N).step_by(V::LANES) {
+        V::read(&x[at..]).minus_product(factor, V::read(&y[at..])).write(&mut x[at..]);
+    }
+}
+
+/// Divides a row by a number.
+#[inline(always)]
+pub(super) fn divide<T: MatrixElement, V: Vector<T>, const N: usize>(x: &mut [T; N], divisor: T) {
+    for at in (0..N).step_by(V::LANES) {
+        (V::read(&x[at..]) / V::all(divisor)).write(&mut x[at..]);
+    }
 }
 
 /// The instructions of every machine.
@@ -44,8 +90,8 @@ impl<T: MatrixElement> Machine<T> for AnyMachine {
         general_mat_mul(product, &a, &b, kept, &mut c);
     }
 
-    fn run(&self, part: impl FnOnce()) {
-        part();
+    fn run(&self, part: Part<T>) {
+        part.run::<Elements<T>>();
     }
 }
 

@@ -25,7 +25,7 @@ use std::ops::Neg;
 
 pub(crate) use lanes::{Elements, Vector};
 use machine::AnyMachine;
-pub(crate) use machine::{Machine, Update};
+pub(crate) use machine::{Machine, Part, Update};
 
 /// Matrices of so many rows are not cut, where they are done by vectors of elements.
 const BASE: usize = 32;

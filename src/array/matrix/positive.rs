@@ -1,6 +1,7 @@
 //! Positive definite matrices, given their Cholesky factor.
 
-use super::machine::{Machine, Update, add_times_lower, multiply_lower};
+use super::lanes::Vector;
+use super::machine::{Machine, Part, Update, add_times_lower, divide, multiply_lower, subtract};
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -53,7 +54,7 @@ fn mirror<T: MatrixElement>(a: ArrayViewMut2<T>) {
 fn invert<T: MatrixElement, M: Machine<T>>(on: &mut M, lower: ArrayView2<T>, out: ArrayViewMut2<T>) {
     let n = lower.nrows();
     if n <= BASE {
-        return on.run(|| invert_small(lower, out));
+        return on.run(Part::Invert(lower, out));
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(lower, cut);
@@ -69,7 +70,7 @@ fn invert<T: MatrixElement, M: Machine<T>>(on: &mut M, lower: ArrayView2<T>, out
 
 /// Row by row, each by those above.
 #[inline(always)]
-fn invert_small<T: MatrixElement>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+pub(super) fn invert_small<T: MatrixElement, V: Vector<T>>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let n = lower.nrows();
     assert!(n <= BASE);
     let mut x = [[T::ZERO; BASE]; BASE];
@@ -77,15 +78,14 @@ fn invert_small<T: MatrixElement>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T
         let mut own = [T::ZERO; BASE];
         own[row] = T::one();
         for known in 0..row {
-            let factor = lower[[row, known]];
-            for at in 0..BASE {
-                own[at] = own[at] - factor * x[known][at];
-            }
+            subtract::<T, V, BASE>(&mut own, lower[[row, known]], &x[known]);
         }
-        let diagonal = lower[[row, row]];
-        for at in 0..=row {
-            x[row][at] = own[at] / diagonal;
-            out[[row, at]] = x[row][at];
+        divide::<T, V, BASE>(&mut own, lower[[row, row]]);
+        // Zeros, whatever they were divided by.
+        own[row + 1..].fill(T::ZERO);
+        x[row] = own;
+        for (out, &x) in out.row_mut(row).iter_mut().zip(&own).take(row + 1) {
+            *out = x;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Systems of equations with triangular matrices.
 
-use super::machine::{Machine, Update};
+use super::lanes::Vector;
+use super::machine::{Machine, Part, Update, divide, subtract};
 use super::{BASE, MatrixElement, half, quarters};
 use crate::operation::Triangle;
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
@@ -49,11 +50,11 @@ pub(super) fn solve_lower<T: MatrixElement, M: Machine<T>>(
 ) {
     let n = l.nrows();
     if n <= BASE {
-        return on.run(|| substitute(l, unit, b));
+        return on.run(Part::Substitute(l, unit, b));
     }
     let step = b.strides()[0];
     if b.ncols() == 1 && step.abs() == 1 && l.strides().contains(&step) {
-        return on.run(|| substitute_one(l, unit, b));
+        return on.run(Part::SubstituteOne(l, unit, b));
     }
     let cut = half(n);
     let [first, _, beside, second] = quarters(l, cut);
@@ -65,7 +66,7 @@ pub(super) fn solve_lower<T: MatrixElement, M: Machine<T>>(
 
 /// The solution for a few rows, as vectors of some columns of the right side.
 #[inline(always)]
-fn substitute<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
+pub(super) fn substitute<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
     // Column by column.
@@ -76,24 +77,25 @@ fn substitute<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMu
         copy(part.view(), &mut x);
         for known in 0..n {
             if !unit {
-                let diagonal = factors[known][known];
-                x[known].iter_mut().for_each(|x| *x = *x / diagonal);
+                divide::<T, V, WIDTH>(&mut x[known], factors[known][known]);
             }
             let own = x[known];
             for row in known + 1..n {
-                let factor = factors[known][row];
-                for at in 0..WIDTH {
-                    x[row][at] = x[row][at] - factor * own[at];
-                }
+                subtract::<T, V, WIDTH>(&mut x[row], factors[known][row], &own);
             }
         }
-        match part.strides()[0].abs() == 1 {
-            true => part.columns_mut().into_iter().enumerate().for_each(|(at, mut column)| {
-                column.iter_mut().zip(&x).for_each(|(b, x)| *b = x[at]);
-            }),
-            false => part.rows_mut().into_iter().zip(&x).for_each(|(mut row, x)| {
-                row.iter_mut().zip(x).for_each(|(b, &x)| *b = x);
-            }),
+        if part.strides()[0].abs() == 1 {
+            for (at, mut column) in part.columns_mut().into_iter().enumerate().take(WIDTH) {
+                for (b, x) in column.iter_mut().zip(&x) {
+                    *b = x[at];
+                }
+            }
+            continue;
+        }
+        for (mut row, x) in part.rows_mut().into_iter().zip(&x) {
+            for (b, &x) in row.iter_mut().zip(x) {
+                *b = x;
+            }
         }
     }
 }
@@ -101,19 +103,24 @@ fn substitute<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMu
 /// Copies a small matrix, along the axis whose elements lie together.
 #[inline(always)]
 fn copy<T: MatrixElement, const N: usize>(from: ArrayView2<T>, to: &mut [[T; N]; BASE]) {
-    match from.strides()[0].abs() == 1 {
-        true => from.columns().into_iter().enumerate().take(N).for_each(|(at, column)| {
-            to.iter_mut().zip(column).for_each(|(to, &x)| to[at] = x);
-        }),
-        false => from.rows().into_iter().zip(to).for_each(|(row, to)| {
-            to.iter_mut().zip(row).for_each(|(to, &x)| *to = x);
-        }),
+    if from.strides()[0].abs() == 1 {
+        for (at, column) in from.columns().into_iter().enumerate().take(N) {
+            for (to, &x) in to.iter_mut().zip(column) {
+                to[at] = x;
+            }
+        }
+        return;
+    }
+    for (row, to) in from.rows().into_iter().zip(to) {
+        for (to, &x) in to.iter_mut().zip(row) {
+            *to = x;
+        }
     }
 }
 
 /// The solution for one right side. Rows or columns of the matrix are contiguous, as is that, forwards or backwards.
 #[inline(always)]
-fn substitute_one<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
+pub(super) fn substitute_one<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
     fn run<'a, T>(mut elements: ArrayView1<'a, T>) -> &'a [T] {
         if elements.strides()[0] < 0 {
             elements.invert_axis(Axis(0));
@@ -139,7 +146,9 @@ fn substitute_one<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayVi
                 below.invert_axis(Axis(0));
             }
             let below = below.into_slice().unwrap_or(&mut []);
-            below.iter_mut().zip(run(factors)).for_each(|(x, &factor)| *x = *x - factor * own);
+            for (x, &factor) in below.iter_mut().zip(run(factors)) {
+                *x = *x - factor * own;
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use super::vector::Instructions;
 use super::vector::USES_REGISTERS;
 #[cfg(target_arch = "x86_64")]
 use super::vector::lanes::{Half32, Half64, Wide32, Wide64};
-use crate::array::matrix::{self, Elements, Machine, MatrixElement, SizedOperation, Update, Vector};
+use crate::array::matrix::{self, Elements, Machine, MatrixElement, Part, SizedOperation, Update, Vector};
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
 use crate::shape::{DType, Type, size};
@@ -204,15 +204,15 @@ impl<T: MatrixElement + GemmElement, V: Vector<T>> Machine<T> for Own<'_, V> {
         unsafe { T::multiply(self.isa, [0..m, 0..n], k, operands, update, self.packing) };
     }
 
-    fn run(&self, part: impl FnOnce()) {
+    fn run(&self, part: Part<T>) {
         // SAFETY: the machine has the instructions.
         unsafe {
             match self.isa {
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => part_with_avx512(part),
+                Instructions::Avx512 => part_with_avx512::<T, V>(part),
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => part_with_avx2(part),
-                _ => part(),
+                Instructions::Avx2 => part_with_avx2::<T, V>(part),
+                _ => part.run::<V>(),
             }
         }
     }
@@ -235,8 +235,8 @@ macro_rules! compiled_for {
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = $features)]
-            unsafe fn $part(part: impl FnOnce()) {
-                part();
+            unsafe fn $part<T: MatrixElement, V: Vector<T>>(part: Part<T>) {
+                part.run::<V>();
             }
         )*
     };
