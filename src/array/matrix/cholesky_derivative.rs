@@ -114,15 +114,10 @@ pub(super) fn adjoint_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mu
         }
         w[step] = own;
     }
-    // Rows from the diagonal on are known, and are columns too.
-    for row in 0..n {
-        for column in 0..row {
-            w[row][column] = w[column][row];
-        }
-    }
-    for (mut z, w) in z.rows_mut().into_iter().zip(&w) {
-        for (z, &w) in z.iter_mut().zip(w) {
-            *z = w;
+    // Rows are known from the diagonal on; before it they are columns.
+    for (row, mut own) in z.rows_mut().into_iter().enumerate().take(BASE) {
+        for (column, z) in own.iter_mut().enumerate().take(BASE) {
+            *z = w[row.min(column)][row.max(column)];
         }
     }
 }

@@ -33,23 +33,21 @@ const BASE: usize = 32;
 /// The floats, with what factorisations need of them.
 pub(crate) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> {
     const NAN: Self;
-    /// The smallest positive number of full precision.
-    const SMALLEST: Self;
+    /// The product of 16 numbers is in range if none is larger, nor smaller than the inverse.
+    const SPREAD: Self;
     /// The distance of 1 from the next number.
     const PRECISION: Self;
     fn square_root(self) -> Self;
     fn magnitude(self) -> Self;
     fn logarithm(self) -> Self;
-    /// The number m of 1 to 2, and e, for which this is m times 2 to the power of e, if it is positive and of full precision.
-    fn parts(self) -> (Self, Self);
     fn number(x: usize) -> Self;
 }
 
 macro_rules! element {
-    ($($t:ident as $bits:ident, mantissa: $mantissa:literal;)*) => {$(
+    ($($t:ident $spread:literal)*) => {$(
         impl MatrixElement for $t {
             const NAN: $t = $t::NAN;
-            const SMALLEST: $t = $t::MIN_POSITIVE;
+            const SPREAD: $t = $spread;
             const PRECISION: $t = $t::EPSILON;
             #[inline]
             fn square_root(self) -> $t {
@@ -64,12 +62,6 @@ macro_rules! element {
                 self.ln()
             }
             #[inline]
-            fn parts(self) -> ($t, $t) {
-                let (bits, one) = (self.to_bits(), $t::to_bits(1.0));
-                let exponent = (bits >> $mantissa) as i32 - (one >> $mantissa) as i32;
-                ($t::from_bits(bits & (((1 as $bits) << $mantissa) - 1) | one), exponent as $t)
-            }
-            #[inline]
             fn number(x: usize) -> $t {
                 x as $t
             }
@@ -77,10 +69,7 @@ macro_rules! element {
     )*};
 }
 
-element! {
-    f32 as u32, mantissa: 23;
-    f64 as u64, mantissa: 52;
-}
+element!(f32 1e2 f64 1e18);
 
 /// One operation on the matrices of arrays of one type.
 pub(crate) fn apply(op: MatrixOperation, operands: &[Array]) -> Result<Array, OutOfMemory> {

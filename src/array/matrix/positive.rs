@@ -5,6 +5,9 @@ use super::machine::{Machine, Part, Update, add_times_lower, divide, multiply_lo
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
+/// Elements of the diagonal whose logarithms are computed at once.
+const FACTORS: usize = 16;
+
 /// Writes the solution X of A X = B.
 pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
     on: &mut M,
@@ -110,20 +113,16 @@ fn square<T: MatrixElement, M: Machine<T>>(on: &mut M, x: ArrayView2<T>, out: Ar
 
 /// The logarithm of the determinant of a matrix of so many rows, given its factor.
 pub(super) fn log_determinant<T: MatrixElement>(n: usize, lower: &[T]) -> T {
-    let sum = sum_of_logarithms(lower.iter().step_by(n + 1));
-    sum + sum
-}
-
-/// One logarithm for all elements, each of which is taken apart so that their product stays in range.
-fn sum_of_logarithms<'a, T: MatrixElement>(elements: impl Iterator<Item = &'a T> + Clone) -> T {
-    let (mut product, mut exponent) = (T::one(), T::ZERO);
-    for &x in elements.clone() {
-        if !(x >= T::SMALLEST && x < T::HIGHEST) {
-            return elements.fold(T::ZERO, |sum, x| sum + x.logarithm());
+    let (mut sum, lowest) = (T::ZERO, T::one() / T::SPREAD);
+    // One logarithm for several elements, whose product is in range.
+    for first in (0..n).step_by(FACTORS) {
+        let own = (first..(first + FACTORS).min(n)).map(|at| lower[at * n + at]);
+        let (mut product, mut is_in_range) = (T::one(), true);
+        for x in own.clone() {
+            product = product * x;
+            is_in_range &= x > lowest && x < T::SPREAD;
         }
-        let (mantissa, own) = x.parts();
-        let (rest, carried) = (product * mantissa).parts();
-        (product, exponent) = (rest, exponent + own + carried);
+        sum = if is_in_range { sum + product.logarithm() } else { own.fold(sum, |sum, x| sum + x.logarithm()) };
     }
-    product.logarithm() + exponent * T::number(2).logarithm()
+    sum + sum
 }

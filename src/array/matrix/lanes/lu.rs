@@ -74,8 +74,8 @@ pub(super) fn solve<T: MatrixElement, V: Vector<T>>(n: usize, packed: &Cells<T>,
     for row in 0..n {
         let places = places::<T, V>(n, packed, row);
         for column in 0..x.columns {
-            for lane in 0..V::LANES {
-                let from = b.elements[(places[lane] * x.columns + column) * V::LANES + lane];
+            for (lane, place) in places.iter().enumerate().take(V::LANES) {
+                let from = b.elements[(place * x.columns + column) * V::LANES + lane];
                 x.elements[(row * x.columns + column) * V::LANES + lane] = from;
             }
         }
@@ -97,9 +97,9 @@ pub(super) fn solve_transposed<T: MatrixElement, V: Vector<T>>(
     for row in 0..n {
         let places = places::<T, V>(n, packed, row);
         for column in 0..x.columns {
-            for lane in 0..V::LANES {
+            for (lane, place) in places.iter().enumerate().take(V::LANES) {
                 let from = b.elements[(row * x.columns + column) * V::LANES + lane];
-                x.elements[(places[lane] * x.columns + column) * V::LANES + lane] = from;
+                x.elements[(place * x.columns + column) * V::LANES + lane] = from;
             }
         }
     }

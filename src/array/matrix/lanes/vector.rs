@@ -166,9 +166,9 @@ impl<T: MatrixElement> Cells<'_, T> {
             matrices[lane] = &from[(first + lane).min(last) * each..][..each];
         }
         if each < V::LANES {
-            for at in 0..each {
-                for lane in 0..V::LANES {
-                    self.elements[at * V::LANES + lane] = matrices[lane][at];
+            for (lane, own) in matrices.iter().enumerate().take(V::LANES) {
+                for (at, &x) in own.iter().enumerate() {
+                    self.elements[at * V::LANES + lane] = x;
                 }
             }
             return;
@@ -179,8 +179,8 @@ impl<T: MatrixElement> Cells<'_, T> {
                 vectors[lane] = V::read(&matrices[lane][at..]);
             }
             transpose(&mut vectors);
-            for place in 0..V::LANES {
-                vectors[place].write(&mut self.elements[(at + place) * V::LANES..]);
+            for (place, vector) in vectors.iter().enumerate().take(V::LANES) {
+                vector.write(&mut self.elements[(at + place) * V::LANES..]);
             }
         }
     }
@@ -199,8 +199,8 @@ impl<T: MatrixElement> Cells<'_, T> {
         }
         for at in tiles(each, V::LANES) {
             let mut vectors = [V::all(T::ZERO); MOST];
-            for place in 0..V::LANES {
-                vectors[place] = V::read(&self.elements[(at + place) * V::LANES..]);
+            for (place, vector) in vectors.iter_mut().enumerate().take(V::LANES) {
+                *vector = V::read(&self.elements[(at + place) * V::LANES..]);
             }
             transpose(&mut vectors);
             for lane in 0..count {
