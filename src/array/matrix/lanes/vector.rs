@@ -166,9 +166,9 @@ impl<T: MatrixElement> Cells<'_, T> {
             matrices[lane] = &from[(first + lane).min(last) * each..][..each];
         }
         if each < V::LANES {
-            for (lane, own) in matrices.iter().enumerate().take(V::LANES) {
-                for (at, &x) in own.iter().enumerate() {
-                    self.elements[at * V::LANES + lane] = x;
+            for at in 0..each {
+                for (lane, own) in matrices.iter().enumerate().take(V::LANES) {
+                    self.elements[at * V::LANES + lane] = own[at];
                 }
             }
             return;
