@@ -127,10 +127,24 @@ impl SizedOperation {
         SizedOperation { op, operands, result, has_lanes }
     }
 
-    /// The largest product that it needs: no product has more rows, summed elements or columns.
+    /// The largest product that it asks a machine for: none has more rows, summed elements or columns.
     pub(crate) fn products(&self) -> [usize; 3] {
-        let most = self.operands.iter().flatten().copied().max().unwrap_or(0);
-        if self.has_lanes { [0; 3] } else { [most; 3] }
+        let has_products = matches!(
+            self.op,
+            MatrixOperation::Cholesky
+                | MatrixOperation::CholeskyForward
+                | MatrixOperation::CholeskyAdjoint
+                | MatrixOperation::Lu
+                | MatrixOperation::Solve(_)
+                | MatrixOperation::SolveGeneral
+                | MatrixOperation::SolveGeneralTransposed
+                | MatrixOperation::SolvePositive
+                | MatrixOperation::InversePositive
+        );
+        match self.operands.iter().flatten().max() {
+            Some(&most) if has_products && !self.has_lanes => [most; 3],
+            _ => [0; 3],
+        }
     }
 
     /// Elements of scratch that it needs.
