@@ -106,9 +106,16 @@ pub(super) fn inverse_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayVie
     general_mat_mul(T::one(), &v, &u.t(), T::ZERO, &mut out);
 }
 
+/// Sweeps after which a row that is 0 but for rounding is not rotated any more: rounding errors of the other rows keep it from being
+/// orthogonal to others like it.
+const SWEEPS_OF_ALL: usize = 15;
+
 /// Rotates pairs of rows until all are orthogonal, and the rows of the other matrix with them; whether that comes to an end.
 fn rotate<T: MatrixElement>(k: usize, work: &mut [T], right: &mut [T], has_vectors: bool) -> bool {
-    for _ in 0..SWEEPS {
+    let precision = T::PRECISION * T::number(k);
+    let whole = dot(k * k, (&*work, 0, 1), (&*work, 0, 1));
+    for sweep in 0..SWEEPS {
+        let least = if sweep < SWEEPS_OF_ALL { T::ZERO } else { precision * precision * whole };
         let mut is_done = true;
         for first in 0..k {
             for second in first + 1..k {
@@ -116,7 +123,8 @@ fn rotate<T: MatrixElement>(k: usize, work: &mut [T], right: &mut [T], has_vecto
                 let (x, y) = (&mut before[first * k..(first + 1) * k], &mut after[..k]);
                 let (a, b) = (dot(k, (x, 0, 1), (x, 0, 1)), dot(k, (y, 0, 1), (y, 0, 1)));
                 let c = dot(k, (x, 0, 1), (y, 0, 1));
-                if c.magnitude() <= T::PRECISION * (a * b).square_root() || c == T::ZERO {
+                let is_rounding = a <= least || b <= least;
+                if c.magnitude() <= T::PRECISION * (a * b).square_root() || c == T::ZERO || is_rounding {
                     continue;
                 }
                 is_done = false;
