@@ -12,7 +12,9 @@ use crate::affine::AffineMap;
 use crate::array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
-pub use crate::operation::{Contraction, Extreme, Label, MatrixOperation, Order, Reduction, Triangle};
+pub use crate::operation::{
+    Contraction, Extreme, Label, MatrixOperation, Order, Reduction, SpectralFunction, Triangle,
+};
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, reference};
 use smallvec::smallvec;

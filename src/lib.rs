@@ -115,8 +115,8 @@
 //!
 //! ```text
 //! shape, error, affine, operation:                what arrays and operations are
-//! array, term, evaluate:                          plain arrays, programs, and programs run on plain arrays
-//! structural, simplify, kernel, vectorise:        programs made of programs, down to loops
+//! array, term, structural, evaluate:              plain arrays, programs, and programs run on plain arrays
+//! simplify, kernel, vectorise:                    programs made of programs, down to loops
 //! prepare, source, engine:                        programs as text in other languages, and as kernels that run
 //! algebra, trace, dual, concrete, staged:         the type class and its instances
 //! tensor, functions, linalg:                      what functions are written in

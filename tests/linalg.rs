@@ -20,6 +20,8 @@ mod random;
 mod special;
 #[path = "linalg/spectra.rs"]
 mod spectra;
+#[path = "linalg/spectral.rs"]
+mod spectral;
 
 use deltaray::linalg::Triangle;
 use deltaray::prelude::*;

@@ -229,6 +229,9 @@ fn linear_algebra() {
         (vec![2.0, 7.0], vec![2.0, 7.0])
     );
     assert_eq!((linalg::singular_values(&a).len(), linalg::frobenius_norm(&a).item()), (2, 6.0));
+    let exponential = linalg::expm(&linalg::logm(&k));
+    assert!((exponential - linalg::sqrtm(&k).dot(&linalg::sqrtm(&k))).abs().lt(1e-12).all().item());
+    assert!((linalg::expm(&a) - linalg::expm(&a.t()).t()).abs().lt(1e-9).all().item());
     assert!((linalg::pseudo_inverse(&a) - linalg::inverse(&a)).abs().lt(1e-12).all().item());
 }
 

@@ -7,6 +7,7 @@
 
 use super::banded;
 use super::derivative::{Derivative, Scaling, WithDerivative};
+use super::spectral;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::Array;
@@ -20,6 +21,9 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
     op: MatrixOperation,
     mut operands: impl Iterator<Item = WithDerivative<A, D>>,
 ) -> WithDerivative<A, D> {
+    if op.is_multilinear() {
+        return spectral::multilinear(op, operands);
+    }
     let (a, da) = operands.next().expect("an operation on matrices has an operand");
     let mut second = || operands.next().expect("an operation of two operands");
     match op {
@@ -37,6 +41,7 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
         MatrixOperation::InversePositive | MatrixOperation::LogDeterminant => {
             return Stack::of::<A>(&a).of_positive::<A, D>(op, (a, da), second().0);
         }
+        MatrixOperation::Determinant => return spectral::determinant((a, da), second().0),
         MatrixOperation::Unique => return Stack::of::<A>(&a).unique::<A, D>((a, da), second().0),
         _ => {}
     }

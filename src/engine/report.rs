@@ -93,7 +93,7 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
         Step::Call(call) => {
             let op = call.body.nodes.get(call.body.arity()).map(|node| print::name(&node.op));
             match call.matrix() {
-                Some(op) => (op.name().to_owned(), call.matrix_operations(op)),
+                Some(op) => (op.name().into_owned(), call.matrix_operations(op)),
                 None => (format!("{}, on plain arrays", op.unwrap_or_default()), 0.0),
             }
         }

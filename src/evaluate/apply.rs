@@ -4,8 +4,11 @@ use crate::array::{
     Array, OutOfMemory, available, contract, elementwise, for_data, for_pair, gather, matrix, reduce, sort, structure,
     view,
 };
-use crate::shape::Value;
-use crate::term::{Arrays, Op, print};
+use crate::operation::MatrixOperation;
+use crate::shape::{Type, Value};
+use crate::structural;
+use crate::term::interpret::{self, NodeValue};
+use crate::term::{Arrays, Body, Never, Node, Op, print};
 
 /// Whether a rank-0 boolean is true.
 pub(crate) fn is_true(condition: &Array) -> bool {
@@ -47,6 +50,7 @@ pub(crate) fn apply(op: &Op, args: Arrays<Array>) -> Result<Array, OutOfMemory> 
         Op::ArgReduce(op, axis) => for_data!(&next(), data => reduce::arg_reduce(*op, data, *axis)),
         Op::ArgSort(order, axis) => for_data!(&next(), data => sort::arg_sort(*order, data, *axis)),
         Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
+        Op::Matrix(op) if op.is_program() => program(*op, args.collect()),
         Op::Matrix(op) => matrix::apply(*op, &args.collect::<Arrays<Array>>()),
         Op::Alias | Op::Mark => Ok(next()),
         Op::Parameter(_)
@@ -59,6 +63,27 @@ pub(crate) fn apply(op: &Op, args: Arrays<Array>) -> Result<Array, OutOfMemory> 
             unreachable!("handled by the caller")
         }
     }
+}
+
+/// An operation on matrices that is a program of other operations.
+fn program(op: MatrixOperation, args: Vec<Array>) -> Result<Array, OutOfMemory> {
+    let types: Vec<Type> = args.iter().map(Array::ty).collect();
+    let body = structural::written_out(op, &types);
+    Ok(run_program(&body, args)?.into_iter().next().expect("a program has a result"))
+}
+
+/// Such a program, which has no loops.
+fn run_program(body: &Body, args: Vec<Array>) -> Result<Vec<Array>, OutOfMemory> {
+    let evaluate = |node: &Node, args: Arrays<Array>| match &node.op {
+        Op::Branch(branch) => {
+            let mut args = args.into_iter();
+            let condition = args.next().expect("a branch has a condition");
+            let side = if is_true(&condition) { &branch.then } else { &branch.otherwise };
+            run_program(side, args.collect()).map(interpret::several)
+        }
+        op => apply(op, args).map(NodeValue::One),
+    };
+    interpret::run::<Array, Never, OutOfMemory>(body, args, evaluate, None)
 }
 
 /// The value of an operation on known arrays.

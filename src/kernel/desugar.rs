@@ -3,7 +3,8 @@
 use crate::affine::AffineMap;
 use crate::array::{Array, neutral_value};
 use crate::operation::{Binary, Comparison, Extreme, Reduction, Unary};
-use crate::shape::{Axes, DType, Shape, Value, is_sparse, size};
+use crate::shape::{Axes, DType, Shape, Type, Value, is_sparse, size};
+use crate::structural;
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use std::borrow::Cow;
 
@@ -14,8 +15,39 @@ use std::borrow::Cow;
 /// - A reduction of outer axes and of a short inner run becomes two: whole rows are combined before the elements of a row.
 /// - A read, sum or write at positions along no axis becomes its result.
 /// - A view whose positions in memory overflow reads at computed positions.
+/// - Functions of symmetric matrices, determinants and cofactors become the programs that they are.
 /// - Rows that are concatenated to be added to an array that may be changed `in_place` are added one by one.
 pub(super) fn desugared(body: &Body, in_place: bool) -> Cow<'_, Body> {
+    match with_programs(body) {
+        Some(body) => Cow::Owned(spelled_out(&body, in_place).into_owned()),
+        None => spelled_out(body, in_place),
+    }
+}
+
+/// The program with those of operations on matrices in their places, if there are any.
+fn with_programs(body: &Body) -> Option<Body> {
+    let program = |op: &Op| if let Op::Matrix(op) = op { Some(*op).filter(|op| op.is_program()) } else { None };
+    body.nodes.iter().find(|node| program(&node.op).is_some())?;
+    let mut graph = Graph::like(body);
+    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+    for node in &body.nodes[body.arity()..] {
+        let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+        ids.push(match program(&node.op) {
+            Some(op) => {
+                let types: Vec<Type> = args.iter().map(|&arg| graph.ty(arg).clone()).collect();
+                let program = structural::written_out(op, &types);
+                let inner = graph.append(&program, args);
+                inner[program.results[0] as usize]
+            }
+            None => graph.add(node.op.clone(), &args),
+        });
+    }
+    let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
+    Some(graph.finish(&results))
+}
+
+/// As [`desugared`], but for operations on matrices.
+fn spelled_out(body: &Body, in_place: bool) -> Cow<'_, Body> {
     let has_parts = in_place && body.nodes.iter().any(|node| matches!(node.op, Op::Concatenate(0)));
     let uses = if has_parts { body.use_counts() } else { Vec::new() };
     let is_sugar = |node: &Node| {

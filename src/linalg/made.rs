@@ -1,9 +1,10 @@
 //! Functions that are made of factorisations, products and masks.
 
-use super::{CholeskyFactor, Side, checked, lu, matrices, part, squares};
+use super::{CholeskyFactor, Side, checked, lu, matrices, operation, part, squares};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
+use crate::operation::MatrixOperation;
 use crate::shape::Shape;
 use crate::tensor::apply::fail;
 use crate::tensor::{Float, Number, RDyn, Rank, Tensor, eye, ones, zeros};
@@ -133,16 +134,21 @@ pub(super) fn inverses<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Re
 /// assert_eq!(determinant(&Matrix::from([[1.0, 2.0], [4.0, 4.0]])).item(), -4.0);
 /// ```
 ///
+/// The gradient has the cofactors, which any matrix has, also a singular one; so have derivatives of every order up to 8. Those of
+/// matrices of more than 3 rows take as long as their inverses, or as their [`svd`](super::svd) where one of them is nearly singular.
+///
 /// # Panics
 ///
 /// As [`inverse`].
 #[track_caller]
 pub fn determinant<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, <R::Smaller as Rank>::Smaller> {
     let _place = ReportedAt::caller();
-    let result = pivots(&a.clone().into_dyn()).map(|(sign, diagonal)| {
-        let product = diagonal.product_axis(diagonal.rank() - 1);
-        sign * product
+    let result = squares(&a.shape()).and_then(|_| {
+        let a = a.clone().into_dyn();
+        let factors = lu(&a).packed;
+        operation(MatrixOperation::Determinant, &[&a, &factors])
     });
+    let result = result.map(|result| result.remove_axis(result.rank() - 1).remove_axis(result.rank() - 2));
     checked("determinant", &a.shape(), result)
 }
 

@@ -28,15 +28,18 @@
 
 mod banded;
 mod eager;
+mod exponential;
 mod factor;
 mod made;
 mod solve;
 mod spectra;
+mod spectral;
 mod triangular;
 
-pub use crate::operation::Triangle;
+pub use crate::operation::{Exponent, SpectralFunction, Triangle};
 pub use banded::{solve_banded, tridiagonal_solve};
 pub use eager::{try_cholesky, try_inverse, try_lstsq, try_solve, try_solve_spd};
+pub use exponential::expm;
 pub use factor::{Lu, Qr, cholesky, cholesky_upper, full_qr, lu, qr};
 pub use made::{
     column_sum_norm, determinant, diagonal_matrix, frobenius_norm, inverse, kron, log_determinant, matrix_power,
@@ -44,8 +47,9 @@ pub use made::{
 };
 pub use solve::{CholeskyFactor, lstsq, solve, solve_spd};
 pub use spectra::{
-    Eigh, Svd, condition_number, eigh, eigh_values, pseudo_inverse, singular_values, spectral_norm, svd,
+    Eigh, Svd, condition_number, eigh, eigh_values, full_svd, pseudo_inverse, singular_values, spectral_norm, svd,
 };
+pub use spectral::{logm, spectral_function, spectral_sum, sqrtm};
 pub use triangular::{RightSide, solve_triangular, solve_triangular_right};
 
 use crate::algebra::Algebra;

@@ -1,10 +1,10 @@
 //! Eigenvalues and singular values, with their vectors.
 
-use super::{Side, checked, matrices, operation, part};
+use super::{Side, checked, full_qr, matrices, operation, part};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::operation::MatrixOperation;
-use crate::tensor::{Float, Rank, Tensor};
+use crate::tensor::{Float, Rank, Tensor, concatenate};
 use deltaray_derive::Tree;
 
 /// The eigenvalues and eigenvectors of a symmetric matrix.
@@ -137,6 +137,47 @@ pub fn svd<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Svd<A, E, R> {
             Svd { u: placeholder.clone(), values: checked("svd", &shape, Err(problem)), v: placeholder }
         }
     }
+}
+
+/// As [`svd`], where U and V are square, m × m and n × n: the columns that the thin decomposition lacks complete it to an orthogonal
+/// matrix.
+///
+/// ```
+/// use deltaray::linalg::full_svd;
+/// use deltaray::prelude::*;
+///
+/// let u = full_svd(&Matrix::from([[3.0], [4.0]])).u;
+/// assert!((u.dot(&u.t()) - eye(2)).abs().lt(1e-12).all().item());
+/// ```
+///
+/// Columns that the matrix does not determine move by what keeps them orthogonal to the others, and not among themselves.
+///
+/// # Panics
+///
+/// As [`svd`].
+#[track_caller]
+pub fn full_svd<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Svd<A, E, R> {
+    let _place = ReportedAt::caller();
+    let shape = a.shape();
+    if let Err(problem) = matrices(&shape) {
+        let placeholder: Tensor<A, E, R> = checked("full_svd", &shape, Err(problem.clone()));
+        return Svd { u: placeholder.clone(), values: checked("full_svd", &shape, Err(problem)), v: placeholder };
+    }
+    let Svd { u, values, v } = svd(a);
+    Svd { u: completed(u), values, v: completed(v) }
+}
+
+/// Orthonormal columns, and behind them as many as make them an orthogonal matrix.
+#[track_caller]
+fn completed<A: Algebra, E: Float, R: Rank>(columns: Tensor<A, E, R>) -> Tensor<A, E, R> {
+    let shape = columns.shape();
+    let (axis, m, k) = (shape.len() - 1, shape[shape.len() - 2], shape[shape.len() - 1]);
+    if m == k {
+        return columns;
+    }
+    let columns = columns.into_dyn();
+    let rest = part(&full_qr(&columns).q, Side::Columns, k..m);
+    Tensor::wrap(concatenate(axis, &[columns, rest]).into_array())
 }
 
 /// The singular values of a matrix, which descend.

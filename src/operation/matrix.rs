@@ -3,6 +3,9 @@
 //! A matrix is the last two axes of an array, and an operation acts on each of the matrices along the axes before. A
 //! factorisation has one result, a matrix in which its factors stand side by side or one above the other; views take them apart.
 
+use super::SpectralFunction;
+use std::borrow::Cow;
+
 /// A triangular matrix in a system of equations. Only its own triangle is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Triangle {
@@ -95,14 +98,38 @@ pub enum MatrixOperation {
     /// The first operand, vectors as columns that belong to the second, a row of values. Where some values are as good as equal,
     /// other vectors would do as well, and the derivative is NaN.
     Unique,
+    /// The derivative of an order k of f(A), the function of the symmetric part of A, along k matrices: Dᵏ f(A)[E₁, .., Eₖ], of
+    /// which the symmetric parts count. The operands are A, its [`MatrixOperation::Eigh`], and the k matrices, in which it is linear
+    /// and symmetric. As a map of the last it is its own transpose, since f(A) is a gradient.
+    Spectral {
+        /// The function.
+        function: SpectralFunction,
+        /// The order of the derivative: 0 for the function itself.
+        order: u8,
+    },
+    /// The determinant of a square matrix, of that and its [`MatrixOperation::Lu`]: one element.
+    Determinant,
+    /// The derivative of an order k of the cofactors of a square matrix, which are the gradient of its determinant, along k
+    /// matrices. The operands are those of [`MatrixOperation::Spectral`], with [`MatrixOperation::Lu`] in the place of eigenvalues; it
+    /// is its own transpose for the same reason.
+    Cofactors {
+        /// The order of the derivative: 0 for the cofactors themselves.
+        order: u8,
+    },
 }
+
+/// The most elements of an array inside of such a derivative.
+const MOST_ELEMENTS: usize = 1 << 50;
+
+/// Derivatives of functions of a matrix have at most this order: there are as many terms as orders of so many matrices.
+pub(crate) const MOST_ORDERS: u8 = 8;
 
 /// Values are as good as equal if they differ by no more than so many times the precision of numbers, times their count and the
 /// largest of them.
 pub(crate) const CLUSTER: f64 = 8.0;
 
 /// The operations, with their names in printed programs.
-const MATRIX_ROWS: [(&str, MatrixOperation); 29] = [
+const MATRIX_ROWS: [(&str, MatrixOperation); 30] = [
     ("cholesky", MatrixOperation::Cholesky),
     ("cholesky_forward", MatrixOperation::CholeskyForward),
     ("cholesky_adjoint", MatrixOperation::CholeskyAdjoint),
@@ -124,6 +151,7 @@ const MATRIX_ROWS: [(&str, MatrixOperation); 29] = [
     ("solve_banded_transposed", MatrixOperation::SolveBandedTransposed),
     ("inverse_positive", MatrixOperation::InversePositive),
     ("log_determinant", MatrixOperation::LogDeterminant),
+    ("determinant", MatrixOperation::Determinant),
     ("solve_lower", MatrixOperation::Solve(Triangle::LOWER)),
     ("solve_upper", MatrixOperation::Solve(Triangle::UPPER)),
     ("solve_lower_transposed", MatrixOperation::Solve(Triangle::LOWER.transposed())),
@@ -147,18 +175,68 @@ fn factors(operands: &[[usize; 2]]) -> String {
 
 impl MatrixOperation {
     /// Its name in printed programs.
-    pub fn name(self) -> &'static str {
-        MATRIX_ROWS.iter().find(|(_, op)| *op == self).map_or("", |(name, _)| name)
+    pub fn name(self) -> Cow<'static, str> {
+        let ordered = |order: u8, name: String| match order {
+            0 => name.into(),
+            _ => format!("derivative_{order}_{name}").into(),
+        };
+        match self {
+            MatrixOperation::Spectral { function, order } => ordered(order, format!("spectral_{function}")),
+            MatrixOperation::Cofactors { order } => ordered(order, "cofactors".into()),
+            op => MATRIX_ROWS.iter().find(|(_, other)| *other == op).map_or("", |(name, _)| name).into(),
+        }
     }
 
     /// The operation of a name.
     pub(crate) fn named(name: &str) -> Option<MatrixOperation> {
-        MATRIX_ROWS.iter().find(|(other, _)| *other == name).map(|&(_, op)| op)
+        if let Some(&(_, op)) = MATRIX_ROWS.iter().find(|(other, _)| *other == name) {
+            return Some(op);
+        }
+        let (order, rest) = match name.strip_prefix("derivative_") {
+            Some(rest) => rest.split_once('_').and_then(|(order, rest)| Some((order.parse::<u8>().ok()?, rest)))?,
+            None => (0, name),
+        };
+        let op = match rest.strip_prefix("spectral_") {
+            Some(function) => MatrixOperation::Spectral { function: SpectralFunction::named(function)?, order },
+            None if rest == "cofactors" => MatrixOperation::Cofactors { order },
+            None => return None,
+        };
+        (order <= MOST_ORDERS && op.name() == name).then_some(op)
+    }
+
+    /// The order of a derivative that is an operation of its own.
+    fn order(self) -> Option<u8> {
+        match self {
+            MatrixOperation::Spectral { order, .. } | MatrixOperation::Cofactors { order } => Some(order),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the derivative of a function of its first operand along all operands behind the second.
+    pub(crate) fn is_multilinear(self) -> bool {
+        self.order().is_some()
+    }
+
+    /// The derivative of an operation that is one, along one matrix more.
+    pub(crate) fn derivative(self) -> MatrixOperation {
+        match self {
+            MatrixOperation::Spectral { function, order } => {
+                MatrixOperation::Spectral { function, order: order.saturating_add(1) }
+            }
+            MatrixOperation::Cofactors { order } => MatrixOperation::Cofactors { order: order.saturating_add(1) },
+            op => unreachable!("no derivative: {op:?}"),
+        }
+    }
+
+    /// Whether it is run as the program of other operations that it is written out as: engines have no code for it.
+    pub(crate) fn is_program(self) -> bool {
+        self.is_multilinear() || self == MatrixOperation::Determinant
     }
 
     /// The number of operands.
     pub(crate) fn operands(self) -> usize {
         match self {
+            MatrixOperation::Spectral { order, .. } | MatrixOperation::Cofactors { order } => 2 + usize::from(order),
             MatrixOperation::SolveGeneral
             | MatrixOperation::SolveGeneralTransposed
             | MatrixOperation::SolvePositive
@@ -169,6 +247,7 @@ impl MatrixOperation {
             | MatrixOperation::CholeskyAdjoint
             | MatrixOperation::InversePositive
             | MatrixOperation::LogDeterminant
+            | MatrixOperation::Determinant
             | MatrixOperation::Unique => 2,
             _ => 1,
         }
@@ -223,6 +302,26 @@ impl MatrixOperation {
                 square()?;
                 Ok([n, n])
             }
+            MatrixOperation::Spectral { order, .. } | MatrixOperation::Cofactors { order } => {
+                square()?;
+                let more = n.saturating_add(1);
+                let packed = if let MatrixOperation::Spectral { .. } = self { [more, n] } else { [n, more] };
+                if operands[1] != packed {
+                    return Err(factors(operands));
+                }
+                if let Some([rows, columns]) = operands[2..].iter().find(|moved| **moved != [n, n]) {
+                    return Err(format!("a matrix of {n} by {n} does not move along one of {rows} by {columns}"));
+                }
+                // Its program has an element for each row, in each of so many axes.
+                match n.checked_pow(u32::from(order) + 2) {
+                    Some(count) if order <= MOST_ORDERS && count <= MOST_ELEMENTS => Ok([n, n]),
+                    _ => Err(format!("has no derivative of order {order} for a matrix of {n} by {n}: it is too large")),
+                }
+            }
+            MatrixOperation::Determinant => {
+                square()?;
+                if operands[1] == [n, n.saturating_add(1)] { Ok([1, 1]) } else { Err(factors(operands)) }
+            }
             MatrixOperation::Lu => Ok([m, n.saturating_add(1)]),
             MatrixOperation::Qr => Ok([m.saturating_add(n), m.min(n)]),
             MatrixOperation::FullQr => Ok([m.saturating_add(n), m]),
@@ -270,6 +369,7 @@ impl MatrixOperation {
             MatrixOperation::SolvePositive => MatrixOperation::SolvePositive,
             MatrixOperation::SolveBanded => MatrixOperation::SolveBandedTransposed,
             MatrixOperation::SolveBandedTransposed => MatrixOperation::SolveBanded,
+            op if op.is_multilinear() => op,
             op => unreachable!("not linear in its last operand: {op:?}"),
         }
     }
@@ -304,6 +404,37 @@ impl MatrixOperation {
             MatrixOperation::SvdValues => product([m, n, k]).saturating_mul(8),
             MatrixOperation::InverseDifferences | MatrixOperation::InverseSums => product([n, n, 3]),
             MatrixOperation::Unique => 0,
+            MatrixOperation::Spectral { order, .. } | MatrixOperation::Cofactors { order } => {
+                let terms = n.saturating_pow(u32::from(order) + 1).saturating_mul(10);
+                product([n, n, n]).saturating_mul(4 * (u128::from(order) + 1)).saturating_add(terms)
+            }
+            MatrixOperation::Determinant => product([n, n, 3]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_functions_are_read_again() {
+        let functions = [SpectralFunction::Exp, SpectralFunction::power(-0.75), SpectralFunction::power(1e-7)];
+        for order in 0..=MOST_ORDERS {
+            let all = functions.map(|function| MatrixOperation::Spectral { function, order });
+            for op in all.into_iter().chain([MatrixOperation::Cofactors { order }]) {
+                assert_eq!(MatrixOperation::named(&op.name()), Some(op));
+            }
+        }
+        let no_names = [
+            "spectral_",
+            "spectral_power_0.5",
+            "spectral_power_1e3",
+            "spectral_power_minus_0",
+            "derivative_0_cofactors",
+            "derivative_9_cofactors",
+            "derivative_1_eigh",
+        ];
+        assert!(no_names.into_iter().all(|name| MatrixOperation::named(name).is_none()));
     }
 }

@@ -2,13 +2,16 @@
 
 mod banded;
 mod derivatives;
+mod determinants;
+mod differences;
 mod rotations;
+mod spectral;
 
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Binary, Comparison, Extreme, MatrixOperation, Reduction, Triangle, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
-use crate::term::{Body, Graph, NodeId, Op, Scan};
+use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use std::sync::Arc;
 
 /// The program that computes an operation on operands of these types. Its loops have a step for each column, or each row of a
@@ -53,6 +56,9 @@ pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
         MatrixOperation::InverseDifferences => writer.inverses(flat[0], Binary::Sub),
         MatrixOperation::InverseSums => writer.inverses(flat[0], Binary::Add),
         MatrixOperation::Unique => flat[0],
+        MatrixOperation::Spectral { function, .. } => writer.spectral(function, flat[1], &flat[2..]),
+        MatrixOperation::Cofactors { .. } => writer.cofactors(flat[0], flat[1], &flat[2..]),
+        MatrixOperation::Determinant => writer.determinant(flat[1]),
     };
     let extents = op.result(&matrices).expect("operands fit");
     let shape: Shape = batch.iter().copied().chain(extents).collect();
@@ -168,6 +174,25 @@ impl LoopWriter {
         let operands = [carries, &[steps], captures].concat();
         let node = self.graph.add(Op::Scan(Arc::new(scan)), &operands);
         (0..outputs).map(|position| self.graph.add(Op::Output(position), &[node])).collect()
+    }
+
+    /// What one of two sides results in. Both are given the captures.
+    fn branch(
+        &mut self,
+        condition: NodeId,
+        captures: &[NodeId],
+        then: impl FnOnce(&mut LoopWriter, &[NodeId]) -> NodeId,
+        otherwise: impl FnOnce(&mut LoopWriter, &[NodeId]) -> NodeId,
+    ) -> NodeId {
+        let types: Vec<Type> = captures.iter().map(|&id| self.graph.ty(id).clone()).collect();
+        let parameters: Vec<NodeId> = (0..types.len() as NodeId).collect();
+        let new = || LoopWriter { graph: Graph::new(&types, types.len()), count: self.count, dtype: self.dtype };
+        let [mut yes, mut no] = [new(), new()];
+        let (result, other) = (then(&mut yes, &parameters), otherwise(&mut no, &parameters));
+        let branch =
+            Branch { then: Arc::new(yes.graph.finish(&[result])), otherwise: Arc::new(no.graph.finish(&[other])) };
+        let node = self.graph.add(Op::Branch(Arc::new(branch)), &[&[condition], captures].concat());
+        self.graph.add(Op::Output(0), &[node])
     }
 
     /// Stacked rows, of each step those of all matrices, as matrices.

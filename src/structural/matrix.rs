@@ -14,7 +14,7 @@ fn matrices(operands: &[&Type]) -> SmallVec<[[usize; 2]; 2]> {
 
 impl Structural for MatrixOperation {
     fn name(&self) -> Cow<'static, str> {
-        MatrixOperation::name(*self).into()
+        MatrixOperation::name(*self)
     }
     fn output(&self, operands: &[&Type]) -> Result<Type, String> {
         if operands.len() != self.operands() {

@@ -7,6 +7,7 @@ use deltaray::linalg::*;
 pub fn rows() -> Vec<Row> {
     let mut rows = factors();
     rows.extend(spectra());
+    rows.extend(functions());
     rows.extend(systems());
     rows.extend(made());
     rows.extend(placed());
@@ -125,6 +126,35 @@ fn spectra() -> Vec<Row> {
     ]
 }
 
+fn functions() -> Vec<Row> {
+    let number = 1.0_f64.exp();
+    vec![
+        row!("exponential of a symmetric matrix with equal eigenvalues": M => M,
+            |a| spectral_function(a, SpectralFunction::Exp), m([[1.0, 0.0], [0.0, 1.0]]))
+            .value([number, 0.0, 0.0, number])
+            .gradient([number; 4])
+            .digits(1e-12)
+            .smooth(),
+        row!("power and logarithm of a definite matrix": M => (M, M),
+            |a| (spectral_function(&definite(a), SpectralFunction::power(-1.5)), logm(&definite(a))), some((2, 2), 870))
+            .smooth(),
+        row!("inverse roots of several": T3 => T3,
+            |a| sqrtm(&spectral_function(&(a + eye(2).insert_axis(0) * 3.0), SpectralFunction::Reciprocal)), some((2, 2, 2), 871))
+            .smooth(),
+        row!("sums over eigenvalues": M => (S, S),
+            |a| (spectral_sum(a, SpectralFunction::Sin), spectral_sum(a, SpectralFunction::Cos)), some((3, 3), 872))
+            .smooth(),
+        row!("function of a matrix of nothing": M => (M, S),
+            |a| (spectral_function(a, SpectralFunction::Exp), spectral_sum(a, SpectralFunction::Ln)), t((0, 0), &[]))
+            .value([0.0])
+            .gradient([]),
+        row!("exponential of any matrix": M => M, |a| expm(a), m([[0.0, -0.5], [0.25, 1.0]])).smooth(),
+        row!("exponentials of several, of which some are large": T3 => T3,
+            |a| expm(&(a * iota(2).cast::<f64>().insert_axis(1).insert_axis(2) * 5.0)), some((2, 2, 2), 873))
+            .smooth(),
+    ]
+}
+
 fn systems() -> Vec<Row> {
     vec![
         row!("triangular system": (M, V) => V, |(a, b)| solve_triangular(a, b, Triangle::LOWER),
@@ -221,6 +251,8 @@ fn made() -> Vec<Row> {
         row!("determinant": M => S, |a| determinant(a), m([[1.0, 2.0], [4.0, 4.0]]))
             .value([-4.0])
             .gradient([4.0, -4.0, -2.0, 1.0])
+            .smooth(),
+        row!("determinant of a singular matrix": (M, M) => S, |(a, b)| determinant(&a.dot(b)), (some((4, 2), 874), some((2, 4), 875)))
             .smooth(),
         row!("determinants of several": T3 => V, |a| determinant(a), some((2, 3, 3), 831)).smooth(),
         row!("determinant of nothing": M => S, |a| determinant(a), t((0, 0), &[])).value([1.0]).gradient([]),

@@ -49,6 +49,10 @@ fn without_elements() -> Vec<Known> {
         known!("determinants of no matrices", |a| determinant(a), zeros::<C, f64, _>((0, 2, 2)) => none),
         known!("the trace of nothing", |a| trace(a), zeros::<C, f64, _>((0, 0)) => [0.0]),
         known!("powers of nothing", |a| (matrix_power(a, -3), inverse(a)), zeros::<C, f64, _>((0, 0)) => none),
+        known!("exponentials of nothing", |a| (expm(a), spectral_function(a, SpectralFunction::Exp)), zeros::<C, f64, _>((0, 0))
+            => none),
+        known!("exponentials of no matrices", |a| (expm(a), spectral_function(a, SpectralFunction::Exp)),
+            zeros::<C, f64, _>((0, 2, 2)) => none),
         known!("factors of nothing", |a| (cholesky(a), lu(a).packed, qr(a).r), zeros::<C, f64, _>((0, 0)) => none),
         known!("factors of no matrices", |a| (cholesky(a), lu(a).packed, qr(a).q), zeros::<C, f64, _>((0, 2, 2)) => none),
         known!("solutions of nothing", |(a, b)| (solve(a, b), solve_spd(a, b)),
@@ -81,6 +85,8 @@ fn of_one_element() -> Vec<Known> {
         known!("one equation in bands", |(a, b)| (solve_banded((0, 0), a, b), tridiagonal_solve(b, &a.at(0), b, b)),
             (m([[-4.0]]), v(&[8.0])) => [-2.0, -2.0]),
         known!("one equation", |(a, b)| (solve(a, b), inverse(a)), (m([[-4.0]]), v(&[8.0])) => [-2.0, -0.25]),
+        known!("functions of one number", |a| (expm(a), (sqrtm(a), logm(a))), t((5, 1, 1), &[0.0, 1.0, -1.0, INF, NAN])
+            => [1.0, 1.0_f64.exp(), (-1.0_f64).exp(), NAN, NAN, 0.0, 1.0, NAN, NAN, NAN, -INF, 0.0, NAN, NAN, NAN]),
         known!("LU of one number", |a| lu(a).packed, m([[-4.0]]) => [-4.0, 0.0]),
         known!("QR of one number", |a| (qr(a).q, qr(a).r), m([[-4.0]]) => [1.0, -4.0]),
         known!("determinants of one number", |a| (determinant(a), slog_determinant(a)), m([[-1.0]]) => [-1.0, -1.0, 0.0]),
@@ -93,6 +99,14 @@ fn without_result() -> Vec<Known> {
         known!("not symmetric", |a| cholesky(a), m([[2.0, 0.0], [2.0, 1.0]]) => [sqrt2, 0.0, half, half]),
         known!("not definite", |a| (cholesky(a), log_determinant(a)), m([[1.0, 2.0], [2.0, 1.0]]) => [NAN; 5]),
         known!("only half definite", |a| cholesky(a), m([[1.0, 1.0], [1.0, 1.0]]) => [NAN; 4]),
+        known!("functions of an indefinite matrix", |a| (sqrtm(a), logm(a)), m([[1.0, 2.0], [2.0, 1.0]]) => [NAN; 8]),
+        known!("one good matrix of several", |a| (sqrtm(a), expm(&(a - eye(2) * 4.0))),
+            t((2, 2, 2), &[1.0, NAN, 0.0, 1.0, 4.0, 0.0, 0.0, 4.0])
+            => [NAN, NAN, NAN, NAN, 2.0, 0.0, 0.0, 2.0, NAN, NAN, NAN, NAN, 1.0, 0.0, 0.0, 1.0]),
+        known!("exponentials of large matrices", |a| (expm(&a.at(0)).at((0, 0)), expm(&a.at(1))),
+            t((2, 2, 2), &[800.0, 0.0, 0.0, 800.0, -1e3, 0.0, 0.0, -1e2]) => [INF, 0.0, 0.0, 0.0, 0.0]),
+        known!("the gradient of a singular determinant", |a| grad(|a| determinant(a), a), m([[0.0, 0.0], [0.0, 3.0]])
+            => [3.0, 0.0, 0.0, 0.0]),
         known!("zeros", |a| cholesky(a), m([[0.0; 2]; 2]) => [NAN; 4]),
         known!("a negative first element", |a| cholesky(a), m([[-1.0, 0.0], [0.0, 4.0]]) => [NAN; 4]),
         known!("NaN above the diagonal", |a| cholesky(a), m([[1.0, NAN], [0.0, 1.0]]) => [NAN; 4]),
@@ -286,6 +300,8 @@ fn a_bad_matrix_has_no_influence_on_others() {
         Row::new("determinant", |a: &Tensor3<_, f64>| (determinant(a), slog_determinant(a)), good.clone()),
         Row::new("log_determinant", |a: &Tensor3<_, f64>| log_determinant(a), good.clone()),
         Row::new("inverse", |a: &Tensor3<_, f64>| inverse(a), good.clone()),
+        Row::new("functions", |a: &Tensor3<_, f64>| (sqrtm(a), expm(a)), good.clone()),
+        Row::new("cofactors", |a: &Tensor3<_, f64>| grad(|a| determinant(a).sum(), a), good.clone()),
     ];
     let bad: [[f64; 4]; 6] = [
         [NAN; 4],

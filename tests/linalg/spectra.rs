@@ -11,12 +11,12 @@ fn rotation() -> Matrix<C, f64> {
 }
 
 /// The matrix with these eigenvalues, and the rotation's columns for vectors.
-fn with_values(values: [f64; 3]) -> Matrix<C, f64> {
+pub(crate) fn with_values(values: [f64; 3]) -> Matrix<C, f64> {
     let vectors = rotation();
     (&vectors * Vector::from(values)).dot(&vectors.t())
 }
 
-fn distance(a: &Matrix<C, f64>, b: &Matrix<C, f64>) -> f64 {
+pub(crate) fn distance(a: &Matrix<C, f64>, b: &Matrix<C, f64>) -> f64 {
     (a - b).abs().max_all().item()
 }
 
@@ -124,6 +124,46 @@ fn large_matrices_have_their_vectors() {
             assert!(bound < 0.01, "{m} by {k}: {bound}");
             assert!(distance(&a.dot(&pseudo_inverse(&a)).dot(&a), &a) < bound, "{m} by {k}");
         }
+    }
+}
+
+#[test]
+fn matrices_of_any_rank_have_orthonormal_vectors() {
+    for (n, rank) in [(4, 2), (5, 1), (6, 3), (9, 2)] {
+        for seed in 1..10 {
+            let number = |by: f64| (iota(n * rank).cast::<f64>() * by * f64::from(seed)).sin().reshape((n, rank));
+            let (left, right): (Matrix<C, f64>, Matrix<C, f64>) = (number(1.3), number(0.7));
+            let a = left.dot(&right.t());
+            let Svd { u, values, v } = svd(&a);
+            assert!(distance(&(&u * &values).dot(&v.t()), &a) < 1e-13, "{n}, {rank}, {seed}");
+            assert!(distance(&u.t().dot(&u), &eye(n)) < 1e-13, "{n}, {rank}, {seed}");
+            assert!(distance(&v.t().dot(&v), &eye(n)) < 1e-13, "{n}, {rank}, {seed}");
+        }
+    }
+}
+
+#[test]
+fn vectors_that_complete_others_move_against_them() {
+    let a: Matrix<C, f64> = (iota(8).cast::<f64>() * 1.7).sin().reshape((4, 2));
+    let weights: Matrix<C, f64> = (iota(16).cast::<f64>() * 0.3).cos().reshape((4, 4));
+    for (a, is_wide) in [(a.clone(), false), (a.t(), true)] {
+        let Svd { u, values, v } = full_svd(&a);
+        assert_eq!([u.len(), v.len()], if is_wide { [2, 4] } else { [4, 2] });
+        assert!(distance(&u.t().dot(&u), &eye(u.shape()[0])) < 1e-14);
+        assert!(distance(&v.t().dot(&v), &eye(v.shape()[0])) < 1e-14);
+        assert!(distance(&(u.slice(1, 0..2) * &values).dot(&v.slice(1, 0..2).t()), &a) < 1e-14);
+        // Both projectors add to the identity.
+        let [own, others] = [0..2, 2..4].map(|columns| {
+            grad(
+                |a: &Matrix<_, f64>| {
+                    let Svd { u, v, .. } = full_svd(a);
+                    let columns = if is_wide { v } else { u }.slice(1, columns.clone());
+                    (columns.dot(&columns.t()) * weights.lift()).sum()
+                },
+                &a,
+            )
+        });
+        assert!(distance(&own, &-others) < 1e-13 && own.abs().max_all().item() > 0.01);
     }
 }
 

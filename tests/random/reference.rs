@@ -7,6 +7,7 @@
 
 mod matrix;
 mod scalar;
+mod spectral;
 mod structure;
 
 use super::arrays;

@@ -219,6 +219,7 @@ fn one_by_one<T: MatrixElement, M: Machine<T>>(
             MatrixOperation::InverseDifferences => inverses_into(of(0), out, |x, y| x - y),
             MatrixOperation::InverseSums => inverses_into(of(0), out, |x, y| x + y),
             MatrixOperation::Unique => out.assign(&of(0)),
+            op => unreachable!("written out as a program: {op:?}"),
         }
     }
 }

@@ -151,14 +151,14 @@ impl LoopWriter {
     }
 
     /// −1 for negative numbers, and else 1.
-    fn sign(&mut self, a: NodeId) -> NodeId {
+    pub(super) fn sign(&mut self, a: NodeId) -> NodeId {
         let (zero, one, minus) = (self.number(a, 0.0), self.number(a, 1.0), self.number(a, -1.0));
         let is_negative = self.compare(Comparison::Less, a, zero);
         self.select(is_negative, minus, one)
     }
 
     /// The columns times a number each.
-    fn times(&mut self, a: NodeId, factors: NodeId) -> NodeId {
+    pub(super) fn times(&mut self, a: NodeId, factors: NodeId) -> NodeId {
         let shape = self.shape(a);
         let factors = self.along(factors, &shape, &[0, 2]);
         self.binary(Binary::Mul, a, factors)

@@ -4,12 +4,12 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::scalar::rounded;
-use super::{Cell, Plain, Watch};
+use super::{Cell, Plain, Watch, spectral};
 use deltaray::algebra::MatrixOperation;
 use deltaray::shape::{DType, Shape, Type};
 use std::rc::Rc;
 
-type Rows = Vec<Vec<f64>>;
+pub(super) type Rows = Vec<Vec<f64>>;
 
 /// An operation on the matrices of the operands.
 pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) -> Plain {
@@ -96,6 +96,15 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
                 let l = matrix(&args[1]);
                 vec![vec![(0..n).map(|at| 2.0 * l[at][at].ln()).sum()]]
             }
+            MatrixOperation::Spectral { function, .. } => {
+                let moved: Vec<Rows> = args[2..].iter().map(|plain| matrix(plain)).collect();
+                spectral::function(function, &a, &moved, watch)
+            }
+            MatrixOperation::Cofactors { .. } => {
+                let moved: Vec<Rows> = args[2..].iter().map(|plain| matrix(plain)).collect();
+                spectral::cofactors(&a, &moved)
+            }
+            MatrixOperation::Determinant => vec![vec![spectral::determinant(&a)]],
             other => panic!("the reference lacks {other:?}"),
         });
     }
@@ -116,7 +125,8 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
         | MatrixOperation::SolvePositive
         | MatrixOperation::SolveBanded
         | MatrixOperation::SolveBandedTransposed => shapes[2],
-        MatrixOperation::LogDeterminant => [1, 1],
+        MatrixOperation::Spectral { .. } | MatrixOperation::Cofactors { .. } => shapes[0],
+        MatrixOperation::LogDeterminant | MatrixOperation::Determinant => [1, 1],
         MatrixOperation::PseudoInverse => [shapes[0][1], shapes[0][0]],
         _ => [shapes[0][0] + shapes[0][1], shapes[0][0]],
     };
@@ -260,7 +270,7 @@ fn qr(a: Rows, [m, n]: [usize; 2], k: usize, watch: &mut Watch) -> Rows {
 }
 
 /// Rotations of the largest element beside the diagonal (Jacobi): columns of vectors, above a row of values, which ascend.
-fn eigh(a: &Rows, watch: &mut Watch) -> Rows {
+pub(super) fn eigh(a: &Rows, watch: &mut Watch) -> Rows {
     let n = a.len();
     let mut a: Rows = (0..n).map(|i| (0..n).map(|j| (a[i][j] + a[j][i]) / 2.0).collect()).collect();
     let mut v: Rows = (0..n).map(|row| (0..n).map(|column| f64::from(row == column)).collect()).collect();

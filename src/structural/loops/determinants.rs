@@ -1,0 +1,227 @@
+//! Determinants and cofactors with their derivatives: programs on pivots, or on singular values.
+
+use super::LoopWriter;
+use super::spectral::orders;
+use crate::affine::AffineMap;
+use crate::array::Array;
+use crate::operation::{Binary, Comparison, MatrixOperation, Reduction, Unary};
+use crate::shape::{Axes, DType, Shape, Type, Value};
+use crate::term::{NodeId, Op};
+
+/// 1 for an even order, −1 for an odd one.
+fn sign(order: &[usize]) -> f64 {
+    let turned = |(at, &number): (usize, &usize)| order[at + 1..].iter().filter(|&&other| other < number).count();
+    if order.iter().enumerate().map(turned).sum::<usize>() % 2 == 0 { 1.0 } else { -1.0 }
+}
+
+impl LoopWriter {
+    /// The product of all elements along an axis, of which there are some: halves are multiplied again and again.
+    fn product_along(&mut self, a: NodeId, axis: usize) -> NodeId {
+        let (mut product, mut last) = (a, None);
+        loop {
+            let shape = self.shape(product);
+            let part = |writer: &mut LoopWriter, start: usize, extent: usize| {
+                let map = AffineMap::along(&shape, axis, start as i64, 1, extent);
+                writer.graph.add(Op::View(map), &[product])
+            };
+            let (extent, half) = (shape[axis], shape[axis] / 2);
+            if extent % 2 == 1 {
+                let own = part(self, extent - 1, 1);
+                last = Some(last.map_or(own, |last| self.binary(Binary::Mul, last, own)));
+            }
+            if half == 0 {
+                let rest: Shape = shape[..axis].iter().chain(&shape[axis + 1..]).copied().collect();
+                return self.graph.add(Op::Reshape(rest), &[last.expect("the last of an odd number")]);
+            }
+            let (first, second) = (part(self, 0, half), part(self, half, half));
+            product = self.binary(Binary::Mul, first, second);
+        }
+    }
+
+    /// The determinants of triangular factors and the order of their rows: [count].
+    fn determinant_of_factors(&mut self, packed: NodeId) -> NodeId {
+        let (factors, order) = self.unpacked(packed);
+        let n = self.shape(order)[1];
+        let diagonal = self.diagonal(factors);
+        let product = self.product_along(diagonal, 1);
+        if n == 1 {
+            return product;
+        }
+        // Whether a row stands before one that it followed: for each pair of rows.
+        let shape = [self.count, n, n];
+        let (own, other) = (self.along(order, &shape, &[0, 1]), self.along(order, &shape, &[0, 2]));
+        let is_turned = self.compare(Comparison::Greater, own, other);
+        let (place, places) = (self.position(&shape, 1), self.position(&shape, 2));
+        let is_before = self.compare(Comparison::Less, place, places);
+        let is_turned = self.binary(Binary::And, is_turned, is_before);
+        let turned = self.graph.add(Op::Cast(DType::I64), &[is_turned]);
+        let turned = self.sum_axes(turned, 1..3);
+        let whole = |writer: &mut LoopWriter, x: i64| {
+            writer.graph.add(Op::Constant(Array::full(&[writer.count], Value::I64(x))), &[])
+        };
+        let (two, zero) = (whole(self, 2), whole(self, 0));
+        let rest = self.binary(Binary::Rem, turned, two);
+        let is_even = self.compare(Comparison::Equal, rest, zero);
+        let negative = self.graph.add(Op::Unary(Unary::Neg), &[product]);
+        self.select(is_even, product, negative)
+    }
+
+    /// The determinant, by the pivots.
+    pub(super) fn determinant(&mut self, factors: NodeId) -> NodeId {
+        if self.shape(factors)[1] == 0 {
+            let one = Value::from_f64(self.dtype, 1.0);
+            return self.graph.add(Op::Constant(Array::full(&[self.count, 1, 1], one)), &[]);
+        }
+        let determinant = self.determinant_of_factors(factors);
+        self.graph.add(Op::Reshape(Shape::from_slice(&[self.count, 1, 1])), &[determinant])
+    }
+
+    /// The derivative of the cofactors of A along matrices. Where A is far from singular, it is |A| A⁻ᵀ R, with Mᵢ = A⁻¹ Eᵢ and with S the
+    /// identity. Otherwise, with A = U S Vᵀ and Mᵢ = Uᵀ Eᵢ V, it is |U| |V| U R Vᵀ.
+    ///
+    /// The derivative of |S| along k + 1 matrices is the sum, over rows r₀, .., rₖ that all differ and over permutations π, of the sign of π,
+    /// times the product of all Mᵢ[rᵢ, r_π(i)], times the product of the elements of S in other rows. R is the gradient of that by the
+    /// last matrix.
+    pub(super) fn cofactors(&mut self, a: NodeId, factors: NodeId, moved: &[NodeId]) -> NodeId {
+        let n = self.shape(a)[1];
+        if n == 0 {
+            return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &[self.count, 0, 0]))), &[]);
+        }
+        let is_regular = self.are_regular(factors, moved.len() + 1);
+        let captures = [&[a, factors], moved].concat();
+        self.branch(is_regular, &captures, LoopWriter::cofactors_by_inverse, LoopWriter::cofactors_by_values)
+    }
+
+    /// Whether no matrix is nearly singular: the order of a derivative costs no more than a quarter of the digits.
+    fn are_regular(&mut self, factors: NodeId, order: usize) -> NodeId {
+        let (factors, _) = self.unpacked(factors);
+        let pivots = self.diagonal(factors);
+        let sizes = self.graph.add(Op::Unary(Unary::Abs), &[pivots]);
+        let extreme = |writer: &mut LoopWriter, reduction: Reduction| {
+            writer.graph.add(Op::Reduce(reduction, Axes::from_slice(&[1])), &[sizes])
+        };
+        let (least, most) = (extreme(self, Reduction::Min), extreme(self, Reduction::Max));
+        let precision = if self.dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        let bound = self.number(most, precision.powf(0.25 / order as f64));
+        let bound = self.binary(Binary::Mul, most, bound);
+        let is_regular = self.compare(Comparison::Greater, least, bound);
+        self.graph.add(Op::Reduce(Reduction::Min, Axes::from_slice(&[0])), &[is_regular])
+    }
+
+    fn cofactors_by_inverse(&mut self, captures: &[NodeId]) -> NodeId {
+        let (factors, moved) = (captures[1], &captures[2..]);
+        let inner: Vec<NodeId> = moved.iter().map(|&moved| self.solve_general(factors, moved)).collect();
+        let shape = self.axes_of_rows(captures[0], moved.len());
+        let one = Value::from_f64(self.dtype, 1.0);
+        let ones = self.graph.add(Op::Constant(Array::full(&shape, one)), &[]);
+        let others = self.unless_twice(ones, &shape);
+        let gradient = self.gradient_of_determinant(&inner, others, &shape);
+        let result = self.solve_general_transposed(factors, gradient);
+        let determinant = self.determinant_of_factors(factors);
+        self.times_each(result, determinant)
+    }
+
+    fn cofactors_by_values(&mut self, captures: &[NodeId]) -> NodeId {
+        let (a, moved) = (captures[0], &captures[2..]);
+        let n = self.shape(a)[1];
+        let packed = self.graph.add(Op::Matrix(MatrixOperation::Svd), &[a]);
+        let (u, values, v) = (self.part(packed, 0, n), self.single_row(packed, n), self.part(packed, n + 1, n));
+        let inner: Vec<NodeId> = moved.iter().map(|&moved| self.inside(u, moved, v)).collect();
+        let shape = self.axes_of_rows(a, moved.len());
+        let others = self.products_of_others(values, &shape);
+        let others = self.unless_twice(others, &shape);
+        let gradient = self.gradient_of_determinant(&inner, others, &shape);
+        let result = self.outside(u, gradient, v);
+        let orthogonal = self.product((u, false), (v, true));
+        let factors = self.graph.add(Op::Matrix(MatrixOperation::Lu), &[orthogonal]);
+        let sign = self.determinant_of_factors(factors);
+        let sign = self.sign(sign);
+        self.times_each(result, sign)
+    }
+
+    /// An axis of rows for each of k + 1 matrices.
+    fn axes_of_rows(&self, a: NodeId, k: usize) -> Vec<usize> {
+        [self.count].into_iter().chain(std::iter::repeat_n(self.shape(a)[1], k + 1)).collect()
+    }
+
+    /// Matrices times a number each.
+    fn times_each(&mut self, a: NodeId, factors: NodeId) -> NodeId {
+        let shape = self.shape(a);
+        let factors = self.along(factors, &shape, &[0]);
+        self.binary(Binary::Mul, a, factors)
+    }
+
+    /// R, as [`LoopWriter::cofactors`] says, of the products of other rows' elements.
+    fn gradient_of_determinant(&mut self, inner: &[NodeId], others: NodeId, shape: &[usize]) -> NodeId {
+        let (n, k) = (shape[1], inner.len());
+        // Of permutations that end with the same number, the gradient has the same rows and columns.
+        let mut gradients = Vec::new();
+        for end in 0..=k {
+            let orders = orders(k + 1).into_iter().filter(|order| order[k] == end);
+            let terms: Vec<NodeId> = orders
+                .map(|order| {
+                    let factors: Vec<NodeId> =
+                        (0..k).map(|at| self.along(inner[at], shape, &[0, at + 1, order[at] + 1])).collect();
+                    let term = factors.into_iter().fold(others, |product, x| self.binary(Binary::Mul, product, x));
+                    if sign(&order) < 0.0 { self.graph.add(Op::Unary(Unary::Neg), &[term]) } else { term }
+                })
+                .collect();
+            let terms = self.total(terms);
+            let sums = self.sum_axes(terms, (1..k + 1).filter(|&axis| axis != end + 1));
+            gradients.push(match end == k {
+                true => {
+                    let square = [self.count, n, n];
+                    let (row, column) = (self.position(&square, 1), self.position(&square, 2));
+                    let is_diagonal = self.compare(Comparison::Equal, row, column);
+                    let sums = self.along(sums, &square, &[0, 1]);
+                    let zero = self.number(sums, 0.0);
+                    self.select(is_diagonal, sums, zero)
+                }
+                false => self.transposed(sums),
+            });
+        }
+        self.total(gradients)
+    }
+
+    /// The product of all values but those in some rows, for the rows that are the positions along the axes of a shape.
+    fn products_of_others(&mut self, values: NodeId, shape: &[usize]) -> NodeId {
+        let n = shape[1];
+        let rows = shape.len() - 1;
+        let whole = [shape, &[n]].concat();
+        let own = self.position(&whole, rows + 1);
+        let is_left_out: Vec<NodeId> = (1..=rows)
+            .map(|axis| {
+                let row = self.position(&whole, axis);
+                self.compare(Comparison::Equal, own, row)
+            })
+            .collect();
+        let is_left_out = self.any(is_left_out).expect("there is a row");
+        let values = self.along(values, &whole, &[0, rows + 1]);
+        let one = self.number(values, 1.0);
+        let kept = self.select(is_left_out, one, values);
+        self.product_along(kept, rows + 1)
+    }
+
+    /// Numbers for rows that are the positions along the axes of a shape, but 0 where two of these are the same.
+    fn unless_twice(&mut self, numbers: NodeId, shape: &[usize]) -> NodeId {
+        let rows = shape.len() - 1;
+        let pairs = (1..=rows).flat_map(|first| (first + 1..=rows).map(move |second| (first, second)));
+        let is_twice: Vec<NodeId> = pairs
+            .map(|(first, second)| {
+                let (first, second) = (self.position(shape, first), self.position(shape, second));
+                self.compare(Comparison::Equal, first, second)
+            })
+            .collect();
+        match self.any(is_twice) {
+            Some(is_twice) => {
+                let zero = self.number(numbers, 0.0);
+                self.select(is_twice, zero, numbers)
+            }
+            None => numbers,
+        }
+    }
+
+    fn any(&mut self, masks: Vec<NodeId>) -> Option<NodeId> {
+        masks.into_iter().reduce(|any, mask| self.binary(Binary::Or, any, mask))
+    }
+}
