@@ -6,8 +6,9 @@ use super::{LARGEST, Writer};
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Label, MatrixOperation};
 use deltaray::linalg::{
-    self, CholeskyFactor, Qr, Triangle, cholesky_upper, determinant, full_qr, inverse, log_determinant, lstsq, lu,
-    matrix_power, qr, quadratic_form, slog_determinant, solve_spd, solve_triangular, solve_triangular_right, trace,
+    self, CholeskyFactor, Eigh, Qr, SpectralFunction, Svd, Triangle, cholesky_upper, determinant, diagonal_matrix,
+    eigh, expm, full_qr, inverse, log_determinant, lstsq, lu, matrix_power, pseudo_inverse, qr, quadratic_form,
+    slog_determinant, solve_spd, solve_triangular, solve_triangular_right, spectral_function, spectral_sum, svd, trace,
 };
 use deltaray::operation::{Binary, Comparison};
 use deltaray::prelude::*;
@@ -195,9 +196,13 @@ pub(super) fn composed<E: Float>(which: usize, x: &TensorD<Staged, E>, y: &Tenso
     // Its symmetric part is positive definite, so it is not singular.
     let turn = x.dot(&y.t()) - y.dot(&x.t());
     let definite = (x.dot(&x.t())) * &part + eye(n);
-    let a = &definite + turn * &part;
+    let a = &definite + &turn * &part;
     let side: Vector<Staged, E> = y.index_axis(1, 0);
-    match which % 16 {
+    // Values that are at least 1 apart, and vectors each with one element that outweighs the others.
+    let number = |x: f64| scalar::<Staged, E>(E::from_number(x));
+    let apart = x.dot(&y.t()).tanh() * number(1.0 / n as f64)
+        + diagonal_matrix(&((iota(n).cast::<E>() + number(1.0)) * number(3.0)));
+    match which % 24 {
         0 => linalg::solve(&a, &side).into_dyn(),
         1 => linalg::solve(&a, &y).into_dyn(),
         2 => solve_spd(&definite, &y).into_dyn(),
@@ -206,7 +211,7 @@ pub(super) fn composed<E: Float>(which: usize, x: &TensorD<Staged, E>, y: &Tenso
         5 => slog_determinant(&a).1.into_dyn(),
         6 => log_determinant(&definite).into_dyn(),
         7 => lstsq(&concatenate(0, &[x.t(), eye(n)]), &concatenate(0, &[y.t(), eye(n)])).into_dyn(),
-        8 => matrix_power(&a, [-2, 3, 0][which / 16]).into_dyn(),
+        8 => matrix_power(&a, [-2, 3][which / 24]).into_dyn(),
         9 => quadratic_form(&CholeskyFactor::new(&definite), &side).into_dyn(),
         10 => {
             let factors = lu(&a);
@@ -222,6 +227,20 @@ pub(super) fn composed<E: Float>(which: usize, x: &TensorD<Staged, E>, y: &Tenso
         }
         13 => solve_triangular_right(&definite, &y.t(), Triangle::UPPER).into_dyn(),
         14 => solve_triangular(&cholesky_upper(&definite), &side, Triangle::UPPER).into_dyn(),
-        _ => trace(&solve_spd(&definite, &a)).into_dyn(),
+        15 => trace(&solve_spd(&definite, &a)).into_dyn(),
+        16 => spectral_function(&definite, SpectralFunction::Ln).into_dyn(),
+        17 => spectral_function(&a, SpectralFunction::Reciprocal).into_dyn(),
+        18 => spectral_function(&definite, SpectralFunction::power([0.5, -0.75][which / 24])).into_dyn(),
+        19 => spectral_sum(&a, [SpectralFunction::Sin, SpectralFunction::Cos][which / 24]).into_dyn(),
+        20 => expm(&(turn * part)).into_dyn(),
+        21 => {
+            let Eigh { values, vectors } = eigh(&apart);
+            (vectors * values).into_dyn()
+        }
+        22 => {
+            let Svd { u, values, v } = svd(&apart);
+            (u * values - v).into_dyn()
+        }
+        _ => pseudo_inverse(&concatenate(0, &[apart, a])).into_dyn(),
     }
 }
