@@ -16,6 +16,8 @@ mod oracles;
 #[path = "devices/presence.rs"]
 mod presence;
 mod random;
+#[path = "linalg/residuals.rs"]
+mod residuals;
 #[path = "linalg/special.rs"]
 mod special;
 #[path = "linalg/spectra.rs"]

@@ -1,68 +1,122 @@
 //! Eigenvalues and eigenvectors of symmetric matrices: by reflections to a tridiagonal matrix, and rotations to a diagonal one
-//! (Householder; QL with implicit shifts, after Bowdler, Martin, Reinsch and Wilkinson, 1968).
+//! (Householder; QL and QR with implicit shifts, after Bowdler, Martin, Reinsch and Wilkinson, 1968).
 
-use super::MatrixElement;
-use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
+use super::reflections::{product_into, product_scratch, reflection};
+use super::rotations::{Block, Rotation, Sweeps};
+use super::rows::{SHORT, add_scaled, assign, dot, largest, scale, total, transpose, unit};
+use super::{Machine, MatrixElement, matrix, matrix_mut};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
-/// The most rotations for an eigenvalue, before it is given up as one that is not a number.
-const ROTATIONS: usize = 60;
+/// The most sweeps for each eigenvalue, before it is given up as one that is not a number.
+const SWEEPS: usize = 60;
 
 /// Elements of scratch for a matrix of so many rows.
 pub(super) fn scratch(n: usize) -> usize {
-    n * n + 2 * n
+    2 * n * n + 4 * n + product_scratch(n, [n, n]).max(2 * n + Sweeps::<f64>::scratch(n))
 }
 
 /// Writes the eigenvectors of the symmetric part of a matrix as columns, if there is room for them, above a row of the eigenvalues,
 /// which ascend.
-pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>, scratch: &mut [T]) {
+pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    a: ArrayView2<T>,
+    mut out: ArrayViewMut2<T>,
+    scratch: &mut [T],
+) {
     let n = a.nrows();
     if n == 0 {
         return;
     }
     let has_vectors = out.nrows() > 1;
-    let (vectors, rest) = scratch.split_at_mut(n * n);
-    let (values, beside) = rest.split_at_mut(n);
-    let beside = &mut beside[..n];
-    let half = T::one() / T::number(2);
-    let mut largest = T::ZERO;
-    for i in 0..n {
-        for j in 0..n {
-            let x = if i == j { a[[i, i]] } else { a[[i, j]] * half + a[[j, i]] * half };
-            vectors[i * n + j] = x;
-            let size = x.magnitude();
-            if size > largest || size.is_nan() {
-                largest = size;
+    let (work, rest) = scratch.split_at_mut(n * n);
+    let (vectors, rest) = rest.split_at_mut(n * n);
+    let (values, rest) = rest.split_at_mut(n);
+    let (beside, rest) = rest.split_at_mut(n);
+    let (factors, rest) = rest.split_at_mut(n);
+    let mut unit = None;
+    on.run_inlined(
+        #[inline(always)]
+        || {
+            unit = scaled(a, work);
+            if unit.is_some() {
+                tridiagonal(n, work, values, beside, factors, rest);
             }
+        },
+    );
+    let Some(unit) = unit else { return out.fill(T::NAN) };
+    let vectors: &mut [T] = if has_vectors { vectors } else { &mut [] };
+    if has_vectors {
+        let reflections = matrix(work, 0, [n, n]);
+        let mut product = matrix_mut(vectors, 0, [n, n]);
+        product_after_first(on, reflections, factors, product.view_mut(), rest);
+    }
+    on.run_inlined(
+        #[inline(always)]
+        || {
+            if has_vectors {
+                transpose(n, vectors);
+            }
+            if !diagonal(values, beside, Sweeps::new(n, vectors, rest)) {
+                return out.fill(T::NAN);
+            }
+            sort(values, [&mut *vectors], |x, y| x < y);
+            let (columns, mut last) = out.view_mut().split_at(Axis(0), if has_vectors { n } else { 0 });
+            for (place, &value) in last.iter_mut().zip(&*values) {
+                *place = value * unit;
+            }
+            vectors.chunks_exact_mut(n).filter(|vector| is_turned(vector)).for_each(|vector| scale(vector, -T::one()));
+            if has_vectors {
+                assign(matrix(vectors, 0, [n, n]).reversed_axes(), columns);
+            }
+        },
+    );
+}
+
+/// Writes the part of the symmetric part of a matrix from the diagonal on, over a number, which is the result if all numbers are
+/// finite.
+#[inline(always)]
+fn scaled<T: MatrixElement>(a: ArrayView2<T>, to: &mut [T]) -> Option<T> {
+    let n = a.nrows();
+    assign(a, matrix_mut(to, 0, [n, n]));
+    // Halves before the sum, which may overflow.
+    let half = T::one() / T::number(2);
+    let mut most = T::ZERO;
+    for row in 0..n {
+        for column in row + 1..n {
+            let place = row * n + column;
+            to[place] = to[place] * half + to[column * n + row] * half;
         }
+        let size = largest(&to[row * n + row..(row + 1) * n]);
+        most = if size > most || size.is_nan() { size } else { most };
     }
-    if largest.is_nan() || largest >= T::HIGHEST {
-        return out.fill(T::NAN);
+    let unit = unit(most)?;
+    if unit != T::one() {
+        to.iter_mut().for_each(|x| *x = *x / unit);
     }
-    // Scaled, so that no square is out of the range of numbers.
-    let unit = if largest > T::ZERO { largest } else { T::one() };
-    vectors.iter_mut().for_each(|x| *x = *x / unit);
-    tridiagonal(n, vectors, values, beside, has_vectors);
-    if !diagonal(n, vectors, values, beside, has_vectors) {
-        return out.fill(T::NAN);
-    }
-    // Without vectors these rows are anything.
-    sort(values, [&mut *vectors], |x, y| x < y);
-    let rows = out.nrows();
-    let (mut columns, mut last) = out.view_mut().split_at(Axis(0), rows - 1);
-    for (place, &value) in last.iter_mut().zip(&*values) {
-        *place = value * unit;
-    }
-    for (mut column, vector) in columns.columns_mut().into_iter().zip(vectors.chunks_exact(n)) {
-        let sign = if is_turned(ArrayView1::from(vector)) { -T::one() } else { T::one() };
-        column.iter_mut().zip(vector).for_each(|(place, &x)| *place = x * sign);
-    }
+    Some(unit)
+}
+
+/// Writes the product of reflections whose vectors begin after the diagonal.
+pub(super) fn product_after_first<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    vectors: ArrayView2<T>,
+    factors: &[T],
+    mut out: ArrayViewMut2<T>,
+    scratch: &mut [T],
+) {
+    let last = vectors.nrows() - 1;
+    out.row_mut(0).fill(T::ZERO);
+    out.column_mut(0).fill(T::ZERO);
+    out[[0, 0]] = T::one();
+    product_into(on, (vectors.slice(s![..last, 1..]), None), &factors[..last], out.slice_mut(s![1.., 1..]), scratch);
 }
 
 /// Whether the largest element of a vector, the first of several, is negative. Such vectors are turned, so that each way of
 /// computing them has the same result.
-pub(super) fn is_turned<T: MatrixElement>(vector: ArrayView1<T>) -> bool {
+#[inline(always)]
+pub(super) fn is_turned<T: MatrixElement>(vector: &[T]) -> bool {
     let mut largest = T::ZERO;
-    for &x in &vector {
+    for &x in vector {
         if x.magnitude() > largest.magnitude() {
             largest = x;
         }
@@ -70,161 +124,167 @@ pub(super) fn is_turned<T: MatrixElement>(vector: ArrayView1<T>) -> bool {
     largest < T::ZERO
 }
 
-/// Sums of products of contiguous elements.
-fn dot<T: MatrixElement>(a: &[T], b: &[T]) -> T {
-    crate::array::products::dot(a.len(), (a, 0, 1), (b, 0, 1))
-}
-
-fn add_scaled<T: MatrixElement>(out: &mut [T], x: &[T], factor: T) {
-    out.iter_mut().zip(x).for_each(|(out, &x)| *out = *out + x * factor);
-}
-
-/// Reflects a symmetric matrix to a tridiagonal one, and leaves the eigenvectors' basis in its place, each vector as a row.
-fn tridiagonal<T: MatrixElement>(n: usize, a: &mut [T], values: &mut [T], beside: &mut [T], has_vectors: bool) {
-    // Row by row from the last: a reflection takes what is before the element beside the diagonal to 0. Its vector stays in the row.
-    for row in (1..n).rev() {
-        let (before, rest) = a.split_at_mut(row * n);
-        let own = &mut rest[..row];
-        let last = own[row - 1];
-        let square = dot(&own[..row - 1], &own[..row - 1]);
-        if square == T::ZERO {
-            beside[row] = last;
-            values[row] = T::ZERO;
-            continue;
-        }
-        let norm = (square + last * last).square_root();
-        let norm = if last > T::ZERO { -norm } else { norm };
-        own[row - 1] = last - norm;
-        // I − v vᵀ / h, where h is half of the square of v.
-        let h = (square + own[row - 1] * own[row - 1]) / T::number(2);
-        values[row] = h;
-        // p = A v / h, with A's lower triangle alone.
-        let p = &mut beside[..row];
-        p.fill(T::ZERO);
-        for i in 0..row {
-            let line = &before[i * n..i * n + i];
-            p[i] = p[i] + dot(line, &own[..i]) + before[i * n + i] * own[i];
-            add_scaled(&mut p[..i], line, own[i]);
-        }
-        p.iter_mut().for_each(|x| *x = *x / h);
-        let k = dot(p, own) / (h * T::number(2));
-        add_scaled(p, own, -k);
-        for i in 0..row {
-            let line = &mut before[i * n..i * n + i + 1];
-            add_scaled(line, &p[..i + 1], -own[i]);
-            add_scaled(line, &own[..i + 1], -p[i]);
-        }
-        beside[row] = norm;
-    }
-    values[0] = T::ZERO;
-    if !has_vectors {
-        (0..n).for_each(|row| values[row] = a[row * n + row]);
-        return;
-    }
-    // The product of all reflections, from the first: the rows before each are those of the product so far.
-    for row in 0..n {
-        let (before, rest) = a.split_at_mut(row * n);
-        let diagonal = rest[row];
-        let h = values[row];
-        if h != T::ZERO {
-            for i in 0..row {
-                let line = &mut before[i * n..i * n + row];
-                let factor = dot(line, &rest[..row]) / h;
-                add_scaled(line, &rest[..row], -factor);
-            }
-        }
-        values[row] = diagonal;
-        rest[..n].fill(T::ZERO);
-        rest[row] = T::one();
-        before.chunks_exact_mut(n).for_each(|line| line[row] = T::ZERO);
-    }
-}
-
-/// Rotates a tridiagonal matrix to a diagonal one, and the rows of vectors with it; whether that comes to an end.
-fn diagonal<T: MatrixElement>(
+/// Reflects a symmetric matrix, of which the part from the diagonal on is read, to a tridiagonal one: its diagonal, and the elements
+/// beside that. The vectors of the reflections, each of which takes the elements after the one beside the diagonal to 0, stay in
+/// the rows.
+#[inline(always)]
+fn tridiagonal<T: MatrixElement>(
     n: usize,
-    vectors: &mut [T],
+    a: &mut [T],
     values: &mut [T],
     beside: &mut [T],
-    has_vectors: bool,
-) -> bool {
-    beside.rotate_left(1.min(n));
-    if let Some(last) = beside.last_mut() {
-        *last = T::ZERO;
+    factors: &mut [T],
+    scratch: &mut [T],
+) {
+    // The last reflection waits to be applied: by it a matrix becomes A − v wᵀ − w vᵀ. Rows are read once for that and for the
+    // product with the next vector.
+    let (mut w, rest) = scratch.split_at_mut(n);
+    let mut product = &mut rest[..n];
+    w.fill(T::ZERO);
+    let mut none = [];
+    for step in 0..n {
+        let (above, below) = a.split_at_mut(step * n);
+        let v = if step > 0 { &mut above[(step - 1) * n..] } else { &mut none[..] };
+        let (own, below) = below.split_at_mut(n);
+        if step > 0 {
+            let (v, w) = (&v[step..], &w[step..]);
+            let (x, y) = (v[0], w[0]);
+            add_scaled(&mut own[step..], w, -x);
+            add_scaled(&mut own[step..], v, -y);
+        }
+        values[step] = own[step];
+        own[..=step].fill(T::ZERO);
+        let u = &mut own[step + 1..];
+        (beside[step], factors[step]) = reflection(u);
+        let u = &*u;
+        let product_part = &mut product[step + 1..];
+        product_part.fill(T::ZERO);
+        for (number, row) in below.chunks_exact_mut(n).enumerate() {
+            let row = &mut row[step + 1 + number..];
+            let (u, sums) = (&u[number..], &mut product_part[number..]);
+            let sum = match step {
+                0 => multiply_row(row, u, sums),
+                _ => update_row(row, [&v[step + 1 + number..], &w[step + 1 + number..]], u, sums),
+            };
+            sums[0] = sum;
+        }
+        let factor = factors[step];
+        scale(product_part, factor);
+        let common = dot(product_part, u) * factor / T::number(2);
+        add_scaled(product_part, u, -common);
+        std::mem::swap(&mut w, &mut product);
     }
-    for at in 0..n {
-        for rotation in 0.. {
-            // The first element beside the diagonal that is as good as 0.
-            let end = (at..n - 1)
-                .find(|&end| {
-                    let scale = values[end].magnitude() + values[end + 1].magnitude();
-                    beside[end].magnitude() <= T::PRECISION * scale
-                })
-                .unwrap_or(n - 1);
-            if end == at {
-                break;
-            }
-            if rotation == ROTATIONS {
-                return false;
-            }
-            let two = T::number(2);
-            let slope = (values[at + 1] - values[at]) / (two * beside[at]);
-            let length = hypotenuse(slope, T::one());
-            let shift = slope + if slope < T::ZERO { -length } else { length };
-            let mut g = values[end] - values[at] + beside[at] / shift;
-            let (mut sine, mut cosine, mut p) = (T::one(), T::one(), T::ZERO);
-            let mut is_split = false;
-            for i in (at..end).rev() {
-                let (f, b) = (sine * beside[i], cosine * beside[i]);
-                let r = hypotenuse(f, g);
-                beside[i + 1] = r;
-                if r == T::ZERO {
-                    values[i + 1] = values[i + 1] - p;
-                    beside[end] = T::ZERO;
-                    is_split = true;
-                    break;
-                }
-                (sine, cosine) = (f / r, g / r);
-                g = values[i + 1] - p;
-                let r = (values[i] - g) * sine + two * cosine * b;
-                p = sine * r;
-                values[i + 1] = g + p;
-                g = cosine * r - b;
-                if !has_vectors {
-                    continue;
-                }
-                let (first, second) = vectors[i * n..(i + 2) * n].split_at_mut(n);
-                turn(first, second, cosine, sine);
-            }
-            if !is_split {
-                values[at] = values[at] - p;
-                beside[at] = g;
-                beside[end] = T::ZERO;
-            }
+}
+
+/// Elements of a row at once.
+const LANES: usize = 2 * SHORT;
+
+/// Adds the elements of a row after the first, times the vector's first, to sums; returns their product with the vector, and the
+/// sum that the first one has.
+#[inline(always)]
+fn multiply_row<T: MatrixElement>(row: &[T], u: &[T], sums: &mut [T]) -> T {
+    let sum = sums[0] + dot(row, u);
+    add_scaled(&mut sums[1..], &row[1..], u[0]);
+    sum
+}
+
+/// Subtracts multiples of two vectors from a row, and multiplies it as [`multiply_row`] does.
+#[inline(always)]
+fn update_row<T: MatrixElement>(row: &mut [T], [v, w]: [&[T]; 2], u: &[T], sums: &mut [T]) -> T {
+    let (x, y, factor, first) = (v[0], w[0], u[0], sums[0]);
+    let (rows, row) = row.as_chunks_mut::<LANES>();
+    let (vs, v) = v.as_chunks::<LANES>();
+    let (ws, w) = w.as_chunks::<LANES>();
+    let (us, u) = u.as_chunks::<LANES>();
+    let (parts, sums) = sums.as_chunks_mut::<LANES>();
+    let mut lanes = [T::ZERO; LANES];
+    for ((((row, v), w), u), sums) in rows.iter_mut().zip(vs).zip(ws).zip(us).zip(parts) {
+        for lane in 0..LANES {
+            let element = row[lane] - x * w[lane] - y * v[lane];
+            row[lane] = element;
+            lanes[lane] = lanes[lane] + element * u[lane];
+            sums[lane] = sums[lane] + element * factor;
         }
     }
-    true
-}
-
-/// √(x² + y²), without overflow.
-fn hypotenuse<T: MatrixElement>(x: T, y: T) -> T {
-    let (x, y) = (x.magnitude(), y.magnitude());
-    let (large, small) = if x > y { (x, y) } else { (y, x) };
-    if large == T::ZERO {
-        return T::ZERO;
+    let mut sums_of_two = [T::ZERO; SHORT];
+    for lane in 0..SHORT {
+        sums_of_two[lane] = lanes[lane] + lanes[lane + SHORT];
     }
-    let ratio = small / large;
-    large * (T::one() + ratio * ratio).square_root()
-}
-
-/// Rotates two rows into each other.
-pub(super) fn turn<T: MatrixElement>(x: &mut [T], y: &mut [T], cosine: T, sine: T) {
-    for (x, y) in x.iter_mut().zip(y) {
-        (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
+    let mut sum = first + total(sums_of_two);
+    for ((((row, v), w), u), sums) in row.iter_mut().zip(v).zip(w).zip(u).zip(sums) {
+        let element = *row - x * *w - y * *v;
+        *row = element;
+        sum = sum + element * *u;
+        *sums = *sums + element * factor;
     }
+    sum
 }
 
-/// Sorts values, and the rows of matrices with them.
+/// Rotates a tridiagonal matrix to a diagonal one, and rows of vectors with it; whether that comes to an end.
+#[inline(always)]
+fn diagonal<T: MatrixElement>(values: &mut [T], beside: &mut [T], mut vectors: Sweeps<T>) -> bool {
+    let n = values.len();
+    // Products of smaller numbers are not precise any more.
+    let tiny = T::one() / (T::LARGEST * T::PRECISION);
+    let (mut start, mut last) = (0, None);
+    for _ in 0..SWEEPS * n {
+        let is_small = |at: usize| {
+            let scale = values[at].magnitude() + values[at + 1].magnitude();
+            beside[at].magnitude() <= T::PRECISION * scale + tiny
+        };
+        // The first block that is not diagonal.
+        while start + 1 < n && is_small(start) {
+            start += 1;
+        }
+        if start + 1 == n {
+            vectors.apply();
+            return true;
+        }
+        let end = (start + 1..n - 1).find(|&at| is_small(at)).unwrap_or(n - 1);
+        let block = Block::new([start, end], values, last);
+        last = Some(block);
+        vectors.begin(block.at(0), block.is_backward);
+        sweep(block, values, beside, &mut vectors);
+    }
+    false
+}
+
+/// A sweep over a block of a tridiagonal matrix, shifted by a value near its last one.
+#[inline(always)]
+fn sweep<T: MatrixElement>(block: Block, values: &mut [T], beside: &mut [T], vectors: &mut Sweeps<T>) {
+    let (two, last) = (T::number(2), block.last());
+    let (near, end) = (block.at(last - 1), block.at(last));
+    let edge = block.after(last - 1);
+    let slope = (values[near] - values[end]) / (two * beside[edge]);
+    let length = Rotation::onto(slope, T::one()).1;
+    let shift = slope + if slope < T::ZERO { -length } else { length };
+    let mut g = values[block.at(0)] - values[end] + beside[edge] / shift;
+    let (mut turn, mut p) = (Rotation { cosine: T::one(), sine: T::one() }, T::ZERO);
+    for place in 0..last {
+        let (own, next, after) = (block.at(place), block.at(place + 1), block.after(place));
+        let (f, b) = (turn.sine * beside[after], turn.cosine * beside[after]);
+        let (found, r) = Rotation::onto(g, f);
+        if place > 0 {
+            beside[block.after(place - 1)] = r;
+        }
+        if r == T::ZERO {
+            values[own] = values[own] - p;
+            return;
+        }
+        turn = found;
+        g = values[own] - p;
+        let r = (values[next] - g) * turn.sine + two * turn.cosine * b;
+        p = turn.sine * r;
+        values[own] = g + p;
+        g = turn.cosine * r - b;
+        vectors.add(turn);
+    }
+    values[end] = values[end] - p;
+    beside[edge] = g;
+}
+
+/// Sorts values, and the rows of matrices with them, if they have rows.
+#[inline(always)]
 pub(super) fn sort<T: MatrixElement, const N: usize>(
     values: &mut [T],
     mut matrices: [&mut [T]; N],
@@ -240,7 +300,7 @@ pub(super) fn sort<T: MatrixElement, const N: usize>(
         }
         if first != at {
             values.swap(at, first);
-            for rows in &mut matrices {
+            for rows in matrices.iter_mut().filter(|rows| !rows.is_empty()) {
                 let (before, after) = rows.split_at_mut(first * n);
                 before[at * n..(at + 1) * n].swap_with_slice(&mut after[..n]);
             }

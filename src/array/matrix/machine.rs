@@ -27,9 +27,12 @@ pub(crate) trait Machine<T> {
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, c: ArrayViewMut2<T>);
     /// Runs a small part of a kernel.
     fn run(&self, part: Part<T>);
+    /// Runs a part that is a closure, which says `#[inline(always)]`, so that it has the instructions too.
+    fn run_inlined(&self, part: impl FnOnce());
 }
 
-/// The parts of kernels that are no products. Closures would be compiled without the instructions that not every machine has.
+/// The parts of kernels that are no products. Closures that do not ask to be inlined would be compiled without the
+/// instructions that not every machine has.
 pub(crate) enum Part<'a, T> {
     Symmetric(ArrayView2<'a, T>, ArrayViewMut2<'a, T>),
     Cholesky(ArrayViewMut2<'a, T>, &'a mut bool),
@@ -92,6 +95,10 @@ impl<T: MatrixElement> Machine<T> for AnyMachine {
 
     fn run(&self, part: Part<T>) {
         part.run::<Elements<T>>();
+    }
+
+    fn run_inlined(&self, part: impl FnOnce()) {
+        part();
     }
 }
 

@@ -3,6 +3,7 @@
 //! All is blocked by recursion: a matrix is cut into halves, and most of the work is products, until what is left is small.
 
 mod banded;
+mod bidiagonal;
 mod cholesky;
 mod cholesky_derivative;
 mod eigen;
@@ -11,6 +12,9 @@ mod lu;
 mod machine;
 mod positive;
 mod qr;
+mod reflections;
+mod rotations;
+mod rows;
 mod singular;
 mod triangular;
 
@@ -37,6 +41,8 @@ pub(crate) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> 
     const SPREAD: Self;
     /// The distance of 1 from the next number.
     const PRECISION: Self;
+    /// The largest number.
+    const LARGEST: Self;
     fn square_root(self) -> Self;
     fn magnitude(self) -> Self;
     fn logarithm(self) -> Self;
@@ -49,6 +55,7 @@ macro_rules! element {
             const NAN: $t = $t::NAN;
             const SPREAD: $t = $spread;
             const PRECISION: $t = $t::EPSILON;
+            const LARGEST: $t = $t::MAX;
             #[inline]
             fn square_root(self) -> $t {
                 self.sqrt()
@@ -140,6 +147,12 @@ impl SizedOperation {
                 | MatrixOperation::SolveGeneralTransposed
                 | MatrixOperation::SolvePositive
                 | MatrixOperation::InversePositive
+                | MatrixOperation::Qr
+                | MatrixOperation::FullQr
+                | MatrixOperation::Eigh
+                | MatrixOperation::Svd
+                | MatrixOperation::SvdValues
+                | MatrixOperation::PseudoInverse
         );
         match self.operands.iter().flatten().max() {
             Some(&most) if has_products && !self.has_lanes => [most; 3],
@@ -154,7 +167,7 @@ impl SizedOperation {
             return lanes::scratch(self);
         }
         match self.op {
-            MatrixOperation::Qr | MatrixOperation::FullQr => qr::scratch(own),
+            MatrixOperation::Qr | MatrixOperation::FullQr => qr::scratch(own, self.result[1]),
             MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::scratch(own[0]),
             MatrixOperation::Svd | MatrixOperation::SvdValues => singular::scratch(own),
             MatrixOperation::PseudoInverse => singular::inverse_scratch(own),
@@ -212,10 +225,10 @@ fn one_by_one<T: MatrixElement, M: Machine<T>>(
             MatrixOperation::CholeskyForward => cholesky_derivative::forward_into(on, of(0), of(1), out),
             MatrixOperation::CholeskyAdjoint => cholesky_derivative::adjoint_into(on, of(0), of(1), out),
             MatrixOperation::Lu => lu::factor_into(on, of(0), out, scratch),
-            MatrixOperation::Qr | MatrixOperation::FullQr => qr::factor_into(of(0), out, scratch),
-            MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::factor_into(of(0), out, scratch),
-            MatrixOperation::Svd | MatrixOperation::SvdValues => singular::factor_into(of(0), out, scratch),
-            MatrixOperation::PseudoInverse => singular::inverse_into(of(0), out, scratch),
+            MatrixOperation::Qr | MatrixOperation::FullQr => qr::factor_into(on, of(0), out, scratch),
+            MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::factor_into(on, of(0), out, scratch),
+            MatrixOperation::Svd | MatrixOperation::SvdValues => singular::factor_into(on, of(0), out, scratch),
+            MatrixOperation::PseudoInverse => singular::inverse_into(on, of(0), out, scratch),
             MatrixOperation::InverseDifferences => inverses_into(of(0), out, |x, y| x - y),
             MatrixOperation::InverseSums => inverses_into(of(0), out, |x, y| x + y),
             MatrixOperation::Unique => out.assign(&of(0)),

@@ -1,95 +1,111 @@
-//! The factorisation A = Q R by reflections (Householder).
+//! The factorisation A = Q R by reflections (Householder), several columns at a time.
 
-use super::MatrixElement;
+use super::reflections::{BLOCK, combine, is_blocked, product_into, product_scratch, reflect, reflection, subtract};
+use super::rows::assign;
+use super::{Machine, MatrixElement, matrix, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
-/// Elements of scratch for a matrix.
-pub(super) fn scratch([m, n]: [usize; 2]) -> usize {
-    m * n + m.max(n) + m.min(n)
+/// Elements of scratch for a matrix, and so many columns of Q.
+pub(super) fn scratch([m, n]: [usize; 2], k: usize) -> usize {
+    let count = m.min(n);
+    // The matrix, the vectors of all reflections, alone and combined, their factors, and what products need.
+    m * n + 2 * count * m + count + (BLOCK * n).max(product_scratch(count, [m, k]))
 }
 
 /// Writes Q above the transpose of R.
-pub(super) fn factor_into<T: MatrixElement>(a: ArrayView2<T>, mut out: ArrayViewMut2<T>, scratch: &mut [T]) {
+pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    a: ArrayView2<T>,
+    out: ArrayViewMut2<T>,
+    scratch: &mut [T],
+) {
     let (m, n) = a.dim();
-    let k = out.ncols();
-    let (work, rest) = scratch.split_at_mut(m * n);
-    let (scales, sums) = rest.split_at_mut(m.min(n));
-    let mut work = ArrayViewMut2::from_shape((m, n), work).expect("as many elements");
-    work.assign(&a);
     let count = m.min(n);
-    // The reflections, I − t v vᵀ where v is 1 at the diagonal, stay below the diagonal.
-    for (column, scale) in scales.iter_mut().enumerate() {
-        *scale = reflection(&mut work, column);
-        reflect(&mut work, column, column + 1, *scale, sums);
-    }
-    for row in 0..n {
-        for column in 0..k {
-            out[[m + row, column]] = if column <= row && column < m { work[[column, row]] } else { T::ZERO };
+    let (work, rest) = scratch.split_at_mut(m * n);
+    let (vectors, rest) = rest.split_at_mut(count * m);
+    let (combined, rest) = rest.split_at_mut(count * m);
+    let (factors, rest) = rest.split_at_mut(count);
+    let mut work = matrix_mut(work, 0, [m, n]);
+    let mut unit = T::one();
+    on.run_inlined(
+        #[inline(always)]
+        || unit = scaled(a, work.view_mut()),
+    );
+    for start in (0..count).step_by(BLOCK) {
+        let end = (start + BLOCK).min(count);
+        let (mut known, mut after) = work.view_mut().split_at(Axis(1), end);
+        let [vectors, combined] = [&mut *vectors, &mut *combined].map(|rows| &mut rows[start * m..end * m]);
+        let factors = &mut factors[start..end];
+        let mut combined = matrix_mut(combined, 0, [end - start, m]);
+        let mut combined = combined.slice_mut(s![.., start..]);
+        on.run_inlined(
+            #[inline(always)]
+            || {
+                factor_block(start, known.view_mut(), vectors, factors);
+                let vectors = matrix(vectors, 0, [end - start, m]);
+                if is_blocked(count) || end < n {
+                    combine(vectors.slice(s![.., start..]), factors, combined.view_mut());
+                }
+            },
+        );
+        if end < n {
+            let vectors = matrix(vectors, 0, [end - start, m]);
+            let own = vectors.slice(s![.., start..]);
+            subtract(on, [combined.view(), own], after.slice_mut(s![start.., ..]), rest);
         }
     }
-    let mut q = out.slice_mut(s![..m, ..]);
-    q.fill(T::ZERO);
-    q.diag_mut().fill(T::one());
-    for column in (0..count).rev() {
-        let v = work.slice(s![column + 1.., column]);
-        let mut rows = q.slice_mut(s![column.., column..]);
-        apply(scales[column], v, &mut rows, sums);
-    }
+    let (q, r) = out.split_at(Axis(0), m);
+    on.run_inlined(
+        #[inline(always)]
+        || write_r(work.view(), unit, r),
+    );
+    let [vectors, combined] = [vectors, combined].map(|rows| matrix(rows, 0, [count, m]));
+    product_into(on, (vectors, Some(combined)), factors, q, rest);
 }
 
-/// Makes the reflection that takes a column, from the diagonal on, to a multiple of the first unit vector. The column becomes
-/// that multiple above the reflection's vector, whose first element is 1; the result is its factor.
-fn reflection<T: MatrixElement>(a: &mut ArrayViewMut2<T>, column: usize) -> T {
-    let m = a.nrows();
-    let mut largest = T::ZERO;
-    for row in column + 1..m {
-        let size = a[[row, column]].magnitude();
-        if size > largest || size.is_nan() {
-            largest = size;
+/// Copies a matrix, times a number that keeps norms in the range of numbers: they may be larger than elements, and differences twice
+/// as large as norms.
+#[inline(always)]
+fn scaled<T: MatrixElement>(a: ArrayView2<T>, mut to: ArrayViewMut2<T>) -> T {
+    assign(a, to.view_mut());
+    let bound = T::LARGEST * T::PRECISION;
+    if to.iter().all(|x| x.magnitude() <= bound) {
+        return T::one();
+    }
+    to.mapv_inplace(|x| x * T::PRECISION);
+    T::PRECISION
+}
+
+/// Reflects columns from one on, each to one of R, which takes its place. The reflections' vectors become rows of the block.
+#[inline(always)]
+fn factor_block<T: MatrixElement>(start: usize, mut columns: ArrayViewMut2<T>, block: &mut [T], factors: &mut [T]) {
+    let m = columns.nrows();
+    let mut rows = matrix_mut(block, 0, [factors.len(), m]);
+    assign(columns.slice(s![start.., start..]).reversed_axes(), rows.slice_mut(s![.., start..]));
+    for (number, place) in factors.iter_mut().enumerate() {
+        let at = start + number;
+        let (own, others) = block[number * m..].split_at_mut(m);
+        let (r, vector) = own.split_at_mut(at);
+        let (norm, factor) = reflection(vector);
+        *place = factor;
+        for (row, &x) in r.iter().enumerate().skip(start) {
+            columns[[row, at]] = x;
         }
+        columns[[at, at]] = norm;
+        r.fill(T::ZERO);
+        others.chunks_exact_mut(m).for_each(|other| reflect(&mut other[at..], vector, factor));
     }
-    if largest == T::ZERO {
-        return T::ZERO;
-    }
-    let first = a[[column, column]];
-    let first_size = first.magnitude();
-    let unit = if first_size > largest { first_size } else { largest };
-    // Scaled, so that no square is out of the range of numbers.
-    let mut sum = (first / unit) * (first / unit);
-    for row in column + 1..m {
-        let x = a[[row, column]] / unit;
-        sum = sum + x * x;
-    }
-    let norm = unit * sum.square_root();
-    let norm = if first > T::ZERO { -norm } else { norm };
-    let distance = first - norm;
-    for row in column + 1..m {
-        a[[row, column]] = a[[row, column]] / distance;
-    }
-    a[[column, column]] = norm;
-    -distance / norm
 }
 
-/// Applies a reflection to the columns after its own.
-fn reflect<T: MatrixElement>(a: &mut ArrayViewMut2<T>, column: usize, from: usize, scale: T, sums: &mut [T]) {
-    let (known, mut rest) = a.view_mut().split_at(Axis(1), from);
-    let v = known.slice(s![column + 1.., column]);
-    apply(scale, v, &mut rest.slice_mut(s![column.., ..]), sums);
-}
-
-/// Applies a reflection, given its vector after the 1, to a matrix.
-fn apply<T: MatrixElement>(scale: T, v: ndarray::ArrayView1<T>, a: &mut ArrayViewMut2<T>, sums: &mut [T]) {
-    if scale == T::ZERO {
-        return;
-    }
-    let mut sums = ndarray::ArrayViewMut1::from(&mut sums[..a.ncols()]);
-    sums.assign(&a.row(0));
-    for (row, &x) in v.iter().enumerate() {
-        sums.zip_mut_with(&a.row(row + 1), |sum, &y| *sum = *sum + x * y);
-    }
-    sums.mapv_inplace(|sum| sum * scale);
-    a.row_mut(0).zip_mut_with(&sums, |y, &sum| *y = *y - sum);
-    for (row, &x) in v.iter().enumerate() {
-        a.row_mut(row + 1).zip_mut_with(&sums, |y, &sum| *y = *y - x * sum);
+/// Writes the transpose of R, given a matrix with R on and above its diagonal.
+#[inline(always)]
+fn write_r<T: MatrixElement>(work: ArrayView2<T>, unit: T, mut out: ArrayViewMut2<T>) {
+    let k = out.ncols();
+    assign(work.slice(s![..k, ..]).reversed_axes(), out.view_mut());
+    for (row, mut elements) in out.rows_mut().into_iter().enumerate() {
+        elements.slice_mut(s![(row + 1).min(k)..]).fill(T::ZERO);
+        if unit != T::one() {
+            elements.mapv_inplace(|x| x / unit);
+        }
     }
 }

@@ -216,11 +216,24 @@ impl<T: MatrixElement + GemmElement, V: Vector<T>> Machine<T> for Own<'_, V> {
             }
         }
     }
+
+    fn run_inlined(&self, part: impl FnOnce()) {
+        // SAFETY: as above.
+        unsafe {
+            match self.isa {
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx512 => closure_with_avx512(part),
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx2 => closure_with_avx2(part),
+                _ => part(),
+            }
+        }
+    }
 }
 
 /// The operation compiled for a set of instructions.
 macro_rules! compiled_for {
-    ($($name:ident, $part:ident: $features:literal;)*) => {
+    ($($name:ident, $part:ident, $closure:ident: $features:literal;)*) => {
         $(
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = $features)]
@@ -238,11 +251,17 @@ macro_rules! compiled_for {
             unsafe fn $part<T: MatrixElement, V: Vector<T>>(part: Part<T>) {
                 part.run::<V>();
             }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = $features)]
+            unsafe fn $closure(part: impl FnOnce()) {
+                part();
+            }
         )*
     };
 }
 
 compiled_for! {
-    with_avx2, part_with_avx2: "avx2,fma";
-    with_avx512, part_with_avx512: "avx512f,avx512dq,avx512vl,avx2,fma";
+    with_avx2, part_with_avx2, closure_with_avx2: "avx2,fma";
+    with_avx512, part_with_avx512, closure_with_avx512: "avx512f,avx512dq,avx512vl,avx2,fma";
 }
