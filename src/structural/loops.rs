@@ -365,6 +365,9 @@ impl LoopWriter {
     fn qr(&mut self, a: NodeId, is_full: bool) -> NodeId {
         let [count, m, n] = self.shape(a)[..] else { unreachable!("matrices along an axis") };
         let identity = self.identity(m);
+        let unit = self.unit_of_norms(a);
+        let units = self.along(unit, &[count, m, n], &[0]);
+        let a = self.binary(Binary::Mul, a, units);
         let results = self.repeat((m.min(n), false), &[a, identity], &[], |writer, carries, step, _| {
             let (rest, q) = (carries[0], carries[1]);
             let shape = [count, m];
@@ -426,7 +429,24 @@ impl LoopWriter {
         };
         let (q, r) = (cut(self, results[1], 2), cut(self, results[0], 1));
         let r = self.transposed(r);
+        let units = self.along(unit, &[count, n, k], &[0]);
+        let r = self.binary(Binary::Div, r, units);
         self.graph.add(Op::Concatenate(1), &[q, r])
+    }
+
+    /// What matrices are multiplied by before norms of their columns are computed: [count]. Norms may be larger than elements, and
+    /// differences twice as large, so large elements are made smaller.
+    fn unit_of_norms(&mut self, a: NodeId) -> NodeId {
+        let sizes = self.graph.add(Op::Unary(Unary::Abs), &[a]);
+        let largest = self.graph.add(Op::Reduce(Reduction::Max, Axes::from_slice(&[1, 2])), &[sizes]);
+        let (precision, most) = match self.dtype {
+            DType::F32 => (f64::from(f32::EPSILON), f64::from(f32::MAX)),
+            _ => (f64::EPSILON, f64::MAX),
+        };
+        let bound = self.number(largest, precision * most);
+        let is_large = self.compare(Comparison::Greater, largest, bound);
+        let (less, one) = (self.number(largest, precision), self.number(largest, 1.0));
+        self.select(is_large, less, one)
     }
 
     /// Matrices after reflections I − t v vᵀ.
