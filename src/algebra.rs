@@ -13,7 +13,7 @@ use crate::array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 pub use crate::operation::{
-    Contraction, Extreme, Label, MatrixOperation, Order, Reduction, SpectralFunction, Triangle,
+    Contraction, Extreme, Label, MatrixOperation, Order, Reduction, SparseOperation, SpectralFunction, Triangle,
 };
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::term::{Arrays, Body, Build, Custom, Op, Scan, Sweeps, interpret_source, reference};
@@ -218,6 +218,11 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     #[track_caller]
     fn matrix(op: MatrixOperation, operands: Operands<Self>) -> Self::Array {
         Self::bind(&Op::Matrix(op), operands)
+    }
+    /// Linear algebra on sparse matrices, whose entries are the last axis; floats.
+    #[track_caller]
+    fn sparse(op: SparseOperation, operands: Operands<Self>) -> Self::Array {
+        Self::bind(&Op::Sparse(op), operands)
     }
 
     /// `target + scatter(updates, indices)`, in place where the instance can.

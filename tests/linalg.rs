@@ -18,6 +18,8 @@ mod presence;
 mod random;
 #[path = "linalg/residuals.rs"]
 mod residuals;
+#[path = "linalg/sparse.rs"]
+mod sparse;
 #[path = "linalg/special.rs"]
 mod special;
 #[path = "linalg/spectra.rs"]

@@ -14,6 +14,7 @@ mod products;
 pub(crate) mod reduce;
 mod scalar;
 pub(crate) mod sort;
+pub(crate) mod sparse;
 pub(crate) mod structure;
 pub(crate) mod view;
 
@@ -27,3 +28,4 @@ pub use memory::OutOfMemory;
 pub(crate) use memory::{ReportedAt, available, filled};
 pub(crate) use reduce::neutral_value;
 pub use scalar::ElementType;
+pub(crate) use sparse::DIRECTIONS;

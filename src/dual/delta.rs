@@ -4,7 +4,7 @@ use super::cotangent::Cotangent;
 use super::derivative::{Derivative, Scaling};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
-use crate::operation::{Contraction, MatrixOperation};
+use crate::operation::{Contraction, MatrixOperation, SparseOperation};
 use crate::shape::{Axes, DType, Shape, Type};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -76,6 +76,8 @@ pub(crate) enum DeltaMap<A: Algebra> {
     /// The solution of a system of equations with a fixed matrix, and its factors if the operation takes some, as the system of
     /// the transpose.
     Solve(Box<(MatrixOperation, Operands<A>)>),
+    /// An operation on sparse matrices that is linear in its last operand, and symmetric.
+    Symmetric(Box<(SparseOperation, Operands<A>)>),
     /// A loop or conditional, of several outputs.
     Rolled(Box<dyn Rolled<A>>),
     /// One output of the operand, which is a loop or conditional.
@@ -252,6 +254,10 @@ impl<A: Algebra> Derivative<A> for Delta<A> {
 
     fn solve(self, op: MatrixOperation, fixed: Operands<A>) -> Self {
         Delta::of(DeltaMap::Solve(Box::new((op.transposed(), fixed))), self)
+    }
+
+    fn symmetric(self, op: SparseOperation, fixed: Operands<A>) -> Self {
+        Delta::of(DeltaMap::Symmetric(Box::new((op, fixed))), self)
     }
 
     fn shared(mut self) -> Self {

@@ -5,7 +5,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
-use crate::operation::{Contraction, MatrixOperation};
+use crate::operation::{Contraction, MatrixOperation, SparseOperation};
 use crate::shape::{DType, Type};
 
 /// How a factor meets a derivative.
@@ -75,6 +75,9 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
     /// The solution of a system of equations with a fixed matrix, given with its factors if the operation takes some, of which this
     /// is the right side.
     fn solve(self, op: MatrixOperation, fixed: Operands<A>) -> Self;
+    /// The result of an operation on sparse matrices that is linear in its last operand, this, and symmetric: its transpose is the
+    /// same operation.
+    fn symmetric(self, op: SparseOperation, fixed: Operands<A>) -> Self;
     /// The derivative of the result of an operation, which may be used many times.
     fn shared(self) -> Self;
 }

@@ -26,6 +26,7 @@ mod reach;
 mod recompute;
 mod record;
 mod rules;
+mod sparse;
 mod spectral;
 mod sweeps;
 mod tangent;

@@ -100,6 +100,7 @@ impl<A: Algebra> DeltaPrinter<A> {
             DeltaMap::ContractLeft(fixed) => format!("ContractWithRight {}", self.array(&fixed.1)),
             DeltaMap::ContractRight(fixed) => format!("ContractWithLeft {}", self.array(&fixed.1)),
             DeltaMap::Solve(fixed) => format!("Solve {}", self.array(&fixed.1[0])),
+            DeltaMap::Symmetric(fixed) => format!("Symmetric {} {}", fixed.0.name(), self.array(&fixed.1[0])),
             DeltaMap::Rolled(rolled) => rolled.name().into(),
             DeltaMap::Output(position) => format!("Output {position}"),
         };

@@ -4,6 +4,7 @@
 
 use super::derivative::{Derivative, Scaling, WithDerivative};
 use super::matrix::matrix;
+use super::sparse::sparse;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::array::{self, Array, Data};
@@ -45,6 +46,7 @@ pub(crate) fn apply<A: Algebra, D: Derivative<A>>(
         Op::Reduce(op, axes) => reduce(*op, next(), axes),
         Op::Contract(spec) => contract(spec, next(), next()),
         Op::Matrix(op) => matrix(*op, operands),
+        Op::Sparse(op) => sparse(op, operands.collect()),
         Op::Mark => mark(next()),
         // Integers and truth values have no derivative.
         op => {

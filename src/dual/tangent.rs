@@ -3,7 +3,7 @@
 use super::derivative::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
-use crate::operation::{Binary, Contraction, MatrixOperation, Reduction};
+use crate::operation::{Binary, Contraction, MatrixOperation, Reduction, SparseOperation};
 use crate::shape::{DType, Type};
 use std::marker::PhantomData;
 
@@ -142,6 +142,11 @@ impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
     fn solve(self, op: MatrixOperation, mut fixed: Operands<A>) -> Self {
         fixed.push(self.0);
         Direction(A::matrix(op, fixed))
+    }
+
+    fn symmetric(self, op: SparseOperation, mut fixed: Operands<A>) -> Self {
+        fixed.push(self.0);
+        Direction(A::sparse(op, fixed))
     }
 
     fn shared(self) -> Self {

@@ -231,6 +231,11 @@ impl<A: Algebra> Evaluator<A> {
                 let operands = fixed.iter().cloned().chain([c]).collect();
                 self.add(operand(), Whole(A::matrix(*op, operands)), marked);
             }
+            DeltaMap::Symmetric(fixed) => {
+                let (op, fixed) = &**fixed;
+                let operands = fixed.iter().cloned().chain([c]).collect();
+                self.add(operand(), Whole(A::sparse(op.clone(), operands)), marked);
+            }
         }
     }
 }

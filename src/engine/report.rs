@@ -92,8 +92,9 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
         }
         Step::Call(call) => {
             let op = call.body.nodes.get(call.body.arity()).map(|node| print::name(&node.op));
-            match call.matrix() {
-                Some(op) => (op.name().into_owned(), call.matrix_operations(op)),
+            let name = call.matrix().map(|op| op.name().into_owned());
+            match name.or_else(|| call.sparse().map(|op| op.name().to_owned())) {
+                Some(name) => (name, call.matrix_operations()),
                 None => (format!("{}, on plain arrays", op.unwrap_or_default()), 0.0),
             }
         }

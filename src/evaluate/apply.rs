@@ -1,8 +1,8 @@
 //! One operation on plain arrays.
 
 use crate::array::{
-    Array, OutOfMemory, available, contract, elementwise, for_data, for_pair, gather, matrix, reduce, sort, structure,
-    view,
+    Array, OutOfMemory, available, contract, elementwise, for_data, for_pair, gather, matrix, reduce, sort, sparse,
+    structure, view,
 };
 use crate::operation::MatrixOperation;
 use crate::shape::{Type, Value};
@@ -52,6 +52,7 @@ pub(crate) fn apply(op: &Op, args: Arrays<Array>) -> Result<Array, OutOfMemory> 
         Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
         Op::Matrix(op) if op.is_program() => program(*op, args.collect()),
         Op::Matrix(op) => matrix::apply(*op, &args.collect::<Arrays<Array>>()),
+        Op::Sparse(op) => sparse::apply(op, &args.collect::<Arrays<Array>>()),
         Op::Alias | Op::Mark => Ok(next()),
         Op::Parameter(_)
         | Op::Output(_)

@@ -1,6 +1,8 @@
 //! Limits on programs that are read: anything that hostile input could make large is bounded by the length of the input.
 
 use crate::affine::AffineMap;
+#[cfg(feature = "json")]
+use crate::operation::Elimination;
 use crate::shape::Type;
 use crate::term::content::check_nested;
 use crate::term::infer::Types;
@@ -71,6 +73,18 @@ impl InputLimits {
         AffineMap::checked(source, result, rows, offsets).ok_or_else(|| {
             format!("the map reads further than 2^{} outside of shape {source:?}", AffineMap::REACH.ilog2())
         })
+    }
+
+    /// The analysis of a sparse pattern, whose factor is charged against the allowance.
+    ///
+    /// # Errors
+    ///
+    /// When the pattern is none of a symmetric matrix with a whole diagonal, or fills more than is left.
+    #[cfg(feature = "json")]
+    pub(super) fn elimination(&mut self, offsets: Vec<usize>, columns: Vec<u32>) -> Result<Elimination, String> {
+        let elimination = Elimination::new(offsets, columns, self.left)?;
+        self.charge(elimination.factor_entries())?;
+        Ok(elimination)
     }
 
     /// Charges the coefficients of a map against the allowance, before the map is made.

@@ -1,7 +1,7 @@
 //! Operations that are not lowered to nests.
 
 use super::buffer::BufferId;
-use crate::operation::{MatrixOperation, Order};
+use crate::operation::{MatrixOperation, Order, SparseOperation};
 use crate::shape::{Type, size};
 use crate::structural;
 use crate::term::{Body, Op, print};
@@ -73,19 +73,31 @@ impl Call {
         }
     }
 
-    /// Operations on floats of an operation on matrices.
-    pub(crate) fn matrix_operations(&self, op: MatrixOperation) -> f64 {
-        let shape = |at: usize| &self.body.parameter_type(at).shape[..];
-        let matrices: SmallVec<[[usize; 2]; 2]> =
-            (0..self.body.arity()).map(|at| [shape(at)[shape(at).len() - 2], shape(at)[shape(at).len() - 1]]).collect();
-        size(&shape(0)[..shape(0).len() - 2]) as f64 * op.work(&matrices) as f64
+    /// The operation on sparse matrices, if it is one.
+    pub(crate) fn sparse(&self) -> Option<&SparseOperation> {
+        match &self.body.node(self.body.results[0]).op {
+            Op::Sparse(op) => Some(op),
+            _ => None,
+        }
+    }
+
+    /// Operations on floats of an operation on matrices, dense or sparse.
+    pub(crate) fn matrix_operations(&self) -> f64 {
+        let id = self.body.results[0];
+        let node = self.body.node(id);
+        let operands: SmallVec<[&Type; 3]> = node.args.iter().map(|&arg| self.body.node(arg).ty()).collect();
+        let cost = node.op.ask(|operation| operation.cost(&operands, node.ty()));
+        cost.map_or(0.0, |cost| cost.float_operations as f64)
     }
 
     /// The operation as a program that can be lowered to nests, if positions allow it.
     pub(crate) fn written_out(&self) -> Body {
-        let Some(op) = self.matrix() else { return self.body.without_marks() };
         let types: Vec<Type> = (0..self.body.arity()).map(|at| self.body.parameter_type(at).clone()).collect();
-        structural::written_out(op, &types)
+        match (self.matrix(), self.sparse()) {
+            (Some(op), _) => structural::written_out(op, &types),
+            (None, Some(op)) => structural::sparse_written_out(op, &types),
+            (None, None) => self.body.without_marks(),
+        }
     }
 
     /// The name of the operation.

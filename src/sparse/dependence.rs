@@ -67,6 +67,7 @@ pub(super) fn dependent(op: &Op, operands: &[SparsityArray]) -> SparsityArray {
         }
         Op::Contract(spec) => rules::contract(spec, a, &operands[1]),
         Op::Matrix(op) => rules::matrix(*op, operands),
+        Op::Sparse(op) => rules::sparse(op, operands),
         Op::Mark => a.clone(),
         // Truth values and positions have no derivative.
         op => {

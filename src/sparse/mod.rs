@@ -20,8 +20,11 @@
 //! their elements may depend. [`Colouring`] groups columns, or rows, that don't meet; for each colour a forward, or reverse,
 //! derivative finds them all, and the derivatives along all colours are one program, batched. Rows are also coloured with
 //! respect to the elements that the program *reads* of its input: see [`Compression::Reads`].
+//!
+//! A positive definite matrix of a sparse pattern has a [`SparseCholesky`], with which systems of equations are solved.
 
 mod array;
+mod cholesky;
 mod chosen;
 mod colouring;
 mod columns;
@@ -42,6 +45,7 @@ mod run;
 
 pub(crate) use array::same_elements;
 pub use array::{Sparsity, SparsityArray};
+pub use cholesky::{SparseCholesky, SparseFactor};
 pub use colouring::Colouring;
 pub use compressed::{Compressed, Compression};
 pub use csr::Csr;

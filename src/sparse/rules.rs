@@ -6,7 +6,7 @@ use super::columns::ColumnSet;
 use super::positions::{KnownPositions, collected, each_position, picked, reads, scattered, view};
 use crate::affine::AffineMap;
 use crate::array::Array;
-use crate::operation::{Contraction, Label, MatrixOperation};
+use crate::operation::{Contraction, Label, MatrixOperation, SparseOperation};
 use crate::shape::{Axes, Shape, Type, Value, size, strides};
 use crate::term::{Never, Op, infer};
 use smallvec::SmallVec;
@@ -195,6 +195,21 @@ fn terms(
         sets.push(ColumnSet::union_of(found));
     });
     Some(Rc::new(sets))
+}
+
+/// All entries of the matrix and what comes with them, and of a system's right side all of the same column.
+pub(super) fn sparse(op: &SparseOperation, operands: &[SparsityArray]) -> SparsityArray {
+    let types: SmallVec<[&Type; 3]> = operands.iter().map(SparsityArray::ty).collect();
+    let ty = infer::output(&Op::<Never>::Sparse(op.clone()), &types).expect("operands that fit");
+    let batch = operands[0].ty().rank() - 1;
+    let parts = operands.iter().enumerate().map(|(position, operand)| {
+        let (unions, rest) = unions_over(operand.sets(), &operand.ty().shape, &[batch]);
+        let kept: Axes = (0..ty.rank()).filter(|&axis| axis < batch || axis == batch + 1).collect();
+        let axes = if op.axes(position) == 2 { &kept[..] } else { &kept[..batch] };
+        view(&unions, &AffineMap::broadcast(&rest, &ty.shape, axes))
+    });
+    let sets = parts.fold(None, union);
+    SparsityArray::dependent(ty, sets)
 }
 
 /// All elements of the matrix and, of a system's right side, all of the same column.

@@ -5,7 +5,10 @@ mod derivatives;
 mod determinants;
 mod differences;
 mod rotations;
+mod sparse;
 mod spectral;
+
+pub(crate) use sparse::sparse_written_out;
 
 use crate::affine::AffineMap;
 use crate::array::Array;

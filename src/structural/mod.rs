@@ -22,9 +22,10 @@ mod scatter;
 mod scatter_set;
 mod select;
 mod shapes;
+mod sparse;
 mod view;
 
-pub(crate) use loops::written_out;
+pub(crate) use loops::{sparse_written_out, written_out};
 
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::term::{Cost, Op};
@@ -101,6 +102,7 @@ impl<X> Op<X> {
             Op::ArgSort(order, axis) => question(&arg_sort::ArgSort(*order, *axis)),
             Op::Contract(spec) => question(spec),
             Op::Matrix(op) => question(op),
+            Op::Sparse(op) => question(op),
             Op::Alias => question(&identity::Identity("alias")),
             Op::Mark => question(&identity::Identity("mark")),
             Op::Parameter(_)

@@ -2,7 +2,9 @@
 
 use crate::affine::AffineMap;
 use crate::array;
-use crate::operation::{Binary, Comparison, Contraction, Extreme, MatrixOperation, Order, Reduction, Unary};
+use crate::operation::{
+    Binary, Comparison, Contraction, Extreme, MatrixOperation, Order, Reduction, SparseOperation, Unary,
+};
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::term::hash::BodyFacts;
 use smallvec::{SmallVec, smallvec};
@@ -284,6 +286,8 @@ pub enum Op<X = Never> {
     Contract(Contraction),
     /// Linear algebra on the matrices that the last two axes are.
     Matrix(MatrixOperation),
+    /// Linear algebra on sparse matrices, whose entries are the last axis.
+    Sparse(SparseOperation),
     /// A rolled loop, of several outputs.
     Scan(Arc<Scan<X>>),
     /// A lazy conditional, of several outputs.
@@ -306,6 +310,15 @@ impl<X> Op<X> {
     /// Whether the operation has several outputs, which [`Op::Output`] picks from.
     pub fn is_multiple(&self) -> bool {
         matches!(self, Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_))
+    }
+
+    /// Whether it solves a system of equations, whose right sides, in columns, are the last operand.
+    pub(crate) fn is_system(&self) -> bool {
+        match self {
+            Op::Matrix(op) => op.is_system(),
+            Op::Sparse(op) => op.is_system(),
+            _ => false,
+        }
     }
 }
 
@@ -333,6 +346,7 @@ impl<X> Op<X> {
             Op::ArgSort(order, axis) => Op::ArgSort(*order, *axis),
             Op::Contract(spec) => Op::Contract(spec.clone()),
             Op::Matrix(op) => Op::Matrix(*op),
+            Op::Sparse(op) => Op::Sparse(op.clone()),
             Op::Output(position) => Op::Output(*position),
             Op::Alias => Op::Alias,
             Op::Mark => Op::Mark,

@@ -11,7 +11,7 @@ mod sweeps;
 
 use crate::affine::AffineMap;
 use crate::operation::{Contraction, Label};
-use crate::shape::{Axes, Shape};
+use crate::shape::{Axes, Shape, size};
 use crate::term::{Body, Build, Graph, Node, NodeId, Op, Scan};
 use crate::vectorise::fission::LoopSplit;
 use smallvec::{SmallVec, smallvec};
@@ -221,6 +221,9 @@ impl Lifter<'_> {
             Op::ScatterSet => self.scatter_set(&args[0], &args[1], &args[2..]),
             Op::Contract(spec) => self.contract(spec, &args[0], &args[1]),
             Op::Extra(build) => self.build(build, args),
+            op if op.is_system() && all_axes(&args[..args.len() - 1]).is_empty() && !all_axes(args).is_empty() => {
+                self.system(op, args)
+            }
             op => {
                 let batch = self.extents_of(&all_axes(args));
                 match op.ask(|operation| operation.batched(&batch)).flatten() {
@@ -240,6 +243,25 @@ impl Lifter<'_> {
         let axes = all_axes(args);
         let operands: SmallVec<[NodeId; 3]> = args.iter().map(|arg| self.align(arg, &axes)).collect();
         Lifted { node: self.graph.add(op, &operands), axes }
+    }
+
+    /// A system of equations whose matrix depends on no variable: the right sides of all elements of the batch are columns of one.
+    fn system(&mut self, op: &Op<Build>, args: &[Lifted]) -> Lifted {
+        let (b, fixed) = args.split_last().expect("a system has a right side");
+        let (axes, rows) = (b.axes.len(), self.element_shape(b).len() - 1);
+        let shape = self.graph.ty(b.node).shape.clone();
+        let moved: Axes = (axes..axes + rows).chain(0..axes).chain([axes + rows]).collect();
+        let moved = self.graph.add(Op::View(AffineMap::transpose(&shape, &moved)), &[b.node]);
+        let apart = self.graph.ty(moved).shape.clone();
+        let mut columns = Shape::from_slice(&apart[..rows]);
+        columns.push(size(&apart[rows..]));
+        let columns = self.graph.add(Op::Reshape(columns), &[moved]);
+        let operands: SmallVec<[NodeId; 3]> = fixed.iter().map(|arg| arg.node).chain([columns]).collect();
+        let solution = self.graph.add(op.in_form().expect("it has no bodies"), &operands);
+        let solution = self.graph.add(Op::Reshape(apart.clone()), &[solution]);
+        let back: Axes = (rows..rows + axes).chain(0..rows).chain([axes + rows]).collect();
+        let node = self.graph.add(Op::View(AffineMap::transpose(&apart, &back)), &[solution]);
+        Lifted { node, axes: b.axes.clone() }
     }
 
     /// Figure 9's row for gather: an array that depends on variables is indexed by them too; one that doesn't is read as

@@ -88,7 +88,7 @@ pub(crate) fn apply(op: MatrixOperation, operands: &[Array]) -> Result<Array, Ou
 }
 
 /// The elements of an array in memory.
-fn elements<T: ElementType>(array: &Array) -> Result<Data<T>, OutOfMemory> {
+pub(super) fn elements<T: ElementType>(array: &Array) -> Result<Data<T>, OutOfMemory> {
     match T::unwrap(array).expect("operands have one element type") {
         Data::Uniform(shape, x) => Ok(Data::from_vec(shape, memory::filled(shape, *x)?)),
         dense => Ok(dense.clone()),

@@ -9,15 +9,17 @@ use super::vector::USES_REGISTERS;
 #[cfg(target_arch = "x86_64")]
 use super::vector::lanes::{Half32, Half64, Wide32, Wide64};
 use crate::array::matrix::{self, Elements, Machine, MatrixElement, Part, SizedOperation, Update, Vector};
+use crate::array::sparse;
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
+use crate::operation::SparseOperation;
 use crate::shape::{DType, Type, size};
 use ndarray::{ArrayView2, ArrayViewMut2};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 
 /// Operations on floats that are worth a chunk.
-const WORK: u128 = 1 << 15;
+const WORK: f64 = 32_768.0;
 /// The most chunks.
 const CHUNKS: usize = 64;
 /// Elements of the results of small matrices that are done before others are begun, so that they stay in the cache.
@@ -25,15 +27,68 @@ const GROUP: usize = 1 << 11;
 /// Matrices of a group: a multiple of what any vector has.
 const LANES: usize = 16;
 
+/// An operation on dense or sparse matrices.
+#[derive(Debug)]
+enum Kernel {
+    Dense(SizedOperation),
+    Sparse(SparseOperation),
+}
+
+impl Kernel {
+    /// The operation of a call, if it is one of these, and the number of matrices.
+    fn new(call: &Call, types: &[&Type]) -> Option<(Kernel, usize)> {
+        let count = |axes: usize| size(&types[0].shape[..types[0].rank() - axes]);
+        match (call.matrix(), call.sparse()) {
+            (Some(op), _) => {
+                let shapes = types.iter().map(|ty| &ty.shape[..]);
+                Some((Kernel::Dense(SizedOperation::new(op, count(2), shapes)), count(2)))
+            }
+            (None, op) => op.map(|op| (Kernel::Sparse(op.clone()), count(1))),
+        }
+    }
+
+    /// Elements of scratch that it needs.
+    fn scratch(&self) -> usize {
+        match self {
+            Kernel::Dense(sized) => sized.scratch(),
+            Kernel::Sparse(op) => sparse::scratch(op),
+        }
+    }
+
+    /// Extents of the largest product in it.
+    fn products(&self) -> [usize; 3] {
+        match self {
+            Kernel::Dense(sized) => sized.products(),
+            Kernel::Sparse(_) => [0; 3],
+        }
+    }
+
+    #[inline(always)]
+    fn run<T: MatrixElement, M: Machine<T>>(
+        &self,
+        on: &mut M,
+        count: usize,
+        operands: &[&[T]],
+        out: &mut [T],
+        scratch: &mut [T],
+    ) {
+        match self {
+            Kernel::Dense(sized) => matrix::run(on, (sized, count, operands), out, scratch),
+            Kernel::Sparse(op) => sparse::run(op, count, operands, out, scratch),
+        }
+    }
+}
+
 /// An operation on matrices, ready to run.
 #[derive(Debug)]
 pub(super) struct CompiledMatrix {
     dtype: DType,
-    sized: SizedOperation,
+    kernel: Kernel,
     /// The number of matrices.
     count: usize,
-    operands: SmallVec<[BufferId; 3]>,
-    result: BufferId,
+    /// The buffers of operands and of the result, and how many of their elements belong to one matrix.
+    operands: SmallVec<[(BufferId, usize); 3]>,
+    result: (BufferId, usize),
     /// Into how many chunks of whole matrices the work is cut at most.
     pub(super) chunks: usize,
 }
@@ -41,24 +96,24 @@ pub(super) struct CompiledMatrix {
 impl CompiledMatrix {
     /// A call, if it is one of these operations.
     pub(super) fn new(call: &Call, types: &[Type]) -> Option<CompiledMatrix> {
-        let op = call.matrix()?;
-        let of = |&id: &BufferId| &types[id as usize];
-        let first = of(&call.arguments[0]);
-        let count = size(&first.shape[..first.rank() - 2]);
-        let sized = SizedOperation::new(op, count, call.arguments.iter().map(|id| &of(id).shape[..]));
-        let work = op.work(&sized.operands).saturating_mul(count as u128) / WORK;
-        let chunks = usize::try_from(work).unwrap_or(CHUNKS).clamp(1, CHUNKS).min(count.max(1));
-        let operands = call.arguments.iter().copied().collect();
-        Some(CompiledMatrix { dtype: first.dtype, sized, count, operands, result: call.results[0], chunks })
+        let operands: SmallVec<[&Type; 3]> = call.arguments.iter().map(|&id| &types[id as usize]).collect();
+        let (kernel, count) = Kernel::new(call, &operands)?;
+        // A saturating conversion.
+        let work = (call.matrix_operations() / WORK) as usize;
+        let chunks = work.clamp(1, CHUNKS).min(count.max(1));
+        let dtype = operands[0].dtype;
+        let own = |&id: &BufferId| (id, types[id as usize].size() / count.max(1));
+        let (operands, result) = (call.arguments.iter().map(own).collect(), own(&call.results[0]));
+        Some(CompiledMatrix { dtype, kernel, count, operands, result, chunks })
     }
 
     /// Lines of memory that each thread needs: scratch, and what its products pack.
     pub(super) fn scratch_lines(&self) -> usize {
-        self.own_lines() + gemm::packing_lines(self.sized.products(), self.dtype.bytes())
+        self.own_lines() + gemm::packing_lines(self.kernel.products(), self.dtype.bytes())
     }
 
     fn own_lines(&self) -> usize {
-        let bytes = self.sized.scratch().saturating_mul(self.dtype.bytes());
+        let bytes = self.kernel.scratch().saturating_mul(self.dtype.bytes());
         bytes.div_ceil(size_of::<CacheLine>())
     }
 
@@ -98,22 +153,21 @@ impl CompiledMatrix {
         let bound = |chunk: usize| self.count * chunk / chunks;
         let (scratch, packing) = scratch.split_at_mut(self.own_lines());
         // SAFETY: lines hold as many elements, aligned for any type, and are initialised.
-        let scratch = unsafe { std::slice::from_raw_parts_mut(scratch.as_mut_ptr().cast::<T>(), self.sized.scratch()) };
-        let [rows, columns] = self.sized.result;
-        let group = (GROUP / (rows * columns).max(1)).next_multiple_of(LANES).max(LANES);
+        let scratch =
+            unsafe { std::slice::from_raw_parts_mut(scratch.as_mut_ptr().cast::<T>(), self.kernel.scratch()) };
+        let group = (GROUP / self.result.1.max(1)).next_multiple_of(LANES).max(LANES);
         for start in (bound(chunk)..bound(chunk + 1)).step_by(group) {
             let count = group.min(bound(chunk + 1) - start);
-            let of = |id: BufferId, [rows, columns]: [usize; 2]| {
-                let each = rows * columns;
+            let of = |(id, each): (BufferId, usize)| {
                 (bases[id as usize].cast::<T>().wrapping_add(start * each), each * count)
             };
-            let operands = self.operands.iter().zip(&self.sized.operands).map(|(&id, &extents)| {
-                let (pointer, length) = of(id, extents);
+            let operands = self.operands.iter().map(|&operand| {
+                let (pointer, length) = of(operand);
                 // SAFETY: the buffer has these elements, and nothing writes to them now. An empty one may have no memory.
                 if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(pointer.cast_const(), length) } }
             });
             let operands: SmallVec<[&[T]; 3]> = operands.collect();
-            let (pointer, length) = of(self.result, self.sized.result);
+            let (pointer, length) = of(self.result);
             let out = match length {
                 0 => &mut [],
                 // SAFETY: the buffer has room for these elements, and this chunk alone uses them now. A slice needs elements: those
@@ -123,19 +177,19 @@ impl CompiledMatrix {
                     std::slice::from_raw_parts_mut(pointer, length)
                 },
             };
-            let work = (&self.sized, count, &operands[..]);
+            let work = (&self.kernel, count);
             // SAFETY: the machine has the instructions.
             unsafe {
                 match isa {
                     #[cfg(target_arch = "x86_64")]
                     Instructions::Avx512 if USES_REGISTERS => {
-                        with_avx512(&mut Own::<T::Wide>::new(isa, packing), work, out, scratch);
+                        with_avx512(&mut Own::<T::Wide>::new(isa, packing), work, &operands, out, scratch);
                     }
                     #[cfg(target_arch = "x86_64")]
                     Instructions::Avx2 if USES_REGISTERS => {
-                        with_avx2(&mut Own::<T::Half>::new(isa, packing), work, out, scratch);
+                        with_avx2(&mut Own::<T::Half>::new(isa, packing), work, &operands, out, scratch);
                     }
-                    _ => matrix::run(&mut Own::<Elements<T>>::new(isa, packing), work, out, scratch),
+                    _ => self.kernel.run(&mut Own::<Elements<T>>::new(isa, packing), count, &operands, out, scratch),
                 }
             }
         }
@@ -239,11 +293,12 @@ macro_rules! compiled_for {
             #[target_feature(enable = $features)]
             unsafe fn $name<T: MatrixElement, M: Machine<T>>(
                 on: &mut M,
-                work: (&SizedOperation, usize, &[&[T]]),
+                (kernel, count): (&Kernel, usize),
+                operands: &[&[T]],
                 out: &mut [T],
                 scratch: &mut [T],
             ) {
-                matrix::run(on, work, out, scratch);
+                kernel.run(on, count, operands, out, scratch);
             }
 
             #[cfg(target_arch = "x86_64")]

@@ -29,6 +29,7 @@ macro_rules! operations {
                 "arg_sort" ArgSort { order: Order, axis: usize };
                 "contract" Contract(labels: Contraction);
                 "matrix" Matrix(row: MatrixOperation);
+                "sparse" Sparse(row: SparseOperation);
             }
             of_bodies {
                 Scan scan;

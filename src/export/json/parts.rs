@@ -4,7 +4,7 @@ use super::problem::{DocumentResult, problem};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::export::limits::InputLimits;
-use crate::operation::{Binary, COMPARISON_ROWS, Comparison, MatrixOperation, Unary};
+use crate::operation::{Binary, COMPARISON_ROWS, Comparison, MatrixOperation, SparseKind, SparseOperation, Unary};
 use crate::shape::{DType, Shape};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -162,6 +162,41 @@ impl OperationPart for MatrixOperation {
             Some(op) => Ok(op),
             None => problem(format!("there is no operation on matrices {written:?}")),
         }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "struct Sparse")]
+pub(super) struct WrittenSparse {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directions: Option<usize>,
+    row_offsets: Vec<usize>,
+    column_indices: Vec<u32>,
+}
+
+impl OperationPart for SparseOperation {
+    type Written = WrittenSparse;
+
+    fn write(&self) -> WrittenSparse {
+        let directions = if let SparseKind::InverseEntries(directions) = self.kind { Some(directions) } else { None };
+        let (row_offsets, column_indices) = (self.elimination.offsets.clone(), self.elimination.columns.clone());
+        WrittenSparse { name: self.name().into(), directions, row_offsets, column_indices }
+    }
+
+    fn read(written: WrittenSparse, limits: &mut InputLimits) -> DocumentResult<SparseOperation> {
+        let WrittenSparse { name, directions, row_offsets, column_indices } = written;
+        let kind = match (SparseKind::named(&name), directions) {
+            (Some(SparseKind::InverseEntries(_)), Some(directions)) => SparseKind::InverseEntries(directions),
+            (Some(SparseKind::InverseEntries(_)), None) | (None, _) | (Some(_), Some(_)) => {
+                return problem(format!(
+                    "there is no operation on sparse matrices {name:?} with directions {directions:?}"
+                ));
+            }
+            (Some(kind), None) => kind,
+        };
+        let elimination = limits.elimination(row_offsets, column_indices).or_else(problem)?;
+        Ok(SparseOperation { kind, elimination: elimination.into() })
     }
 }
 

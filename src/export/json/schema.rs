@@ -6,7 +6,7 @@ use super::operations::operations;
 use super::parts::{OperationPart, words};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Extreme, Order, Reduction};
-use crate::operation::{Binary, Comparison, MatrixOperation, Unary};
+use crate::operation::{Binary, Comparison, MatrixOperation, SparseOperation, Unary};
 use crate::shape::{DType, Shape};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

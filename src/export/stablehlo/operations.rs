@@ -7,6 +7,7 @@ use super::{indexing, loops, matrix, sweeps, views};
 use crate::error::Result;
 use crate::operation::{Comparison, Contraction, Extreme, Label, Order, StableHlo};
 use crate::shape::{Axes, DType, Type, Value};
+use crate::structural::sparse_written_out;
 use crate::term::Op;
 
 /// The outputs of an operation; `differ` says whether its positions are known to differ, and `body` writes the bodies inside of it.
@@ -37,6 +38,11 @@ pub(super) fn operation(
         Op::ArgSort(order, axis) => arg_sort(writer, *order, operands[0], *axis)?,
         Op::Contract(contraction) => contract(writer, contraction, operands[0], operands[1]),
         Op::Matrix(op) => return matrix::matrix(writer, body, *op, operands),
+        Op::Sparse(op) => {
+            let types: Vec<Type> = operands.iter().map(|operand| operand.ty.clone()).collect();
+            let arguments: Vec<Handle> = operands.iter().map(|&operand| operand.clone()).collect();
+            return body(writer, &sparse_written_out(op, &types), &arguments);
+        }
         Op::Alias | Op::Mark => operands[0].clone(),
         Op::Scan(scan) => return loops::scan(writer, body, scan, operands),
         Op::Branch(branch) => return loops::branch(writer, body, branch, operands),

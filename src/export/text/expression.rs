@@ -7,7 +7,7 @@ use super::view::{self, is_view};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
 use crate::concrete::Array;
-use crate::operation::{Binary, Comparison, MatrixOperation, Unary};
+use crate::operation::{Binary, Comparison, MatrixOperation, SparseKind, Unary};
 use crate::shape::{DType, Shape};
 use crate::structural;
 use crate::term::{NodeId, Op};
@@ -202,6 +202,10 @@ impl<'t, X: Form> TextReader<'t, X> {
             "concatenate" => return self.concatenate(place),
             word if Unary::takes_parameter(word) => self.unary_of_a_number(word)?,
             word if let Some(op) = MatrixOperation::named(word) => return self.matrix(op, place),
+            word if SparseKind::named(word).is_some() => {
+                let problem = format!("`{word}` has a pattern, which text doesn't hold, but JSON does");
+                return Err(TextProblem::new(problem, place));
+            }
             _ => match (structural::read(word, self), unary(word)) {
                 (Some(op), _) => op?,
                 (None, Some(op)) => Op::Unary(op),

@@ -1,6 +1,6 @@
 //! Names in printed programs: unique, and numbered in order of appearance.
 
-use crate::operation::{BINARY_ROWS, MatrixOperation, UNARY_NAMES};
+use crate::operation::{BINARY_ROWS, MatrixOperation, SparseKind, UNARY_NAMES};
 use crate::shape::DType;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -71,6 +71,7 @@ pub(crate) const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType
 pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
         || MatrixOperation::named(word).is_some()
+        || SparseKind::named(word).is_some()
         || UNARY_NAMES.contains(&word)
         || BINARY_ROWS.iter().any(|op| op.name() == word)
         || DTYPES.iter().any(|dtype| dtype.name() == word)
