@@ -52,7 +52,7 @@ fn rotate(axis: Vector<f64>, x: Vector<f64>) -> Vector<f64> {
 
 /// Where a camera sees a point.
 #[differentiable]
-fn project(camera: Vector<f64>, point: Vector<f64>) -> Vector<f64> {
+pub fn project(camera: Vector<f64>, point: Vector<f64>) -> Vector<f64> {
     let seen = rotate(&camera[..3], &(point - camera[3..6]));
     let plane = seen[..2] / seen[2];
     let square = plane.dot(&plane);

@@ -34,6 +34,7 @@ mod csr;
 mod custom;
 mod dependence;
 mod fixed;
+mod gram;
 mod instance;
 mod jacobian;
 mod loops;
