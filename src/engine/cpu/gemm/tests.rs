@@ -73,10 +73,10 @@ fn products_of_all_layouts_and_sizes_around_blocks() {
         for n in sizes {
             for k in [0, 1, 5] {
                 for layout in 0..8 {
-                    check::<f64>([m, k, n], layout, update(layout + 0));
+                    check::<f64>([m, k, n], layout, update(layout));
                     check::<f32>([m, k, n], layout, update(layout + 2));
                     check::<i64>([m, k, n], layout, update(layout + 1));
-                    check::<i32>([m, k, n], layout, update(layout + 0));
+                    check::<i32>([m, k, n], layout, update(layout));
                 }
             }
         }
