@@ -40,7 +40,7 @@ pub struct Step {
     seconds: f64,
 }
 
-/// What an adjustment found.
+/// The result of an adjustment.
 pub struct Found {
     pub scene: Scene<Concrete>,
     pub cost: f64,
@@ -56,7 +56,7 @@ impl fmt::Display for Step {
 }
 
 impl Adjustment {
-    /// What problems with these pairs need.
+    /// The programs and patterns for problems with these pairs.
     pub fn new(scene: &Scene<Concrete>, observed: &Observed<Concrete>) -> Result<Adjustment> {
         let residuals: Residuals = stage(residuals, (scene, observed))?;
         let jacobian = residuals.sparse_jacobian()?;

@@ -1,4 +1,4 @@
-//! What an adjustment of a small problem finds.
+//! The result of the adjustment of a small problem.
 
 use super::*;
 use crate::model::residuals;

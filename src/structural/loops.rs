@@ -179,7 +179,7 @@ impl LoopWriter {
         (0..outputs).map(|position| self.graph.add(Op::Output(position), &[node])).collect()
     }
 
-    /// What one of two sides results in. Both are given the captures.
+    /// The results of one of two sides. Both are given the captures.
     fn branch(
         &mut self,
         condition: NodeId,
@@ -412,7 +412,7 @@ impl LoopWriter {
             let scale = writer.graph.add(Op::Unary(Unary::Neg), &[scale]);
             let scale = writer.select(is_done, none, scale);
             let changed = writer.reflected(vector, scale, rest);
-            // What a reflection takes to 0 is 0.
+            // Elements that a reflection takes to 0 are 0 exactly.
             let whole = [count, m, n];
             let (is_below, is_own) = (
                 writer.compared(Comparison::Greater, &whole, 1, step),
@@ -437,7 +437,7 @@ impl LoopWriter {
         self.graph.add(Op::Concatenate(1), &[q, r])
     }
 
-    /// What matrices are multiplied by before norms of their columns are computed: [count]. Norms may be larger than elements, and
+    /// A factor for each matrix, [count], to multiply it by before norms of its columns are computed. Norms may be larger than elements, and
     /// differences twice as large, so large elements are made smaller.
     fn unit_of_norms(&mut self, a: NodeId) -> NodeId {
         let sizes = self.graph.add(Op::Unary(Unary::Abs), &[a]);

@@ -9,7 +9,7 @@ use nalgebra::{DMatrix, DVector};
 /// Random matrices.
 const MATRICES: u64 = 200;
 
-/// What a float of either type has in nalgebra.
+/// A float of either type in nalgebra.
 trait Known: Float + nalgebra::RealField + Copy {
     /// The relative distance that is allowed of results of systems whose condition numbers are below some hundreds.
     const ALLOWED: f64;

@@ -149,7 +149,7 @@ fn without_result() -> Vec<Known> {
     ]
 }
 
-/// What is in the range of numbers, though squares or sums on the way there are not.
+/// Results in the range of numbers, though squares or sums on the way there are not.
 fn extreme() -> Vec<Known> {
     let (large, small) = (1e38_f32, 1e-38_f32);
     let scaled = |by: f32| single([[2.0 * by, by], [by, 3.0 * by]]);

@@ -128,7 +128,7 @@ impl<T: MatrixElement> Bidiagonal<'_, T> {
         false
     }
 
-    /// What elements above the diagonal are 0 up to: no value is changed by more than its precision.
+    /// The bound up to which elements above the diagonal count as 0: no value changes by more than its precision.
     #[inline(always)]
     fn bound(&self) -> T {
         let n = T::number(self.diagonal.len());

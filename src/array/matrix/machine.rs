@@ -1,4 +1,4 @@
-//! What kernels ask of the machine that runs them.
+//! Services of the machine that runs a kernel: products, and vectors.
 
 use super::lanes::{Elements, Vector};
 use super::{MatrixElement, cholesky, cholesky_derivative, half, lu, positive, quarters, quarters_mut, triangular};
@@ -20,7 +20,7 @@ pub(crate) enum Update {
 
 /// Whoever runs kernels.
 pub(crate) trait Machine<T> {
-    /// What small matrices are done with.
+    /// The vectors that hold small matrices, one in each lane.
     type Vector: Vector<T>;
 
     /// Updates C by A B.

@@ -63,7 +63,7 @@ fn invert<T: MatrixElement, M: Machine<T>>(on: &mut M, lower: ArrayView2<T>, out
     let [l_first, _, l_beside, l_second] = quarters(lower, cut);
     let [mut first, _, mut beside, second] = quarters_mut(out, cut);
     invert(on, l_first, first.view_mut());
-    // What is beside: −L₂₂⁻¹ L₂₁ X₁₁, where X₁₁ is lower triangular.
+    // The block below the diagonal: −L₂₂⁻¹ L₂₁ X₁₁, where X₁₁ is lower triangular.
     beside.fill(T::ZERO);
     add_times_lower(on, l_beside, first.view(), beside.view_mut());
     beside.mapv_inplace(|x| -x);

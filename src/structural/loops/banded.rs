@@ -108,7 +108,7 @@ impl LoopWriter {
         [shape[0], shape[1], shape[2]]
     }
 
-    /// What is first along an axis.
+    /// The first position along an axis.
     fn first(&mut self, a: NodeId, axis: usize) -> NodeId {
         let map = AffineMap::pick(&self.shape(a), axis, 0);
         self.graph.add(Op::View(map), &[a])

@@ -54,7 +54,7 @@ impl LoopWriter {
             let rest = writer.binary(Binary::Sub, column, sums);
             let quotient = writer.binary(Binary::Div, rest, diagonals);
             let below = writer.select(is_below, quotient, zero);
-            // What is on the diagonal depends on what is below.
+            // The diagonal depends on the elements below it.
             let product = writer.binary(Binary::Mul, below, factor);
             let sum = writer.sum(product, 1);
             let own = writer.row(column, step);
