@@ -32,6 +32,8 @@ pub mod kernel {
 pub mod array {
     #[path = "../../src/array/arithmetic.rs"]
     mod arithmetic;
+    #[path = "../../src/array/matrix/hardware.rs"]
+    pub mod matrix;
 
     use crate::shape::DType;
     pub(crate) use arithmetic::{Arithmetic, larger, smaller};

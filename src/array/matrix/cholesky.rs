@@ -1,7 +1,7 @@
 //! The Cholesky factorisation.
 
-use super::lanes::Vector;
-use super::machine::{Machine, Part, Update, divide, multiply_lower, subtract};
+use super::hardware::{Update, Vector};
+use super::machine::{Machine, Part, divide, multiply_lower, subtract};
 use super::{BASE, MatrixElement, half, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 

@@ -2,8 +2,8 @@
 //! X Lᵀ + L Xᵀ = S, and the symmetric Y for which 2 Y L has the lower triangle of Z.
 
 use super::cholesky::{clear_upper, turned};
-use super::lanes::Vector;
-use super::machine::{Machine, Part, Update, divide, multiply_lower, subtract};
+use super::hardware::{Update, Vector};
+use super::machine::{Machine, Part, divide, multiply_lower, subtract};
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 

@@ -1,6 +1,7 @@
 //! The factorisation P A = L U, with partial pivoting.
 
-use super::machine::{Machine, Part, Update};
+use super::hardware::Update;
+use super::machine::{Machine, Part};
 use super::{MatrixElement, half, triangular};
 use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, s};
 

@@ -1,22 +1,12 @@
 //! Services of the machine that runs a kernel: products, and vectors.
 
-use super::lanes::{Elements, Vector};
+use super::hardware::{Update, Vector};
+use super::lanes::Elements;
 use super::{MatrixElement, cholesky, cholesky_derivative, half, lu, positive, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, linalg::general_mat_mul};
 
 /// Squares of so many rows are not cut, though half of their elements is not wanted.
 const SMALL_SQUARE: usize = 64;
-
-/// How a product meets the matrix that it is written to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Update {
-    /// It takes the place of what is there.
-    Set,
-    /// It is added to what is there.
-    Add,
-    /// It is subtracted from what is there.
-    Subtract,
-}
 
 /// Whoever runs kernels.
 pub(crate) trait Machine<T> {

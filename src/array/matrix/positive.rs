@@ -1,7 +1,7 @@
 //! Positive definite matrices, given their Cholesky factor.
 
-use super::lanes::Vector;
-use super::machine::{Machine, Part, Update, add_times_lower, divide, multiply_lower, subtract};
+use super::hardware::{Update, Vector};
+use super::machine::{Machine, Part, add_times_lower, divide, multiply_lower, subtract};
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 

@@ -1,7 +1,7 @@
 //! Systems of equations with triangular matrices.
 
-use super::lanes::Vector;
-use super::machine::{Machine, Part, Update, divide, subtract};
+use super::hardware::{Update, Vector};
+use super::machine::{Machine, Part, divide, subtract};
 use super::{BASE, MatrixElement, half, quarters};
 use crate::operation::Triangle;
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};

@@ -1,6 +1,7 @@
 //! Small matrices that are not symmetric: factors with partial pivoting, and systems of equations.
 
-use super::vector::{Cells, MOST, Vector};
+use super::vector::{Cells, MOST};
+use crate::array::matrix::Vector;
 use crate::array::matrix::{MatrixElement, lu::position};
 use crate::operation::Triangle;
 

@@ -1,7 +1,8 @@
 //! Small positive definite matrices, their factors and the derivatives of these.
 
-use super::vector::{Cells, Vector};
+use super::vector::Cells;
 use crate::array::matrix::MatrixElement;
+use crate::array::matrix::Vector;
 
 /// An element of the symmetric part: halves before the sum, which may overflow.
 #[inline(always)]
