@@ -1,13 +1,16 @@
 //! The Cholesky factorisation.
 
 use super::hardware::{Update, Vector};
-use super::machine::{Machine, Part, divide, multiply_lower, subtract};
+use super::machine::{Machine, divide, multiply_lower, subtract};
 use super::{BASE, MatrixElement, half, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 /// Writes the lower factor of the symmetric part of a matrix, or NaN where that is not positive definite.
 pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
-    on.run(Part::Symmetric(a, out.view_mut()));
+    on.run(
+        #[inline(always)]
+        || symmetric_into(a, out.view_mut()),
+    );
     if !factor(on, out.view_mut()) {
         out.fill(T::NAN);
         return;
@@ -49,7 +52,10 @@ fn factor<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayViewMut2<T>) -> b
     let n = a.nrows();
     if n <= BASE {
         let mut is_definite = false;
-        on.run(Part::Cholesky(a, &mut is_definite));
+        on.run(
+            #[inline(always)]
+            || is_definite = factor_small::<T, M::Vector>(a),
+        );
         return is_definite;
     }
     let cut = half(n);
@@ -76,7 +82,7 @@ pub(super) fn turned<T: MatrixElement>(a: ArrayView2<T>) -> [[T; BASE]; BASE] {
 
 /// The factor of a few rows, whose transpose has its columns as vectors.
 #[inline(always)]
-pub(super) fn factor_small<T: MatrixElement, V: Vector<T>>(mut a: ArrayViewMut2<T>) -> bool {
+fn factor_small<T: MatrixElement, V: Vector<T>>(mut a: ArrayViewMut2<T>) -> bool {
     let n = a.nrows();
     assert!(n <= BASE);
     let mut u = turned(a.view());

@@ -1,9 +1,9 @@
 //! The derivative of the Cholesky factorisation, and its transpose (Murray, arXiv 1602.07527), as systems of equations: X with
 //! X Lᵀ + L Xᵀ = S, and the symmetric Y for which 2 Y L has the lower triangle of Z.
 
-use super::cholesky::{clear_upper, turned};
+use super::cholesky::{clear_upper, symmetric_into, turned};
 use super::hardware::{Update, Vector};
-use super::machine::{Machine, Part, divide, multiply_lower, subtract};
+use super::machine::{Machine, divide, multiply_lower, subtract};
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -14,7 +14,10 @@ pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
     s: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
 ) {
-    on.run(Part::Symmetric(s, out.view_mut()));
+    on.run(
+        #[inline(always)]
+        || symmetric_into(s, out.view_mut()),
+    );
     forward(on, l, out);
 }
 
@@ -22,7 +25,10 @@ pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
 fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, s: ArrayViewMut2<T>) {
     let n = l.nrows();
     if n <= BASE {
-        return on.run(Part::CholeskyForward(l, s));
+        return on.run(
+            #[inline(always)]
+            || forward_small::<T, M::Vector>(l, s),
+        );
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(l, cut);
@@ -38,7 +44,7 @@ fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, s: Arr
 
 /// A column at a time, each taken out of the rest. Transposes have columns as vectors.
 #[inline(always)]
-pub(super) fn forward_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut s: ArrayViewMut2<T>) {
+fn forward_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut s: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
     let (u, mut x) = (turned(l), turned(s.view()));
@@ -78,7 +84,10 @@ pub(super) fn adjoint_into<T: MatrixElement, M: Machine<T>>(
 fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: ArrayViewMut2<T>) {
     let n = l.nrows();
     if n <= BASE {
-        return on.run(Part::CholeskyAdjoint(l, w));
+        return on.run(
+            #[inline(always)]
+            || adjoint_small::<T, M::Vector>(l, w),
+        );
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(l, cut);
@@ -93,7 +102,7 @@ fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: Arr
 
 /// A column at a time from the last on, which is a row too.
 #[inline(always)]
-pub(super) fn adjoint_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
+fn adjoint_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
     let (u, mut w) = (turned(l), turned(z.view()));

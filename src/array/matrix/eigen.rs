@@ -34,7 +34,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
     let (beside, rest) = rest.split_at_mut(n);
     let (factors, rest) = rest.split_at_mut(n);
     let mut unit = None;
-    on.run_inlined(
+    on.run(
         #[inline(always)]
         || {
             unit = scaled(a, work);
@@ -50,7 +50,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
         let mut product = matrix_mut(vectors, 0, [n, n]);
         product_after_first(on, reflections, factors, product.view_mut(), rest);
     }
-    on.run_inlined(
+    on.run(
         #[inline(always)]
         || {
             if has_vectors {

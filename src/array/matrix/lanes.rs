@@ -4,11 +4,11 @@ mod lu;
 mod positive;
 mod vector;
 
+use super::elements::Elements;
 use super::hardware::Vector;
 use super::{MatrixElement, SizedOperation};
 use crate::operation::{MatrixOperation, Triangle};
 use vector::Cells;
-pub(crate) use vector::Elements;
 
 /// Matrices of more rows, or columns, are done one by one.
 const LARGEST: usize = 16;

@@ -1,7 +1,7 @@
 //! The factorisation P A = L U, with partial pivoting.
 
 use super::hardware::Update;
-use super::machine::{Machine, Part};
+use super::machine::Machine;
 use super::{MatrixElement, half, triangular};
 use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, s};
 
@@ -44,7 +44,10 @@ fn factor<T: MatrixElement, M: Machine<T>>(
     scratch: &mut [T],
 ) {
     if end - start <= PANEL {
-        return on.run(Part::Eliminate(a.view_mut(), &mut order.view_mut(), [start, end], scratch));
+        return on.run(
+            #[inline(always)]
+            || eliminate(a.view_mut(), order, [start, end], scratch),
+        );
     }
     let middle = start + half(end - start);
     factor(on, a, order, [start, middle], scratch);
@@ -61,7 +64,7 @@ fn factor<T: MatrixElement, M: Machine<T>>(
 /// Brings the largest element of each column, or the first NaN, to the diagonal, and eliminates those below. Columns lie one after the
 /// other in the scratch meanwhile.
 #[inline(always)]
-pub(super) fn eliminate<T: MatrixElement>(
+fn eliminate<T: MatrixElement>(
     mut a: ArrayViewMut2<T>,
     order: &mut ArrayViewMut1<T>,
     [start, end]: [usize; 2],

@@ -1,9 +1,9 @@
 //! Services of the machine that runs a kernel: products, and vectors.
 
+use super::elements::Elements;
 use super::hardware::{Update, Vector};
-use super::lanes::Elements;
-use super::{MatrixElement, cholesky, cholesky_derivative, half, lu, positive, quarters, quarters_mut, triangular};
-use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, linalg::general_mat_mul};
+use super::{MatrixElement, half, quarters, quarters_mut};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul};
 
 /// Squares of so many rows are not cut, though half of their elements is not wanted.
 const SMALL_SQUARE: usize = 64;
@@ -15,40 +15,9 @@ pub(crate) trait Machine<T> {
 
     /// Updates C by A B.
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, c: ArrayViewMut2<T>);
-    /// Runs a small part of a kernel.
-    fn run(&self, part: Part<T>);
-    /// Runs a part that is a closure, which says `#[inline(always)]`, so that it has the instructions too.
-    fn run_inlined(&self, part: impl FnOnce());
-}
-
-/// The parts of kernels that are no products. Closures that do not ask to be inlined would be compiled without the
-/// instructions that not every machine has.
-pub(crate) enum Part<'a, T> {
-    Symmetric(ArrayView2<'a, T>, ArrayViewMut2<'a, T>),
-    Cholesky(ArrayViewMut2<'a, T>, &'a mut bool),
-    CholeskyForward(ArrayView2<'a, T>, ArrayViewMut2<'a, T>),
-    CholeskyAdjoint(ArrayView2<'a, T>, ArrayViewMut2<'a, T>),
-    Invert(ArrayView2<'a, T>, ArrayViewMut2<'a, T>),
-    Substitute(ArrayView2<'a, T>, bool, ArrayViewMut2<'a, T>),
-    SubstituteOne(ArrayView2<'a, T>, bool, ArrayViewMut2<'a, T>),
-    Eliminate(ArrayViewMut2<'a, T>, &'a mut ArrayViewMut1<'a, T>, [usize; 2], &'a mut [T]),
-}
-
-impl<T: MatrixElement> Part<'_, T> {
-    /// Runs it. All is inlined, so that it has the instructions of its caller.
-    #[inline(always)]
-    pub(crate) fn run<V: Vector<T>>(self) {
-        match self {
-            Part::Symmetric(a, out) => cholesky::symmetric_into(a, out),
-            Part::Cholesky(a, is_definite) => *is_definite = cholesky::factor_small::<T, V>(a),
-            Part::CholeskyForward(l, s) => cholesky_derivative::forward_small::<T, V>(l, s),
-            Part::CholeskyAdjoint(l, z) => cholesky_derivative::adjoint_small::<T, V>(l, z),
-            Part::Invert(lower, out) => positive::invert_small::<T, V>(lower, out),
-            Part::Substitute(l, unit, b) => triangular::substitute::<T, V>(l, unit, b),
-            Part::SubstituteOne(l, unit, b) => triangular::substitute_one(l, unit, b),
-            Part::Eliminate(a, order, columns, scratch) => lu::eliminate(a, order, columns, scratch),
-        }
-    }
+    /// Runs a part of a kernel that is no product. The closure says `#[inline(always)]`, as the functions that it calls do: else they
+    /// would be compiled without the instructions that not every machine has.
+    fn run(&self, part: impl FnOnce());
 }
 
 /// Subtracts a multiple of one row from another. Rows are whole vectors.
@@ -83,11 +52,7 @@ impl<T: MatrixElement> Machine<T> for AnyMachine {
         general_mat_mul(product, &a, &b, kept, &mut c);
     }
 
-    fn run(&self, part: Part<T>) {
-        part.run::<Elements<T>>();
-    }
-
-    fn run_inlined(&self, part: impl FnOnce()) {
+    fn run(&self, part: impl FnOnce()) {
         part();
     }
 }

@@ -7,6 +7,7 @@ mod bidiagonal;
 mod cholesky;
 mod cholesky_derivative;
 mod eigen;
+mod elements;
 mod hardware;
 mod lanes;
 mod lu;
@@ -28,10 +29,10 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 use smallvec::SmallVec;
 use std::ops::Neg;
 
+pub(crate) use elements::Elements;
 pub(crate) use hardware::{Update, Vector};
-pub(crate) use lanes::Elements;
 use machine::AnyMachine;
-pub(crate) use machine::{Machine, Part};
+pub(crate) use machine::Machine;
 
 /// Matrices of so many rows are not cut, where they are done by vectors of elements.
 const BASE: usize = 32;

@@ -1,7 +1,7 @@
 //! Positive definite matrices, given their Cholesky factor.
 
 use super::hardware::{Update, Vector};
-use super::machine::{Machine, Part, add_times_lower, divide, multiply_lower, subtract};
+use super::machine::{Machine, add_times_lower, divide, multiply_lower, subtract};
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -57,7 +57,10 @@ fn mirror<T: MatrixElement>(a: ArrayViewMut2<T>) {
 fn invert<T: MatrixElement, M: Machine<T>>(on: &mut M, lower: ArrayView2<T>, out: ArrayViewMut2<T>) {
     let n = lower.nrows();
     if n <= BASE {
-        return on.run(Part::Invert(lower, out));
+        return on.run(
+            #[inline(always)]
+            || invert_small::<T, M::Vector>(lower, out),
+        );
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(lower, cut);
@@ -73,7 +76,7 @@ fn invert<T: MatrixElement, M: Machine<T>>(on: &mut M, lower: ArrayView2<T>, out
 
 /// Row by row, each by those above.
 #[inline(always)]
-pub(super) fn invert_small<T: MatrixElement, V: Vector<T>>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+fn invert_small<T: MatrixElement, V: Vector<T>>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let n = lower.nrows();
     assert!(n <= BASE);
     let mut x = [[T::ZERO; BASE]; BASE];

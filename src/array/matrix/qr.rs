@@ -27,7 +27,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
     let (factors, rest) = rest.split_at_mut(count);
     let mut work = matrix_mut(work, 0, [m, n]);
     let mut unit = T::one();
-    on.run_inlined(
+    on.run(
         #[inline(always)]
         || unit = scaled(a, work.view_mut()),
     );
@@ -38,7 +38,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
         let factors = &mut factors[start..end];
         let mut combined = matrix_mut(combined, 0, [end - start, m]);
         let mut combined = combined.slice_mut(s![.., start..]);
-        on.run_inlined(
+        on.run(
             #[inline(always)]
             || {
                 factor_block(start, known.view_mut(), vectors, factors);
@@ -55,7 +55,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
         }
     }
     let (q, r) = out.split_at(Axis(0), m);
-    on.run_inlined(
+    on.run(
         #[inline(always)]
         || write_r(work.view(), unit, r),
     );

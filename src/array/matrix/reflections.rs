@@ -100,7 +100,7 @@ pub(super) fn product_into<T: MatrixElement, M: Machine<T>>(
 ) {
     let (m, count) = (out.nrows(), factors.len());
     if !is_blocked(count) {
-        return on.run_inlined(
+        return on.run(
             #[inline(always)]
             || {
                 start_product(&mut out);
@@ -120,7 +120,7 @@ pub(super) fn product_into<T: MatrixElement, M: Machine<T>>(
         let combined = match &known {
             Some(known) => known.slice(s![start..end, start..]),
             None => {
-                on.run_inlined(
+                on.run(
                     #[inline(always)]
                     || combine(own, &factors[start..end], combined.view_mut()),
                 );

@@ -50,7 +50,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
     let whole: &mut [T] = if is_square { &mut [] } else { part(scratch, long * k) };
     let q: &mut [T] = if is_square { &mut [] } else { part(scratch, (long + k) * k) };
     let mut unit = None;
-    on.run_inlined(
+    on.run(
         #[inline(always)]
         || unit = scaled(tall, if is_square { &mut *work } else { &mut *whole }),
     );
@@ -59,7 +59,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
         qr::factor_into(on, matrix(whole, 0, [long, k]), matrix_mut(q, 0, [long + k, k]), scratch);
     }
     let mut bidiagonal = Bidiagonal { diagonal: &mut *values, above };
-    on.run_inlined(
+    on.run(
         #[inline(always)]
         || {
             if !is_square {
@@ -74,7 +74,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
         product_after_first(on, matrix(work, 0, [k, k]), of_rows, matrix_mut(right, 0, [k, k]), scratch);
     }
     let mut is_found = false;
-    on.run_inlined(
+    on.run(
         #[inline(always)]
         || {
             if has_vectors {
@@ -108,7 +108,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
         on.multiply(Update::Set, matrix(left, 0, [k, k]), turned, matrix_mut(whole, 0, [k, long]));
         whole
     };
-    on.run_inlined(
+    on.run(
         #[inline(always)]
         || {
             for (left, right) in left.chunks_exact_mut(long).zip(right.chunks_exact_mut(k)) {

@@ -1,7 +1,7 @@
 //! Systems of equations with triangular matrices.
 
 use super::hardware::{Update, Vector};
-use super::machine::{Machine, Part, divide, subtract};
+use super::machine::{Machine, divide, subtract};
 use super::{BASE, MatrixElement, half, quarters};
 use crate::operation::Triangle;
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
@@ -50,11 +50,17 @@ pub(super) fn solve_lower<T: MatrixElement, M: Machine<T>>(
 ) {
     let n = l.nrows();
     if n <= BASE {
-        return on.run(Part::Substitute(l, unit, b));
+        return on.run(
+            #[inline(always)]
+            || substitute::<T, M::Vector>(l, unit, b),
+        );
     }
     let step = b.strides()[0];
     if b.ncols() == 1 && step.abs() == 1 && l.strides().contains(&step) {
-        return on.run(Part::SubstituteOne(l, unit, b));
+        return on.run(
+            #[inline(always)]
+            || substitute_one(l, unit, b),
+        );
     }
     let cut = half(n);
     let [first, _, beside, second] = quarters(l, cut);
@@ -66,7 +72,7 @@ pub(super) fn solve_lower<T: MatrixElement, M: Machine<T>>(
 
 /// The solution for a few rows, as vectors of some columns of the right side.
 #[inline(always)]
-pub(super) fn substitute<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
+fn substitute<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
     // Column by column.
@@ -120,7 +126,7 @@ fn copy<T: MatrixElement, const N: usize>(from: ArrayView2<T>, to: &mut [[T; N];
 
 /// The solution for one right side. Rows or columns of the matrix are contiguous, as is that, forwards or backwards.
 #[inline(always)]
-pub(super) fn substitute_one<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
+fn substitute_one<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
     fn run<'a, T>(mut elements: ArrayView1<'a, T>) -> &'a [T] {
         if elements.strides()[0] < 0 {
             elements.invert_axis(Axis(0));

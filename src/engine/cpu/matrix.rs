@@ -8,7 +8,7 @@ use super::vector::Instructions;
 use super::vector::USES_REGISTERS;
 #[cfg(target_arch = "x86_64")]
 use super::vector::lanes::{Half32, Half64, Wide32, Wide64};
-use crate::array::matrix::{self, Elements, Machine, MatrixElement, Part, SizedOperation, Update, Vector};
+use crate::array::matrix::{self, Elements, Machine, MatrixElement, SizedOperation, Update, Vector};
 use crate::array::sparse;
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
@@ -258,27 +258,14 @@ impl<T: MatrixElement + GemmElement, V: Vector<T>> Machine<T> for Own<'_, V> {
         unsafe { T::multiply(self.isa, [0..m, 0..n], k, operands, update, self.packing) };
     }
 
-    fn run(&self, part: Part<T>) {
+    fn run(&self, part: impl FnOnce()) {
         // SAFETY: the machine has the instructions.
         unsafe {
             match self.isa {
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => part_with_avx512::<T, V>(part),
+                Instructions::Avx512 => part_with_avx512(part),
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => part_with_avx2::<T, V>(part),
-                _ => part.run::<V>(),
-            }
-        }
-    }
-
-    fn run_inlined(&self, part: impl FnOnce()) {
-        // SAFETY: as above.
-        unsafe {
-            match self.isa {
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => closure_with_avx512(part),
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => closure_with_avx2(part),
+                Instructions::Avx2 => part_with_avx2(part),
                 _ => part(),
             }
         }
@@ -287,7 +274,7 @@ impl<T: MatrixElement + GemmElement, V: Vector<T>> Machine<T> for Own<'_, V> {
 
 /// The operation compiled for a set of instructions.
 macro_rules! compiled_for {
-    ($($name:ident, $part:ident, $closure:ident: $features:literal;)*) => {
+    ($($name:ident, $part:ident: $features:literal;)*) => {
         $(
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = $features)]
@@ -303,13 +290,7 @@ macro_rules! compiled_for {
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = $features)]
-            unsafe fn $part<T: MatrixElement, V: Vector<T>>(part: Part<T>) {
-                part.run::<V>();
-            }
-
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = $features)]
-            unsafe fn $closure(part: impl FnOnce()) {
+            unsafe fn $part(part: impl FnOnce()) {
                 part();
             }
         )*
@@ -317,6 +298,6 @@ macro_rules! compiled_for {
 }
 
 compiled_for! {
-    with_avx2, part_with_avx2, closure_with_avx2: "avx2,fma";
-    with_avx512, part_with_avx512, closure_with_avx512: "avx512f,avx512dq,avx512vl,avx2,fma";
+    with_avx2, part_with_avx2: "avx2,fma";
+    with_avx512, part_with_avx512: "avx512f,avx512dq,avx512vl,avx2,fma";
 }
