@@ -152,8 +152,6 @@ fn cells<T: MatrixElement, V: Vector<T>>(scratch: &mut [T], [rows, columns]: [us
 /// Replaces the right sides by solutions.
 #[inline(always)]
 fn solve<T: MatrixElement, V: Vector<T>>(triangle: Triangle, n: usize, a: &Cells<T>, x: &mut Cells<T>) {
-    let at =
-        |row: usize, column: usize| -> V { if triangle.is_transposed { a.at(column, row) } else { a.at(row, column) } };
     let is_forwards = triangle.is_lower != triangle.is_transposed;
     for column in 0..x.columns {
         for step in 0..n {
@@ -161,9 +159,10 @@ fn solve<T: MatrixElement, V: Vector<T>>(triangle: Triangle, n: usize, a: &Cells
             let mut sum: V = x.at(row, column);
             for number in 0..step {
                 let known = if is_forwards { number } else { n - 1 - number };
-                sum = sum.minus_product(at(row, known), x.at(known, column));
+                let [above, beside] = if triangle.is_transposed { [known, row] } else { [row, known] };
+                sum = sum.minus_product(a.at(above, beside), x.at(known, column));
             }
-            x.put(row, column, if triangle.has_unit_diagonal { sum } else { sum / at(row, row) });
+            x.put(row, column, if triangle.has_unit_diagonal { sum } else { sum / a.at(row, row) });
         }
     }
 }

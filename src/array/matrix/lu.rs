@@ -164,6 +164,7 @@ pub(super) fn solve_transposed_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// A row's number, which is one of a matrix of so many rows whatever somebody has written there.
+#[inline(always)]
 pub(super) fn position<T: MatrixElement>(place: T, rows: usize) -> usize {
     let number: i64 = place.cast();
     usize::try_from(number).unwrap_or(0).min(rows - 1)

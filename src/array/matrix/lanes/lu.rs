@@ -39,12 +39,7 @@ fn exchange<T: MatrixElement, V: Vector<T>>([m, n]: [usize; 2], step: usize, x: 
     let mut pivot = V::all(T::number(step));
     for row in step + 1..m {
         let (size, number) = (x.at::<V>(row, step).magnitude(), V::all(T::number(row)));
-        let is_first = |yes: V, no: V| {
-            let if_numbers = size.if_greater(largest, yes, no);
-            let if_nan = largest.if_equal(largest, yes, no);
-            size.if_equal(size, if_numbers, if_nan)
-        };
-        (largest, pivot) = (is_first(size, largest), is_first(number, pivot));
+        (largest, pivot) = (larger(size, largest, size, largest), larger(size, largest, number, pivot));
     }
     let mut numbers = [T::ZERO; MOST];
     pivot.write(&mut numbers);
@@ -61,12 +56,24 @@ fn exchange<T: MatrixElement, V: Vector<T>>([m, n]: [usize; 2], step: usize, x: 
     }
 }
 
+/// The third vector where the first is larger than the second, or is the only NaN of the two; else the fourth.
+#[inline(always)]
+fn larger<T, V: Vector<T>>(size: V, largest: V, yes: V, no: V) -> V {
+    let if_numbers = size.if_greater(largest, yes, no);
+    let if_nan = largest.if_equal(largest, yes, no);
+    size.if_equal(size, if_numbers, if_nan)
+}
+
 /// The places of the rows of the right side, in the order of a row of the factors.
 #[inline(always)]
 fn places<T: MatrixElement, V: Vector<T>>(n: usize, packed: &Cells<T>, row: usize) -> [usize; MOST] {
     let mut numbers = [T::ZERO; MOST];
     packed.at::<V>(row, n).write(&mut numbers);
-    numbers.map(|number| position(number, n))
+    let mut places = [0; MOST];
+    for lane in 0..V::LANES {
+        places[lane] = position(numbers[lane], n);
+    }
+    places
 }
 
 /// Writes the solution X of A X = B, given both factors of A and beside them the order of its rows.

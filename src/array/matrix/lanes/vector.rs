@@ -18,12 +18,6 @@ fn transpose<T, V: Vector<T>>(vectors: &mut [V; MOST]) {
     }
 }
 
-/// Where parts of a matrix of so many elements begin that are as long as a vector; the last two may overlap.
-#[inline(always)]
-fn tiles(each: usize, lanes: usize) -> impl Iterator<Item = usize> {
-    (0..each.div_ceil(lanes)).map(move |tile| (tile * lanes).min(each - lanes))
-}
-
 /// Matrices of some columns, one in each lane: a vector for each element.
 pub(super) struct Cells<'a, T> {
     pub(super) elements: &'a mut [T],
@@ -57,7 +51,9 @@ impl<T: MatrixElement> Cells<'_, T> {
             }
             return;
         }
-        for at in tiles(each, V::LANES) {
+        // Parts as long as a vector, of which the last two may overlap.
+        for tile in 0..each.div_ceil(V::LANES) {
+            let at = (tile * V::LANES).min(each - V::LANES);
             let mut vectors = [V::all(T::ZERO); MOST];
             for lane in 0..V::LANES {
                 vectors[lane] = V::read(&matrices[lane][at..]);
@@ -81,7 +77,8 @@ impl<T: MatrixElement> Cells<'_, T> {
             }
             return;
         }
-        for at in tiles(each, V::LANES) {
+        for tile in 0..each.div_ceil(V::LANES) {
+            let at = (tile * V::LANES).min(each - V::LANES);
             let mut vectors = [V::all(T::ZERO); MOST];
             for (place, vector) in vectors.iter_mut().enumerate().take(V::LANES) {
                 *vector = V::read(&self.elements[(at + place) * V::LANES..]);

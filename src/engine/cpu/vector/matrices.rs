@@ -51,7 +51,9 @@ macro_rules! vectors {
             fn zip(self, other: $name) -> [$name; 2] {
                 let ($a, $b) = (self.0, other.0);
                 // SAFETY: values of this type are made only where the machine has its instructions.
-                unsafe { $zipped }.map($name)
+                let [first, second] = unsafe { $zipped };
+                // Maps of arrays are functions of their own, without the instructions.
+                [$name(first), $name(second)]
             }
         }
     )*};
