@@ -27,7 +27,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// - operations that are left to plain arrays, such as sorting and functions with derivatives of their own, which
 ///   [`Program::report`](crate::engine::cpu::Program::report) lists;
-/// - singular values with vectors, and pseudo-inverses, of matrices of more than 16 rows, whose products take memory of their own;
 /// - loops with a condition, if more of their steps must be kept than in any run before;
 /// - output arrays that share their storage with others, or that store one value for all elements, such as the results of
 ///   [`zeros`](crate::tensor::zeros): they get storage of their own.
