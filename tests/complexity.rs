@@ -26,6 +26,7 @@ mod parallel;
 mod passes;
 #[path = "complexity/rules.rs"]
 mod rules;
+mod sample;
 #[path = "complexity/tape.rs"]
 mod tape;
 #[path = "complexity/writes.rs"]

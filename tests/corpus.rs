@@ -25,6 +25,7 @@ mod exports;
 #[path = "devices/presence.rs"]
 mod presence;
 mod random;
+mod sample;
 #[path = "corpus/sparsity.rs"]
 mod sparsity;
 

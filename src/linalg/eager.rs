@@ -16,7 +16,8 @@ fn is_finite<E: Float, R: Rank>(a: &Tensor<Concrete, E, R>) -> bool {
     a.cast::<f64>().abs().lt(f64::INFINITY).all().item()
 }
 
-/// The result, if it and the matrices are finite. Otherwise the error names the first matrix whose elements are not, or that has this flaw.
+/// The result, if it and the matrices are finite. Otherwise the error names the first matrix whose elements are not, or that has this
+/// flaw.
 #[track_caller]
 fn tried<E: Float, R: Rank, S: Rank>(
     name: &str,
@@ -89,7 +90,8 @@ fn dependent<E: Float>(triangle: &Matrix<Concrete, E>) -> Option<String> {
 ///
 /// # Errors
 ///
-/// [`Error::Operands`] when the matrices are not square, and where one has elements that are not finite, or is not positive definite. The error names the first such matrix.
+/// [`Error::Operands`] when the matrices are not square, and where one has elements that are not finite, or is not positive definite.
+/// The error names the first such matrix.
 #[track_caller]
 pub fn try_cholesky<E: Float, R: Rank>(a: &Tensor<Concrete, E, R>) -> Result<Tensor<Concrete, E, R>> {
     let _place = ReportedAt::caller();

@@ -1,8 +1,9 @@
 //! The corpus on a device, through OpenCL.
 
 use crate::exported::{Case, found_difference};
-use crate::exports::{sample, some};
+use crate::exports::some;
 use crate::presence::is_there;
+use crate::sample::sample;
 use deltaray::concrete::Array;
 use deltaray::engine::Kernel;
 use deltaray::engine::cpu::{self, Cpu};

@@ -1,10 +1,10 @@
 //! Patterns and compressed Jacobians of all programs of the corpus, of their derivatives, and of random programs.
 
 use super::corpus::{self, row::Row};
-use super::exports::sample;
 use super::random::arrays::numbers;
 use super::random::chance::seed_at;
 use super::random::generate::Case;
+use super::sample::sample;
 use deltaray::algebra::Algebra;
 use deltaray::concrete::{Array, Concrete};
 use deltaray::derivative::program;

@@ -68,8 +68,8 @@ pub(super) fn largest<T: MatrixElement>(row: &[T]) -> T {
     })
 }
 
-/// What a matrix, whose largest element is given, is divided by, so that squares of its elements are in the range of numbers; none
-/// if there is an infinity or NaN.
+/// The divisor of a matrix, whose largest element is given, that brings squares of its elements into the range of numbers; none if
+/// there is an infinity or NaN.
 #[inline(always)]
 pub(super) fn unit<T: MatrixElement>(largest: T) -> Option<T> {
     // The fourth root of the largest number, so that sums of squares are far from both ends of the range.

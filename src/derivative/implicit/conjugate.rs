@@ -14,7 +14,7 @@ use crate::tensor::{
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What [`conjugate_gradients`] results in.
+/// The result of [`conjugate_gradients`].
 #[derive(Clone, Debug)]
 pub struct ConjugateSolution<A: Algebra, X> {
     /// The solution; NaN where too much of the right side is left, as [`Convergence`] says.

@@ -66,12 +66,6 @@ pub fn some(one_in: usize, first: usize) -> Vec<Case> {
     rows.skip(first).step_by(one_in).flat_map(cases).collect()
 }
 
-/// The number in `DELTARAY_SAMPLE`, which `scripts/test` takes from the commit: where compilers take long, it selects the programs.
-pub fn sample() -> Option<usize> {
-    let number = std::env::var("DELTARAY_SAMPLE").ok()?;
-    Some(number.parse().unwrap_or_else(|_| panic!("DELTARAY_SAMPLE is a number, not {number}")))
-}
-
 #[test]
 fn all_programs_are_prepared() {
     let start = std::time::Instant::now();

@@ -3,9 +3,9 @@
 //! Building a kernel takes some tenths of a second, so one program of many is run, which `DELTARAY_SAMPLE` selects;
 //! `DELTARAY_OPENCL=all` runs all.
 
-use super::sample;
 use super::sources::numbered;
 use crate::exported::opencl;
+use crate::sample::sample;
 
 /// Of so many programs one is run.
 const ONE_IN: usize = 53;

@@ -3,8 +3,9 @@
 //! Compilers take a minute for all of them. `DELTARAY_SAMPLE`, a number, selects one program of five, others for each language;
 //! without it all are compiled.
 
-use super::{all, edges, sample};
+use super::{all, edges};
 use crate::exported::{Case, c, rust};
+use crate::sample::sample;
 
 /// The programs, with numbers.
 pub fn numbered() -> Vec<(usize, &'static Case)> {
