@@ -6,6 +6,7 @@ use crate::algebra::{Algebra, Operands};
 use crate::array::Array;
 use crate::operation::{Contraction, Label, Labels, MatrixOperation};
 use crate::shape::{Shape, Type, Value};
+use crate::term::Op;
 use smallvec::{SmallVec, smallvec};
 
 /// A X = B, of the bands below the diagonal of A, those from its diagonal on, and B. Ȧ X is the sum over bands of a band of Ȧ times
@@ -29,7 +30,7 @@ pub(super) fn solve<A: Algebra, D: Derivative<A>>(
         (Some(db), Some(moved)) => Some(db.add(moved)),
         (db, moved) => db.or(moved),
     };
-    (x, side.map(|side| side.solve(op, fixed).shared()))
+    (x, side.map(|side| side.linear(Op::Matrix(op), fixed).shared()))
 }
 
 /// Banded matrices along axes of these extents: column i of the bands has elements of row i.

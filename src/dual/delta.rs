@@ -4,8 +4,9 @@ use super::cotangent::Cotangent;
 use super::derivative::{Derivative, Scaling};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
-use crate::operation::{Contraction, MatrixOperation, SparseOperation};
+use crate::operation::Contraction;
 use crate::shape::{Axes, DType, Shape, Type};
+use crate::term::Op;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,11 +74,8 @@ pub(crate) enum DeltaMap<A: Algebra> {
     ContractLeft(Box<(Contraction, A::Array)>),
     /// A contraction with a fixed left operand, as the contraction of its transpose.
     ContractRight(Box<(Contraction, A::Array)>),
-    /// The solution of a system of equations with a fixed matrix, and its factors if the operation takes some, as the system of
-    /// the transpose.
-    Solve(Box<(MatrixOperation, Operands<A>)>),
-    /// An operation on sparse matrices that is linear in its last operand, and symmetric.
-    Symmetric(Box<(SparseOperation, Operands<A>)>),
+    /// An operation of linear algebra that is linear in its last operand, as its transpose, with the operands that are fixed.
+    Linear(Box<(Op, Operands<A>)>),
     /// A loop or conditional, of several outputs.
     Rolled(Box<dyn Rolled<A>>),
     /// One output of the operand, which is a loop or conditional.
@@ -252,12 +250,8 @@ impl<A: Algebra> Derivative<A> for Delta<A> {
         Delta::of(DeltaMap::ContractRight(Box::new((spec.right_adjoint(), left))), self)
     }
 
-    fn solve(self, op: MatrixOperation, fixed: Operands<A>) -> Self {
-        Delta::of(DeltaMap::Solve(Box::new((op.transposed(), fixed))), self)
-    }
-
-    fn symmetric(self, op: SparseOperation, fixed: Operands<A>) -> Self {
-        Delta::of(DeltaMap::Symmetric(Box::new((op, fixed))), self)
+    fn linear(self, op: Op, fixed: Operands<A>) -> Self {
+        Delta::of(DeltaMap::Linear(Box::new((op.transposed(), fixed))), self)
     }
 
     fn shared(mut self) -> Self {

@@ -5,8 +5,9 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
-use crate::operation::{Contraction, MatrixOperation, SparseOperation};
+use crate::operation::Contraction;
 use crate::shape::{DType, Type};
+use crate::term::Op;
 
 /// How a factor meets a derivative.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,12 +73,8 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
     fn contract_left(self, spec: &Contraction, right: A::Array) -> Self;
     /// A contraction with a fixed left operand.
     fn contract_right(self, spec: &Contraction, left: A::Array) -> Self;
-    /// The solution of a system of equations with a fixed matrix, given with its factors if the operation takes some, of which this
-    /// is the right side.
-    fn solve(self, op: MatrixOperation, fixed: Operands<A>) -> Self;
-    /// The result of an operation on sparse matrices that is linear in its last operand, this, and symmetric: its transpose is the
-    /// same operation.
-    fn symmetric(self, op: SparseOperation, fixed: Operands<A>) -> Self;
+    /// An operation of linear algebra that is linear in its last operand, this, such as a system of equations with a fixed matrix.
+    fn linear(self, op: Op, fixed: Operands<A>) -> Self;
     /// The derivative of the result of an operation, which may be used many times.
     fn shared(self) -> Self;
 }

@@ -13,6 +13,7 @@ use crate::algebra::{Algebra, Operands};
 use crate::array::Array;
 use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Reduction, Triangle, Unary};
 use crate::shape::{DType, Shape, Type, Value};
+use crate::term::Op;
 use smallvec::smallvec;
 
 /// One operation on matrices, by its rule.
@@ -50,7 +51,7 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
     let (result, derivative) = match op {
         MatrixOperation::Cholesky => {
             let l = A::matrix(op, smallvec![a]);
-            (l.clone(), da.solve(MatrixOperation::CholeskyForward, smallvec![l]))
+            (l.clone(), da.linear(Op::Matrix(MatrixOperation::CholeskyForward), smallvec![l]))
         }
         MatrixOperation::Lu => stack.lu::<A, D>(a, da),
         MatrixOperation::Qr | MatrixOperation::FullQr => stack.qr::<A, D>(op, a, da),
@@ -103,7 +104,7 @@ fn solve<A: Algebra, D: Derivative<A>>(
         (Some(db), Some(moved)) => Some(db.add(moved)),
         (db, moved) => db.or(moved),
     };
-    (x, side.map(|side| side.solve(op, fixed).shared()))
+    (x, side.map(|side| side.linear(Op::Matrix(op), fixed).shared()))
 }
 
 /// Matrices of one size and element type, along axes of these extents.
@@ -304,10 +305,11 @@ impl Stack {
             |axis: usize| A::view(A::iota(places[axis]), &AffineMap::broadcast(&[places[axis]], &places, &[axis]));
         let indices = (0..self.axes()).map(along).chain([A::cast(order, DType::I64)]).collect();
         let permuted = da.gather(indices, &places);
-        let solved = permuted.solve(MatrixOperation::Solve(Triangle::LOWER.unit()), smallvec![lower.clone()]);
+        let solved =
+            permuted.linear(Op::Matrix(MatrixOperation::Solve(Triangle::LOWER.unit())), smallvec![lower.clone()]);
         let turned = solved
             .view(&self.transpose())
-            .solve(MatrixOperation::Solve(Triangle::UPPER.transposed()), smallvec![upper.clone()]);
+            .linear(Op::Matrix(MatrixOperation::Solve(Triangle::UPPER.transposed())), smallvec![upper.clone()]);
         let x = turned.view(&Stack { rows: n, columns: m, ..self.clone() }.transpose()).shared();
         let below = x.clone().mask(self.compared::<A>(Comparison::Greater));
         let above = x.mask(self.compared::<A>(Comparison::LessEqual));
@@ -339,7 +341,7 @@ impl Stack {
         let turned = da.clone().contract_right(&self.product([true, false]), q.clone()).shared();
         let over_r = |derivative: D, rows: usize| {
             let part = derivative.view(&stack(rows, n).columns(0, count)).view(&stack(rows, count).transpose());
-            part.solve(MatrixOperation::Solve(Triangle::UPPER.transposed()), smallvec![first.clone()])
+            part.linear(Op::Matrix(MatrixOperation::Solve(Triangle::UPPER.transposed())), smallvec![first.clone()])
                 .view(&stack(count, rows).transpose())
         };
         let x = over_r(turned.clone(), k).shared();

@@ -99,8 +99,10 @@ impl<A: Algebra> DeltaPrinter<A> {
             DeltaMap::ScatterSet(written) => format!("ScatterSet {}", self.indices(&written.0)),
             DeltaMap::ContractLeft(fixed) => format!("ContractWithRight {}", self.array(&fixed.1)),
             DeltaMap::ContractRight(fixed) => format!("ContractWithLeft {}", self.array(&fixed.1)),
-            DeltaMap::Solve(fixed) => format!("Solve {}", self.array(&fixed.1[0])),
-            DeltaMap::Symmetric(fixed) => format!("Symmetric {} {}", fixed.0.name(), self.array(&fixed.1[0])),
+            DeltaMap::Linear(fixed) => {
+                let name = fixed.0.ask(|operation| operation.name()).unwrap_or_default();
+                format!("Linear {name} {}", self.array(&fixed.1[0]))
+            }
             DeltaMap::Rolled(rolled) => rolled.name().into(),
             DeltaMap::Output(position) => format!("Output {position}"),
         };

@@ -6,6 +6,7 @@ use crate::algebra::{Algebra, Operands};
 use crate::array::{Array, Data};
 use crate::operation::{Binary, Contraction, Label, Labels, SparseKind, SparseOperation};
 use crate::shape::{Axes, DType, Shape, Type, Value};
+use crate::term::Op;
 
 /// One operation on sparse matrices, by its rule.
 #[track_caller]
@@ -28,7 +29,7 @@ pub(super) fn sparse<A: Algebra, D: Derivative<A>>(
         SparseKind::Solve => {
             let moved = derivatives[0].take().map(|derivative| entries.product::<A, D>(derivative, &result));
             let side = sum(derivatives[2].take(), moved);
-            side.map(|side| side.symmetric(op.clone(), arrays[..2].into()))
+            side.map(|side| side.linear(Op::Sparse(op.clone()), arrays[..2].into()))
         }
         SparseKind::LogDeterminant => derivatives[0].take().map(|derivative| {
             let inverse = A::sparse(op.of_kind(SparseKind::InverseEntries(0)), arrays);
@@ -36,13 +37,13 @@ pub(super) fn sparse<A: Algebra, D: Derivative<A>>(
         }),
         SparseKind::InverseEntries(directions) => {
             let mut all = derivatives[0].take().map(|derivative| {
-                derivative.symmetric(op.of_kind(SparseKind::InverseEntries(directions + 1)), arrays.clone())
+                derivative.linear(Op::Sparse(op.of_kind(SparseKind::InverseEntries(directions + 1))), arrays.clone())
             });
             for (position, derivative) in derivatives.into_iter().enumerate().skip(2) {
                 let along = derivative.map(|derivative| {
                     let mut others = arrays.clone();
                     others.remove(position);
-                    derivative.symmetric(op.clone(), others)
+                    derivative.linear(Op::Sparse(op.clone()), others)
                 });
                 all = sum(all, along);
             }

@@ -6,6 +6,7 @@ use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::operation::{Binary, Contraction, Label, Labels, MatrixOperation, Unary};
 use crate::shape::Shape;
+use crate::term::Op;
 use smallvec::smallvec;
 
 /// Dᵏ f(A)[E₁, .., Eₖ] moves along a derivative of A by Dᵏ⁺¹ f(A)[E₁, .., Eₖ, Ȧ], and along one of Eᵢ by itself with Ėᵢ in the place of
@@ -19,12 +20,12 @@ pub(super) fn multilinear<A: Algebra, D: Derivative<A>>(
     let arrays: Operands<A> = arrays.into_iter().collect();
     let result = A::matrix(op, arrays.clone());
     let terms = derivatives.into_iter().enumerate().filter_map(|(at, derivative)| match at {
-        0 => derivative.map(|derivative| derivative.solve(op.derivative(), arrays.clone())),
+        0 => derivative.map(|derivative| derivative.linear(Op::Matrix(op.derivative()), arrays.clone())),
         1 => None,
         _ => derivative.map(|derivative| {
             let mut others = arrays.clone();
             others.remove(at);
-            derivative.solve(op, others)
+            derivative.linear(Op::Matrix(op), others)
         }),
     });
     (result, terms.reduce(D::add).map(D::shared))

@@ -3,8 +3,9 @@
 use super::derivative::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
-use crate::operation::{Binary, Contraction, MatrixOperation, Reduction, SparseOperation};
+use crate::operation::{Binary, Contraction, Reduction};
 use crate::shape::{DType, Type};
+use crate::term::Op;
 use std::marker::PhantomData;
 
 /// Forward mode over any algebra: an array paired with its tangent.
@@ -139,14 +140,9 @@ impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
         Direction(A::contract(spec, left, self.0))
     }
 
-    fn solve(self, op: MatrixOperation, mut fixed: Operands<A>) -> Self {
+    fn linear(self, op: Op, mut fixed: Operands<A>) -> Self {
         fixed.push(self.0);
-        Direction(A::matrix(op, fixed))
-    }
-
-    fn symmetric(self, op: SparseOperation, mut fixed: Operands<A>) -> Self {
-        fixed.push(self.0);
-        Direction(A::sparse(op, fixed))
+        Direction(A::bind(&op, fixed))
     }
 
     fn shared(self) -> Self {

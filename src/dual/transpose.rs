@@ -226,15 +226,10 @@ impl<A: Algebra> Evaluator<A> {
                 let (spec, left) = &**fixed;
                 self.add(operand(), Whole(A::contract(spec, left.clone(), c)), marked);
             }
-            DeltaMap::Solve(fixed) => {
+            DeltaMap::Linear(fixed) => {
                 let (op, fixed) = &**fixed;
                 let operands = fixed.iter().cloned().chain([c]).collect();
-                self.add(operand(), Whole(A::matrix(*op, operands)), marked);
-            }
-            DeltaMap::Symmetric(fixed) => {
-                let (op, fixed) = &**fixed;
-                let operands = fixed.iter().cloned().chain([c]).collect();
-                self.add(operand(), Whole(A::sparse(op.clone(), operands)), marked);
+                self.add(operand(), Whole(A::bind(op, operands)), marked);
             }
         }
     }

@@ -312,6 +312,15 @@ impl<X> Op<X> {
         matches!(self, Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_))
     }
 
+    /// The transpose of an operation of linear algebra that is linear in its last operand, as a map of that. Those on sparse matrices
+    /// are their own: the matrices are symmetric, and so are the derivatives of the inverse.
+    pub(crate) fn transposed(self) -> Op<X> {
+        match self {
+            Op::Matrix(op) => Op::Matrix(op.transposed()),
+            op => op,
+        }
+    }
+
     /// Whether it solves a system of equations, whose right sides, in columns, are the last operand.
     pub(crate) fn is_system(&self) -> bool {
         match self {
