@@ -139,48 +139,38 @@ impl SizedOperation {
 
     /// The largest product that it asks a machine for: none has more rows, summed elements or columns.
     pub(crate) fn products(&self) -> [usize; 3] {
-        let has_products = matches!(
-            self.op,
-            MatrixOperation::Cholesky
-                | MatrixOperation::CholeskyForward
-                | MatrixOperation::CholeskyAdjoint
-                | MatrixOperation::Lu
-                | MatrixOperation::Solve(_)
-                | MatrixOperation::SolveGeneral
-                | MatrixOperation::SolveGeneralTransposed
-                | MatrixOperation::SolvePositive
-                | MatrixOperation::InversePositive
-                | MatrixOperation::Qr
-                | MatrixOperation::FullQr
-                | MatrixOperation::Eigh
-                | MatrixOperation::Svd
-                | MatrixOperation::SvdValues
-                | MatrixOperation::PseudoInverse
-        );
-        match self.operands.iter().flatten().max() {
-            Some(&most) if has_products && !self.has_lanes => [most; 3],
-            _ => [0; 3],
-        }
+        let most = self.operands.iter().flatten().max().copied().unwrap_or(0);
+        if self.needs().0 { [most; 3] } else { [0; 3] }
     }
 
     /// Elements of scratch that it needs.
     pub(crate) fn scratch(&self) -> usize {
+        self.needs().1
+    }
+
+    /// Whether it asks a machine for products, and how many elements of scratch it needs.
+    fn needs(&self) -> (bool, usize) {
         let own = self.operands[0];
         if self.has_lanes {
-            return lanes::scratch(self);
+            return (false, lanes::scratch(self));
         }
         match self.op {
-            MatrixOperation::Qr | MatrixOperation::FullQr => qr::scratch(own, self.result[1]),
-            MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::scratch(own[0]),
-            MatrixOperation::Svd | MatrixOperation::SvdValues => singular::scratch(own),
-            MatrixOperation::PseudoInverse => singular::inverse_scratch(own),
-            MatrixOperation::Lu => lu::scratch(own),
-            MatrixOperation::InversePositive => own[0] * own[0],
-            MatrixOperation::SolveGeneralTransposed => own[0] * self.result[1],
+            MatrixOperation::Qr | MatrixOperation::FullQr => (true, qr::scratch(own, self.result[1])),
+            MatrixOperation::Eigh => (true, eigen::scratch(own[0])),
+            MatrixOperation::EighValues => (false, eigen::scratch(own[0])),
+            MatrixOperation::Svd | MatrixOperation::SvdValues => (true, singular::scratch(own)),
+            MatrixOperation::PseudoInverse => (true, singular::inverse_scratch(own)),
+            MatrixOperation::Lu => (true, lu::scratch(own)),
+            MatrixOperation::InversePositive => (true, own[0] * own[0]),
+            MatrixOperation::SolveGeneralTransposed => (true, own[0] * self.result[1]),
             MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => {
-                banded::scratch(own, self.operands[1])
+                (false, banded::scratch(own, self.operands[1]))
             }
-            _ => 0,
+            MatrixOperation::LogDeterminant
+            | MatrixOperation::InverseDifferences
+            | MatrixOperation::InverseSums
+            | MatrixOperation::Unique => (false, 0),
+            _ => (true, 0),
         }
     }
 }
