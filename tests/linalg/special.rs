@@ -301,9 +301,16 @@ fn a_bad_matrix_has_no_influence_on_others() {
         Row::new("log_determinant", |a: &Tensor3<_, f64>| log_determinant(a), good.clone()),
         Row::new("inverse", |a: &Tensor3<_, f64>| inverse(a), good.clone()),
         Row::new("functions", |a: &Tensor3<_, f64>| (sqrtm(a), expm(a)), good.clone()),
+        Row::new(
+            "small exponentials",
+            |a: &Tensor3<_, f64>| jvp(|a: &Tensor3<_, f64>| expm(&(a * 1e-3)), a, a),
+            good.clone(),
+        ),
         Row::new("cofactors", |a: &Tensor3<_, f64>| grad(|a| determinant(a).sum(), a), good.clone()),
     ];
-    let bad: [[f64; 4]; 6] = [
+    let bad: [[f64; 4]; 7] = [
+        // The exponential of a thousandth of it is a turn, and is squared many times.
+        [0.0, -1e6, 1e6, 0.0],
         [NAN; 4],
         [0.0; 4],
         [INF, 1.0, 1.0, INF],
