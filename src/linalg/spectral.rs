@@ -24,7 +24,8 @@ use crate::tensor::{Float, RDyn, Rank, Tensor};
 /// to n³ and nᵏ⁺¹; there are none above the order 8.
 ///
 /// Where f has no value, as [`SpectralFunction::Ln`] of a negative number, all of that matrix's result is NaN, and so are its
-/// derivatives. A root or power has an infinite derivative or NaN where an eigenvalue is 0.
+/// derivatives. Of these functions, an eigenvalue that is negative by no more than rounding, 8 n ε times the largest one, counts as 0. A
+/// root or power has an infinite derivative or NaN where an eigenvalue is 0.
 ///
 /// # Panics
 ///
@@ -76,8 +77,9 @@ pub fn spectral_sum<A: Algebra, E: Float, R: Rank>(
     checked("spectral_sum", &a.shape(), sum)
 }
 
-/// The positive definite square root of the symmetric part of each positive definite matrix: [`spectral_function`] with
-/// [`SpectralFunction::Sqrt`]. NaN for a matrix with a negative eigenvalue.
+/// The positive semidefinite square root of the symmetric part of each positive semidefinite matrix: [`spectral_function`] with
+/// [`SpectralFunction::Sqrt`]. NaN for a matrix with a negative eigenvalue. A singular matrix has a root, though rounding makes its
+/// eigenvalues negative, with half of the digits where that makes them positive; but it has no derivative: infinities or NaN.
 ///
 /// ```
 /// use deltaray::linalg::sqrtm;
@@ -85,6 +87,8 @@ pub fn spectral_sum<A: Algebra, E: Float, R: Rank>(
 ///
 /// let root = sqrtm(&Matrix::from([[5.0, 4.0], [4.0, 5.0]]));
 /// assert!((root - Matrix::from([[2.0, 1.0], [1.0, 2.0]])).abs().lt(1e-12).all().item());
+/// let ones: Matrix<Concrete, f64> = ones((4, 4));
+/// assert!((sqrtm(&ones) - 0.5 * ones).abs().lt(1e-7).all().item());
 /// ```
 ///
 /// # Panics

@@ -15,9 +15,9 @@ use std::fmt;
 pub enum SpectralFunction {
     /// The exponential.
     Exp,
-    /// The natural logarithm. NaN for a matrix with a negative eigenvalue.
+    /// The natural logarithm. NaN for a matrix with a negative eigenvalue; one that is so by rounding counts as 0.
     Ln,
-    /// The square root that is not negative. NaN for a matrix with a negative eigenvalue.
+    /// The square root that is not negative. NaN for a matrix with a negative eigenvalue; one that is so by rounding counts as 0.
     Sqrt,
     /// 1 / x: the inverse matrix.
     Reciprocal,

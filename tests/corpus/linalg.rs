@@ -141,6 +141,14 @@ fn functions() -> Vec<Row> {
         row!("inverse roots of several": T3 => T3,
             |a| sqrtm(&spectral_function(&(a + eye(2).insert_axis(0) * 3.0), SpectralFunction::Reciprocal)), some((2, 2, 2), 871))
             .smooth(),
+        row!("roots of singular matrices": T3 => (T3, T3),
+            // A root of rounding has half of the digits, and its square all of them.
+            |a| (sqrtm(a).matmul(&sqrtm(a)), spectral_function(a, SpectralFunction::power(1.5))),
+            t((2, 2, 2), &[1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 9.0]))
+            .value([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 9.0,
+                2.0_f64.sqrt(), 2.0_f64.sqrt(), 2.0_f64.sqrt(), 2.0_f64.sqrt(), 0.0, 0.0, 0.0, 27.0])
+            .digits(1e-12)
+            .values_only(),
         row!("sums over eigenvalues": M => (S, S),
             |a| (spectral_sum(a, SpectralFunction::Sin), spectral_sum(a, SpectralFunction::Cos)), some((3, 3), 872))
             .smooth(),

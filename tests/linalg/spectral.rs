@@ -197,6 +197,38 @@ fn determinants_have_derivatives_at_singular_matrices() {
     }
 }
 
+fn roots_of_singular_matrices<E: Float>(allowed: f64) {
+    for n in [2_usize, 3, 6, 17] {
+        for rank in [0, 1, n - 1] {
+            let columns = (iota(n * rank).cast::<f64>() * 1.7 + 0.3).sin().reshape((n, rank)).cast::<E>();
+            let a: Matrix<C, E> = columns.dot(&columns.t());
+            let staged = stage(|a: &Matrix<_, E>| sqrtm(a), &a).unwrap();
+            for root in [sqrtm(&a), staged.interpret(&a).unwrap(), staged.call(&a).unwrap()] {
+                let error = (root.dot(&root) - &a).cast::<f64>().abs().max_all().item();
+                assert!(error <= allowed * n as f64, "{n} rows, rank {rank}: {error}");
+            }
+        }
+    }
+    let number = |x: f64| scalar::<C, E>(E::from_number(x));
+    // What is as good as 0 is so beside the largest eigenvalue, and not by itself.
+    for (least, is_root) in [(-allowed * 1e-2, true), (-allowed * 1e3, false)] {
+        let a: Matrix<C, E> = diagonal_matrix(&stack(&[number(least), number(1.0), number(1.0)]));
+        assert_eq!(sqrtm(&a).cast::<f64>().at((1, 1)).item().is_nan(), !is_root, "{least}");
+        assert!(spectral_function(&a, SpectralFunction::Exp).cast::<f64>().lt(3.0).all().item());
+    }
+    let negative: Matrix<C, E> = -diagonal_matrix(&stack(&[number(allowed), number(0.0)]));
+    assert!(sqrtm(&negative).cast::<f64>().to_vec().into_iter().all(f64::is_nan));
+}
+
+#[test]
+fn singular_matrices_have_roots_without_derivatives() {
+    roots_of_singular_matrices::<f64>(1e-14);
+    roots_of_singular_matrices::<f32>(1e-5);
+    let ones: M = ones((3, 3));
+    let slope = grad(|a| sqrtm(a).sum(), &ones);
+    assert!(!slope.to_vec().into_iter().any(f64::is_finite), "{slope:?}");
+}
+
 /// Multiples of a matrix, their exponentials, and the derivatives of these along another matrix, by mpmath with 60 digits.
 #[rustfmt::skip]
 #[allow(clippy::excessive_precision)]

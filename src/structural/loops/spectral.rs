@@ -3,7 +3,7 @@
 use super::LoopWriter;
 use crate::affine::AffineMap;
 use crate::array::Array;
-use crate::operation::{Binary, Comparison, Contraction, Reduction, SpectralFunction};
+use crate::operation::{Binary, CLUSTER, Comparison, Contraction, Reduction, SpectralFunction};
 use crate::shape::{Axes, Shape, Type};
 use crate::term::{NodeId, Op};
 
@@ -65,7 +65,7 @@ impl LoopWriter {
             return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &[self.count, 0, 0]))), &[]);
         }
         let (vectors, values) = (self.part(packed, 0, n), self.single_row(packed, n));
-        let values = if function.is_of_positive() { self.unless_negative(values) } else { values };
+        let values = if function.is_of_positive() { self.not_negative(values) } else { values };
         let shape: Vec<usize> = [self.count].into_iter().chain(std::iter::repeat_n(n, k + 1)).collect();
         let points = (0..=k).map(|at| self.along(values, &shape, &[0, at + 1])).collect();
         let differences = self.divided_difference(function, points);
@@ -99,14 +99,21 @@ impl LoopWriter {
         self.outside(vectors, sums, vectors)
     }
 
-    /// Ascending values, or NaN for all of a row whose first is negative.
-    fn unless_negative(&mut self, values: NodeId) -> NodeId {
+    /// Ascending values, of which those that rounding made negative are 0; or NaN for all of a row whose first is truly negative.
+    fn not_negative(&mut self, values: NodeId) -> NodeId {
         let shape = self.shape(values);
-        let first = self.graph.add(Op::View(AffineMap::along(&shape, 1, 0, 1, 1)), &[values]);
-        let first = self.graph.add(Op::Reshape(Shape::from_slice(&[self.count])), &[first]);
-        let zero = self.number(first, 0.0);
-        let is_negative = self.compare(Comparison::Less, first, zero);
+        let one = |writer: &mut LoopWriter, at: usize| {
+            let part = writer.graph.add(Op::View(AffineMap::along(&shape, 1, at as i64, 1, 1)), &[values]);
+            writer.graph.add(Op::Reshape(Shape::from_slice(&[writer.count])), &[part])
+        };
+        let (first, last) = (one(self, 0), one(self, shape[1] - 1));
+        let bound = self.number(last, -CLUSTER * self.precision() * shape[1] as f64);
+        let bound = self.binary(Binary::Mul, last, bound);
+        let is_negative = self.compare(Comparison::Less, first, bound);
         let (is_negative, nan) = (self.along(is_negative, &shape, &[0]), self.number(values, f64::NAN));
+        let zero = self.number(values, 0.0);
+        let is_below = self.compare(Comparison::Less, values, zero);
+        let values = self.select(is_below, zero, values);
         self.select(is_negative, nan, values)
     }
 }
