@@ -386,8 +386,16 @@ fn conjugate_gradients_say_how_far_they_came() {
     let (a, b): (V, V) = (iota(50).cast::<f64>().powi(2) + 1.0, ones(50));
     let few = options(steps(5));
     let found = conjugate_gradients(&Scaled, &b, &a, &few);
-    assert!(found.x.to_vec().iter().all(|x| x.is_nan()));
-    assert!(found.residual.item() > 1e-3 && found.steps.item() == 5);
+    // The last iterate, whose residual is the one that is reported.
+    let left = &b - &a * &found.x;
+    let residual = (left.dot(&left) / b.dot(&b)).sqrt().item();
+    assert!(residual > 1e-3 && (residual - found.residual.item()).abs() < 1e-12, "{residual}");
+    assert_eq!(found.steps.item(), 5);
+    let none = conjugate_gradients(&Scaled, &b, &a, &options(steps(0)));
+    assert!(none.x.to_vec().iter().all(|&x| x == 0.0) && none.residual.item() == 1.0);
+    let unknown = conjugate_gradients(&Scaled, &(&b * f64::NAN), &a, &Implicit::default());
+    assert!(unknown.x.to_vec().iter().all(|x| x.is_nan()) && unknown.residual.item().is_nan());
+    // No residual tells of the systems of derivatives.
     let slope = grad(|a| conjugate_gradients(&Scaled, &b.lift(), a, &few).x.sum(), &a);
     assert!(slope.to_vec().iter().all(|x| x.is_nan()));
     // The inverse of the diagonal is all of the inverse, for derivatives too.

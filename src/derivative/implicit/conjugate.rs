@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// The result of [`conjugate_gradients`].
 #[derive(Clone, Debug)]
 pub struct ConjugateSolution<A: Algebra, X> {
-    /// The solution; NaN where too much of the right side is left, as [`Convergence`] says.
+    /// The last iterate, also where the steps ran out: `residual` says how good it is.
     pub x: X,
-    /// The norm of the residual b − A x relative to that of b, as the iteration knows it.
+    /// The norm of the residual b − A x relative to that of b, as the iteration knows it. Above the tolerance, it has not converged.
     pub residual: Scalar<A, f64>,
     /// The number of steps, with a product each.
     pub steps: Scalar<A, i64>,
@@ -29,10 +29,12 @@ pub struct ConjugateSolution<A: Algebra, X> {
 /// vectors: a function of a vector and of parameters. `x` and `b` are trees of floats of the same shapes; no matrix is made.
 ///
 /// The iteration ends when the norm of the residual is at most the tolerance of [`Implicit::convergence`] times that of b, or the steps
-/// run out. It begins at 0, computes in double precision, and takes no more steps than unknowns but for rounding.
+/// run out. It begins at 0, computes in double precision, and takes no more steps than unknowns but for rounding. Whether it converged
+/// or not, the result is the last iterate, as in SciPy and JAX; a `residual` above the tolerance says that it did not.
 ///
 /// It is differentiable in b and the parameters, in any mode and order: the derivative is ẋ = A⁻¹ (ḃ − Ȧ x), by conjugate gradients
-/// again unless [`Implicit::linear`] says otherwise, and keeps nothing of the steps. Nothing comes of `residual` and `steps`.
+/// again unless [`Implicit::linear`] says otherwise, and keeps nothing of the steps. Nothing comes of `residual` and `steps`. No residual
+/// tells of the systems of derivatives, so these are NaN where they don't converge, as [`Convergence`] says.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -59,9 +61,6 @@ pub struct ConjugateSolution<A: Algebra, X> {
 /// let energy = |a: &_| conjugate_gradients(&Stiffness, &b.lift(), a, &Implicit::default()).x.dot(&b.lift());
 /// assert!(grad(energy, &a).lt(0.0).all().item());
 /// ```
-///
-/// SciPy and JAX give the last iterate whatever its residual. Here it is NaN where not even half of the digits have settled, so that no
-/// wrong number goes on unseen; `residual` and `steps` say how far it came. For a rough solution take a rough tolerance.
 ///
 /// # Panics
 ///
@@ -198,7 +197,7 @@ struct Conjugate<M> {
 }
 
 impl<M> Conjugate<M> {
-    /// The solution, the residual's norm relative to the right side's, and the number of steps.
+    /// The last iterate, the residual's norm relative to the right side's, and the number of steps.
     fn run<A: Algebra, F: ArrayFn>(
         &self,
         equation: &Equation<F>,
@@ -244,7 +243,9 @@ impl<M> Conjugate<M> {
         });
         // A right side of zeros leaves a residual of zero.
         let left = (residual.dot(&residual) / whole.equal(0.0).select(1.0, whole)).sqrt();
-        (x * size * convergence.counts(&(&left + convergence.before())), left, count)
+        // Right sides that are not finite leave no residual, and the iteration where it began.
+        let is_known = left.le(f64::INFINITY);
+        (x * size * is_known.select(1.0, f64::NAN), left, count)
     }
 }
 
@@ -265,7 +266,10 @@ where
     ) -> Vector<A, f64> {
         match self.linear {
             Some(linear) => linear.solved::<A>(equation, point, transposed, right),
-            None => self.run::<A, F>(equation, point[1], right).0,
+            None => {
+                let (x, left, _) = self.run::<A, F>(equation, point[1], right);
+                x * self.convergence.of(&equation.unknowns).counts(&(left + self.convergence.before()))
+            }
         }
     }
 }

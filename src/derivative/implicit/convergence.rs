@@ -10,14 +10,15 @@ use crate::tensor::{Scalar, Vector, scalar, while_loop};
 /// where the change is at most the *square root* of the tolerance: rounding may keep it above the tolerance itself. Where the
 /// change is larger, so that not even half of the digits have settled, or is NaN, every element of the result is NaN, and so
 /// are derivatives that depend on it. Under [`vmap`](super::super::vmap) and in a `build` each iteration is judged alone. Any
-/// change that is small enough is taken for convergence: the result is not checked against the equation.
+/// change that is small enough is taken for convergence: the result is not checked against the equation. Conjugate gradients, which
+/// report a residual, result in the last iterate instead; their derivatives are judged.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Convergence {
     /// The change of a step, relative to one plus the largest element, at which the iteration ends. For conjugate gradients,
     /// the norm of the residual relative to the right side. Single precision gets no closer than 1e-6, and the square root is
     /// taken of 2⁻⁵² at least.
     pub tolerance: f64,
-    /// The number of steps after which it ends in any case; if 0, the result is NaN.
+    /// The number of steps after which it ends in any case; if 0, the result is NaN where iterations are judged.
     pub steps: usize,
 }
 
