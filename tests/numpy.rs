@@ -221,6 +221,7 @@ fn linear_algebra() {
     let x = conjugate_gradients(&Product, &b, &k, &Implicit::default()).x;
     assert!((x - linalg::solve_spd(&k, &b)).abs().lt(1e-12).all().item());
     assert!(linalg::try_cholesky(&-&k).is_err());
+    assert_eq!(linalg::ldl(&k).diagonal.len(), 2);
     assert_eq!((linalg::qr(&a).r.at((1, 0)).item(), linalg::lu(&a).order().to_vec()), (0.0, vec![1, 0]));
     assert_eq!((linalg::determinant(&a).item(), linalg::slog_determinant(&a).0.item()), (-8.0, -1.0));
     assert_eq!(linalg::inverse(&a), [[-0.5, 0.25], [0.5, 0.0]].into());

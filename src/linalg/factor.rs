@@ -52,6 +52,46 @@ pub fn cholesky_upper<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Ten
     checked("cholesky_upper", &a.shape(), factor.map(|factor| turned(&factor)))
 }
 
+/// The factors of A = L D Lᵀ.
+#[derive(Clone, Tree)]
+pub struct Ldl<A: Algebra, E: Float, R: Rank> {
+    /// L, lower triangular with 1 on its diagonal.
+    pub lower: Tensor<A, E, R>,
+    /// The diagonal of D; one axis less.
+    pub diagonal: Tensor<A, E, R::Smaller>,
+}
+
+/// The factorisation A = L D Lᵀ of the symmetric part of a positive definite matrix, by its [`cholesky`] factor, without pivoting.
+///
+/// ```
+/// use deltaray::linalg::{Ldl, ldl};
+/// use deltaray::prelude::*;
+///
+/// let Ldl { lower, diagonal } = ldl(&Matrix::from([[4.0, 2.0], [2.0, 5.0]]));
+/// assert_eq!(lower, [[1.0, 0.0], [0.5, 1.0]].into());
+/// assert_eq!(diagonal.to_vec(), [4.0, 4.0]);
+/// ```
+///
+/// A matrix that is not positive definite, so that not all of its leading minors are positive, has NaN for its factors.
+///
+/// # Panics
+///
+/// As [`cholesky`].
+#[track_caller]
+pub fn ldl<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Ldl<A, E, R> {
+    let _place = ReportedAt::caller();
+    let shape = a.shape();
+    let factors = operation(MatrixOperation::Cholesky, &[&a.clone().into_dyn()]).and_then(|factor| {
+        let diagonal = made::diagonal(&factor)?;
+        Ok((&factor / diagonal.insert_axis(diagonal.rank() - 1), &diagonal * &diagonal))
+    });
+    let [lower, diagonal] = match factors {
+        Ok((lower, diagonal)) => [Ok(lower), Ok(diagonal)],
+        Err(problem) => [Err(problem.clone()), Err(problem)],
+    };
+    Ldl { lower: checked("ldl", &shape, lower), diagonal: checked("ldl", &shape, diagonal) }
+}
+
 /// The factors of P A = L U, where P changes the order of rows, so that no division is by a small number.
 ///
 /// [`Lu::solve`] solves systems of equations with the matrix, as often as there are right sides. Derivatives of solutions are those of

@@ -40,7 +40,7 @@ pub use crate::operation::{Exponent, SpectralFunction, Triangle};
 pub use banded::{solve_banded, tridiagonal_solve};
 pub use eager::{try_cholesky, try_inverse, try_lstsq, try_solve, try_solve_spd};
 pub use exponential::expm;
-pub use factor::{Lu, Qr, cholesky, cholesky_upper, full_qr, lu, qr};
+pub use factor::{Ldl, Lu, Qr, cholesky, cholesky_upper, full_qr, ldl, lu, qr};
 pub use made::{
     column_sum_norm, determinant, diagonal_matrix, frobenius_norm, inverse, kron, log_determinant, matrix_power,
     quadratic_form, row_sum_norm, slog_determinant, trace, triangle_lower, triangle_upper,

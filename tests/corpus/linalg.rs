@@ -44,6 +44,20 @@ fn factors() -> Vec<Row> {
             .values_only(),
         row!("Cholesky factor of one number": M => M, |a| cholesky(a), m([[9.0]])).value([3.0]).gradient([1.0 / 6.0]).smooth(),
         row!("Cholesky factor of nothing": M => M, |a| cholesky(a), t((0, 0), &[])).value([]).gradient([]),
+        row!("LDL factors": M => (M, V), |a| { let Ldl { lower, diagonal } = ldl(a); (lower, diagonal) },
+            m([[4.0, 2.0], [2.0, 5.0]]))
+            .value([1.0, 0.0, 0.5, 1.0, 4.0, 4.0])
+            .gradient([1.125, -0.375, -0.375, 1.0])
+            .smooth(),
+        row!("LDL factors of several": T3 => (T3, M), |a| {
+                let Ldl { lower, diagonal } = ldl(&(a.matmul(&a.tr(&[0, 2, 1])) + eye(3).insert_axis(0)));
+                (lower, diagonal)
+            }, some((2, 3, 3), 846))
+            .smooth(),
+        row!("LDL factors of what is not definite": M => (M, V), |a| { let Ldl { lower, diagonal } = ldl(a); (lower, diagonal) },
+            m([[1.0, 2.0], [2.0, 1.0]]))
+            .value([f64::NAN; 6])
+            .values_only(),
         row!("LU factors": M => (M, Nm), |a| (lu(a).packed, lu(a).order().reshape((1, 2))), m([[1.0, 2.0], [4.0, 4.0]]))
             .value([4.0, 4.0, 1.0, 0.25, 1.0, 0.0, 1.0, 0.0])
             .smooth(),

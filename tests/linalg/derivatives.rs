@@ -164,6 +164,20 @@ fn pairs() -> Vec<Pair> {
                 weighted(&cholesky_of(a))
             }),
             pair!(
+                "ldl",
+                positive.clone(),
+                |a| {
+                    let Ldl { lower, diagonal } = ldl(a);
+                    (lower * weights(a.shape()[0], a.shape()[0])).sum() + diagonal.sin().sum()
+                },
+                |a| {
+                    let l = cholesky_of(a);
+                    let unit = l.iter().map(|row| row.iter().zip(&l).enumerate().map(|(j, (&x, other))| x / other[j]));
+                    let sines = (0..l.len()).fold(zero::<D>(), |sum, i| sum + (l[i][i] * l[i][i]).sin());
+                    weighted(&unit.map(Iterator::collect).collect()) + sines
+                }
+            ),
+            pair!(
                 "sines of cholesky",
                 positive.clone(),
                 |a| (cholesky(a).sin() * weights(a.shape()[0], a.shape()[0])).sum(),

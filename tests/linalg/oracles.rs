@@ -53,6 +53,12 @@ fn compare<E: Known>(seed: u64) {
     let a: Matrix<C, E> = definite(random, n);
     let factor = theirs(&a).cholesky().expect("a positive definite matrix");
     assert_close(&what("the Cholesky factor"), &cholesky(&a), &factor.l());
+    // nalgebra begins with the last row: its factors of the matrix that is read backwards.
+    let backwards = |a: &Matrix<C, E>| a.reverse(0).reverse(1);
+    let known = theirs(&backwards(&a)).udu().expect("a positive definite matrix");
+    let Ldl { lower, diagonal } = ldl(&a);
+    assert_close(&what("L of L D Lᵀ"), &backwards(&lower), &known.u);
+    assert_close(&what("D of L D Lᵀ"), &diagonal_matrix(&diagonal.reverse(0)), &known.d_matrix());
     let b: Matrix<C, E> = matrix(random, n, 1 + (seed as usize) % 3);
     assert_close(&what("a definite system"), &solve_spd(&a, &b), &factor.solve(&theirs(&b)));
     let logarithm = DMatrix::from_element(1, 1, factor.ln_determinant());

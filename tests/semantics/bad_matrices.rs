@@ -11,6 +11,7 @@ fn matrices_that_are_not_square() {
         mistake!("cholesky"["2 by 3"] | x, m | cholesky(m).sum() * x),
         mistake!("cholesky"["3 by 2"] | x, m | CholeskyFactor::new(&m.t()).solve(&m.t()).sum() * x),
         mistake!("cholesky_upper"["2 by 3"] | x, m | cholesky_upper(m).sum() * x),
+        mistake!("ldl"["2 by 3"] | x, m | ldl(m).lower.sum() * x),
         mistake!("inverse"["2 by 3"] | x, m | inverse(m).sum() * x),
         mistake!("spectral_function"["2 by 3"] | x, m | spectral_function(m, SpectralFunction::Exp).sum() * x),
         mistake!("spectral_sum"["2 by 3"] | x, m | spectral_sum(m, SpectralFunction::Exp) * x),
@@ -35,6 +36,7 @@ fn matrices_that_are_not_square() {
 fn arrays_without_matrices() {
     check_reports(vec![
         mistake!("cholesky"["[2]"] | x, m | cholesky(x) * m.sum()),
+        mistake!("ldl"["[2]"] | x, m | ldl(x).lower * m.sum()),
         mistake!("lu"["[2]"] | x, m | lu(x).packed * m.sum()),
         mistake!("lu"["[2]"] | x, m | lu(x).lower() * m.sum()),
         mistake!("lu"["[2]"] | x, m | lu(x).upper() * m.sum()),
