@@ -276,6 +276,10 @@ fn made() -> Vec<Row> {
             .smooth(),
         row!("determinant of a singular matrix": (M, M) => S, |(a, b)| determinant(&a.dot(b)), (some((4, 2), 874), some((2, 4), 875)))
             .smooth(),
+        row!("determinants of several, of which one is singular": (T3, T3) => V,
+            |(a, b)| determinant(&concatenate(0, &[a.matmul(b), a.matmul(b) + eye(4) * 2.0])),
+            (some((1, 4, 2), 876), some((1, 2, 4), 877)))
+            .smooth(),
         row!("determinants of several": T3 => V, |a| determinant(a), some((2, 3, 3), 831)).smooth(),
         row!("determinant of nothing": M => S, |a| determinant(a), t((0, 0), &[])).value([1.0]).gradient([]),
         row!("sign and logarithm of a determinant": M => (S, S), |a| slog_determinant(a), m([[1.0, 2.0], [4.0, 4.0]]))

@@ -307,6 +307,11 @@ fn a_bad_matrix_has_no_influence_on_others() {
             good.clone(),
         ),
         Row::new("cofactors", |a: &Tensor3<_, f64>| grad(|a| determinant(a).sum(), a), good.clone()),
+        Row::new(
+            "cofactors of four rows",
+            |a: &Tensor3<_, f64>| grad(|a| determinant(&kron(a, a)).sum(), a),
+            good.clone(),
+        ),
     ];
     let bad: [[f64; 4]; 7] = [
         // The exponential of a thousandth of it is a turn, and is squared many times.

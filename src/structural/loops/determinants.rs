@@ -77,7 +77,7 @@ impl LoopWriter {
     }
 
     /// The derivative of the cofactors of A along matrices. Where A is far from singular, it is |A| A⁻ᵀ R, with Mᵢ = A⁻¹ Eᵢ and with S the
-    /// identity. Otherwise, with A = U S Vᵀ and Mᵢ = Uᵀ Eᵢ V, it is |U| |V| U R Vᵀ.
+    /// identity. Otherwise, with A = U S Vᵀ and Mᵢ = Uᵀ Eᵢ V, it is |U| |V| U R Vᵀ. Each matrix is judged by itself.
     ///
     /// The derivative of |S| along k + 1 matrices is the sum, over rows r₀, .., rₖ that all differ and over permutations π, of the sign of π,
     /// times the product of all Mᵢ[rᵢ, r_π(i)], times the product of the elements of S in other rows. R is the gradient of that by the
@@ -87,12 +87,13 @@ impl LoopWriter {
         if n == 0 {
             return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &[self.count, 0, 0]))), &[]);
         }
-        let is_regular = self.are_regular(factors, moved.len() + 1);
-        let captures = [&[a, factors], moved].concat();
-        self.branch(is_regular, &captures, LoopWriter::cofactors_by_inverse, LoopWriter::cofactors_by_values)
+        let are_regular = self.are_regular(factors, moved.len() + 1);
+        let all = self.graph.add(Op::Reduce(Reduction::Min, Axes::from_slice(&[0])), &[are_regular]);
+        let captures = [&[a, factors, are_regular], moved].concat();
+        self.branch(all, &captures, LoopWriter::cofactors_by_inverse, LoopWriter::cofactors_by_both)
     }
 
-    /// Whether no matrix is nearly singular: the order of a derivative costs no more than a quarter of the digits.
+    /// Which matrices are not nearly singular: the order of a derivative costs no more than a quarter of the digits.
     fn are_regular(&mut self, factors: NodeId, order: usize) -> NodeId {
         let (factors, _) = self.unpacked(factors);
         let pivots = self.diagonal(factors);
@@ -101,15 +102,28 @@ impl LoopWriter {
             writer.graph.add(Op::Reduce(reduction, Axes::from_slice(&[1])), &[sizes])
         };
         let (least, most) = (extreme(self, Reduction::Min), extreme(self, Reduction::Max));
-        let precision = if self.dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-        let bound = self.number(most, precision.powf(0.25 / order as f64));
+        let bound = self.number(most, self.precision().powf(0.25 / order as f64));
         let bound = self.binary(Binary::Mul, most, bound);
-        let is_regular = self.compare(Comparison::Greater, least, bound);
-        self.graph.add(Op::Reduce(Reduction::Min, Axes::from_slice(&[0])), &[is_regular])
+        self.compare(Comparison::Greater, least, bound)
+    }
+
+    /// Of matrices of which some are nearly singular: these alone have singular values.
+    fn cofactors_by_both(&mut self, captures: &[NodeId]) -> NodeId {
+        if self.count == 1 {
+            return self.cofactors_by_values(captures);
+        }
+        let shape = self.shape(captures[0]);
+        let are_regular = self.along(captures[2], &shape, &[0]);
+        // A matrix of NaN has no singular values, and takes no time to have none.
+        let nan = self.number(captures[0], f64::NAN);
+        let others = self.select(are_regular, nan, captures[0]);
+        let by_values = self.cofactors_by_values(&[&[others], &captures[1..]].concat());
+        let by_inverse = self.cofactors_by_inverse(captures);
+        self.select(are_regular, by_inverse, by_values)
     }
 
     fn cofactors_by_inverse(&mut self, captures: &[NodeId]) -> NodeId {
-        let (factors, moved) = (captures[1], &captures[2..]);
+        let (factors, moved) = (captures[1], &captures[3..]);
         let inner: Vec<NodeId> = moved.iter().map(|&moved| self.solve_general(factors, moved)).collect();
         let shape = self.axes_of_rows(captures[0], moved.len());
         let one = Value::from_f64(self.dtype, 1.0);
@@ -122,7 +136,7 @@ impl LoopWriter {
     }
 
     fn cofactors_by_values(&mut self, captures: &[NodeId]) -> NodeId {
-        let (a, moved) = (captures[0], &captures[2..]);
+        let (a, moved) = (captures[0], &captures[3..]);
         let n = self.shape(a)[1];
         let packed = self.graph.add(Op::Matrix(MatrixOperation::Svd), &[a]);
         let (u, values, v) = (self.part(packed, 0, n), self.single_row(packed, n), self.part(packed, n + 1, n));
