@@ -80,7 +80,6 @@ impl InputLimits {
     /// # Errors
     ///
     /// When the pattern is none of a symmetric matrix with a whole diagonal, or fills more than is left.
-    #[cfg(feature = "json")]
     pub(super) fn elimination(&mut self, offsets: Vec<usize>, columns: Vec<u32>) -> Result<Elimination, String> {
         let elimination = Elimination::new(offsets, columns, self.left)?;
         self.charge(elimination.factor_entries())?;

@@ -2,6 +2,7 @@
 
 use super::prelude::*;
 use deltaray::linalg::*;
+use deltaray::sparse::{Pattern, SparseCholesky};
 
 /// The rows.
 pub fn rows() -> Vec<Row> {
@@ -10,6 +11,7 @@ pub fn rows() -> Vec<Row> {
     rows.extend(functions());
     rows.extend(systems());
     rows.extend(made());
+    rows.extend(sparse());
     rows.extend(placed());
     rows
 }
@@ -309,6 +311,49 @@ fn made() -> Vec<Row> {
         row!("single precision": (Fm, Fm) => Fm, |(a, b)| solve(a, b),
             ([[0.0, 2.0], [4.0, 4.0]].into(), [[2.0, 4.0], [8.0, 16.0]].into()))
             .value([1.0, 2.0, 1.0, 2.0]),
+    ]
+}
+
+/// Matrices of three rows whose first row, first column and diagonal have entries: seven.
+fn arrow() -> SparseCholesky {
+    SparseCholesky::new(&Pattern::from_rows(3, [vec![0, 1, 2], vec![0, 1], vec![0, 2]]).unwrap()).unwrap()
+}
+
+fn sparse() -> Vec<Row> {
+    let values = [4.0, 1.0, 0.5, 1.5, 3.0, 0.25, 5.0];
+    vec![
+        row!("sparse system": (V, V) => V, |(values, b)| arrow().solve(values, b),
+            (v([4.0, 2.0, 0.0, 2.0, 5.0, 0.0, 2.0]), v([8.0, 12.0, 6.0])))
+            .value([1.0, 2.0, 3.0])
+            .smooth(),
+        row!("sparse systems in columns, and what else a factor has": (V, M) => (M, (S, V)), |(values, b)| {
+                let factor = arrow().factor(values);
+                (factor.solve(b), (factor.log_determinant(), factor.inverse_entries()))
+            }, (v(values), some((3, 2), 880)))
+            .smooth(),
+        row!("logarithm of a sparse determinant": V => S, |values| arrow().log_determinant(values),
+            v([4.0, 2.0, 0.0, 2.0, 5.0, 0.0, 2.0]))
+            .value([32.0_f64.ln()])
+            .gradient([0.3125, -0.125, 0.0, -0.125, 0.25, 0.0, 0.5])
+            .smooth(),
+        row!("entries of a sparse inverse, and how they move": (V, V) => (V, V), |(values, along)| {
+                jvp(|values: &Vector<_, f64>| arrow().factor(values).inverse_entries(), values, along)
+            }, (v(values), some(7, 881)))
+            .smooth(),
+        row!("sparse matrices in a build, of which one is not definite": (M, V) => M, |(values, b)| {
+                build(2, |i| arrow().solve(&values.at(&i), b))
+            }, (m([values, [1.0, 2.0, 0.0, 2.0, 1.0, 0.0, 1.0]]), v([4.0, 1.0, 0.5])))
+            .values_only(),
+        row!("sparse matrix of nothing": V => (V, S), |values| {
+                let nothing = SparseCholesky::new(&Pattern::from_rows(0, Vec::<Vec<usize>>::new()).unwrap()).unwrap();
+                let factor = nothing.factor(values);
+                (factor.inverse_entries(), factor.log_determinant())
+            }, v([]))
+            .value([0.0])
+            .gradient([]),
+        row!("sparse matrix of one number, in single precision": Fs => Fs,
+            |values| SparseCholesky::new(&Pattern::from_rows(1, [vec![0]]).unwrap()).unwrap().solve(values, values), [4.0].into())
+            .value([1.0]),
     ]
 }
 

@@ -252,9 +252,13 @@ fn engines_and_exports_agree() {
     exported::rust::compute_what_the_interpreter_does("sparse", &numbered);
     #[cfg(feature = "json")]
     exported::json::come_back(cases.iter());
-    let text = export::text(&cases[0].program);
-    let problem = export::parse(&text).unwrap_err().to_string();
-    assert!(problem.contains("has a pattern, which text doesn't hold"), "{problem}");
+    for case in &cases {
+        let text = export::text(&case.program);
+        let read = export::parse(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name));
+        assert_eq!(export::text(&read), text, "{}", case.name);
+        let problem = exported::found_difference(case, &read.interpret(&case.inputs).unwrap());
+        assert!(problem.is_none(), "{}, read from text: {problem:?}", case.name);
+    }
 }
 
 #[test]
@@ -339,6 +343,31 @@ fn right_sides_of_one_matrix_are_solved_as_columns() {
     let shapes: Vec<Vec<usize>> =
         solves.flat_map(|node| &node.args).map(|&arg| body.node(arg).ty().shape.to_vec()).collect();
     assert_eq!(shapes, [vec![7], vec![5], vec![3, 4]]);
+}
+
+#[test]
+fn texts_with_wrong_patterns_are_errors() {
+    let cholesky = SparseCholesky::new(&tridiagonal(2)).unwrap();
+    let values = Vector::from(vec![2.0, 1.0, 1.0, 2.0]);
+    let entries = stage(|values: &V<_>| cholesky.factor(values).inverse_entries(), &values).unwrap();
+    let text = export::text(&entries);
+    let pattern = "[[0, 0], [0, 1], [1, 0], [1, 1]]";
+    assert!(text.contains(&format!("sparse_inverse_entries {pattern} p0 ")), "{text}");
+    for (wrong, expected) in [
+        ("[[0, 0], [0, 1], [1, 1], [1, 0]]", "entry 3 of the pattern does not follow the one before it"),
+        ("[[0, 0], [0, 1], [2, 0], [2, 1]]", "entry 2 of the pattern"),
+        ("[[0, 0], [0, 1], [1, 0], [1, -1]]", "entry 3 of the pattern"),
+        ("(full 0 [1000000000, 2])", "entry 1 of the pattern"),
+        ("[[0, 0], [0, 1], [1, 0], [1, 7]]", "column"),
+        ("[[0, 0], [0, 1], [1, 1]]", "an entry at row 0, column 1, but none at row 1, column 0"),
+        ("[[0, 0], [1, 1]]", "a matrix of 4 elements does not fit a pattern that takes 2"),
+        ("[0, 0]", "a pattern is the row and the column of each entry, i64[.., 2], not i64[2]"),
+        ("(full 0.5 [0, 2])", "i64[.., 2], not f64[0, 2]"),
+        ("p0", "expected"),
+    ] {
+        let problem = export::parse(&text.replace(pattern, wrong)).unwrap_err().to_string();
+        assert!(problem.contains(expected), "{wrong}: {problem}");
+    }
 }
 
 #[cfg(feature = "json")]

@@ -7,6 +7,7 @@
 
 mod matrix;
 mod scalar;
+mod sparse;
 mod spectral;
 mod structure;
 

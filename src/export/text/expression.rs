@@ -194,18 +194,18 @@ impl<'t, X: Form> TextReader<'t, X> {
                 let op = Op::Iota(self.natural()?);
                 return Ok(ParsedTerm::Node(self.add(op, &[], place)?));
             }
-            "full" => return self.full(),
-            "constant" => return self.large_constant(),
+            "full" | "constant" => {
+                let place = self.place();
+                let array = if word == "full" { self.full()? } else { self.large_constant()? };
+                return Ok(ParsedTerm::Node(self.constant(array, place)?));
+            }
             "gather" | "scatter" | "scatter_set" => return self.positions(word, place),
             "accumulate" => return self.accumulate(place),
             "contract" => return self.contract(place),
             "concatenate" => return self.concatenate(place),
             word if Unary::takes_parameter(word) => self.unary_of_a_number(word)?,
             word if let Some(op) = MatrixOperation::named(word) => return self.matrix(op, place),
-            word if SparseKind::named(word).is_some() => {
-                let problem = format!("`{word}` has a pattern, which text doesn't hold, but JSON does");
-                return Err(TextProblem::new(problem, place));
-            }
+            word if let Some(kind) = SparseKind::named(word) => return self.sparse(kind, place),
             _ => match (structural::read(word, self), unary(word)) {
                 (Some(op), _) => op?,
                 (None, Some(op)) => Op::Unary(op),
@@ -227,18 +227,17 @@ impl<'t, X: Form> TextReader<'t, X> {
         }
     }
 
-    fn full(&mut self) -> ParseResult<ParsedTerm<'t>> {
+    pub(super) fn full(&mut self) -> ParseResult<Array> {
         let place = self.place();
         let ParsedTerm::Literal(literal) = self.atom()? else {
             return Err(TextProblem::new("expected a number, which is what all elements are", place));
         };
         let shape = self.shape()?;
-        let array = Array::full(&shape, literal.value(None)?);
-        Ok(ParsedTerm::Node(self.constant(array, place)?))
+        Ok(Array::full(&shape, literal.value(None)?))
     }
 
     /// `constant f64[1000]#1`, whose elements stand below the program.
-    fn large_constant(&mut self) -> ParseResult<ParsedTerm<'t>> {
+    pub(super) fn large_constant(&mut self) -> ParseResult<Array> {
         let place = self.place();
         let ty = self.ty()?;
         self.symbol("#")?;
@@ -250,7 +249,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         if array.ty() != ty {
             return Err(TextProblem::new(format!("constant #{number} is {}, not {ty}", array.ty()), place));
         }
-        Ok(ParsedTerm::Node(self.constant(array, place)?))
+        Ok(array)
     }
 
     /// `gather a [i, j]`, `scatter [28] a [i]` and `scatter_set a b [i]`.
@@ -349,12 +348,18 @@ impl<'t, X: Form> TextReader<'t, X> {
 
     fn concatenate(&mut self, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let op = Op::Concatenate(self.axis()?);
+        let args = self.atoms()?;
+        Ok(ParsedTerm::Node(self.add(op, &args, place)?))
+    }
+
+    /// As many operands as there are, and at least one.
+    pub(super) fn atoms(&mut self) -> ParseResult<Vec<NodeId>> {
         let mut args = Vec::new();
         while args.is_empty() || self.is_name() || self.is_number() || self.is_call() || self.opens() {
             let term = self.atom()?;
             args.push(self.node(term)?);
         }
-        Ok(ParsedTerm::Node(self.add(op, &args, place)?))
+        Ok(args)
     }
 
     fn opens(&self) -> bool {

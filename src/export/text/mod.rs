@@ -8,6 +8,7 @@ mod expression;
 mod frame;
 mod literal;
 mod reader;
+mod sparse;
 mod tokens;
 mod view;
 
@@ -23,8 +24,6 @@ use reader::Form;
 ///
 /// The program read back computes the same, bit for bit, under the same names, and prints as the same text. Names are those of
 /// the printed program: characters that the language lacks become `_`, and parameters without a name get the printer's.
-///
-/// Operations on sparse matrices are the exception: their patterns are not printed, and [`parse`] refuses the text. JSON holds them.
 ///
 /// ```
 /// use deltaray::export;

@@ -9,8 +9,10 @@ pub use symbolic::Elimination;
 /// An operation on the symmetric part of sparse matrices of one pattern, whose entries are the last axis of an array.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SparseOperation {
-    pub(crate) kind: SparseKind,
-    pub(crate) elimination: Arc<Elimination>,
+    /// The operation.
+    pub kind: SparseKind,
+    /// The pattern of the matrices, and that of their factors.
+    pub elimination: Arc<Elimination>,
 }
 
 /// The operations on sparse matrices.

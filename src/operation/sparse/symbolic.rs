@@ -92,6 +92,11 @@ impl Elimination {
         (0..).zip(lengths).flat_map(|(row, length)| std::iter::repeat_n(row, length))
     }
 
+    /// The row and the column of each entry of the matrix, row by row.
+    pub fn positions(&self) -> impl Iterator<Item = [usize; 2]> {
+        self.entry_rows().zip(&self.columns).map(|(row, &column)| [row as usize, column as usize])
+    }
+
     /// Number of entries of L, those on the diagonal among them.
     pub fn factor_entries(&self) -> usize {
         self.rows.len()

@@ -1,10 +1,11 @@
 //! Expressions: the text of one operation on operands that are texts already.
 
-use super::literal::{self, LiteralSpelling};
+use super::literal::{self, Constants, LiteralSpelling};
 use super::text::{Precedence, PrintedExpression};
 use super::view_names::{self, ViewName};
 use crate::affine::AffineMap;
-use crate::operation::{Binary, Comparison, Contraction, Label, Unary};
+use crate::array::{Array, Data};
+use crate::operation::{Binary, Comparison, Contraction, Elimination, Label, Unary};
 use crate::shape::{Type, Value};
 use crate::term::op::Op;
 
@@ -205,9 +206,23 @@ pub(crate) fn head<X>(op: &Op<X>) -> String {
     head.unwrap_or_else(|| name(op))
 }
 
+/// A pattern as an array: the row and the column of each entry.
+fn entries(elimination: &Elimination) -> Array {
+    let places = elimination.positions().flatten().map(|place| place as i64).collect();
+    Array::I64(Data::from_vec(&[elimination.entries(), 2], places))
+}
+
 /// An operation that is neither a parameter nor a constant and has no body.
-pub(super) fn operation<X>(op: &Op<X>, operands: &[PrintedOperand<'_>]) -> PrintedExpression {
+pub(super) fn operation<X>(
+    op: &Op<X>,
+    operands: &[PrintedOperand<'_>],
+    constants: &mut Constants,
+) -> PrintedExpression {
     match op {
+        Op::Sparse(op) => {
+            let pattern = constants.expression(&entries(&op.elimination));
+            apply(&format!("{} {}", op.name(), pattern.at(Precedence::Atom)), operands)
+        }
         Op::Unary(op) => unary(*op, operands),
         Op::Binary(op) => binary(*op, operands),
         Op::Compare(op) => compare(*op, operands),

@@ -268,7 +268,7 @@ impl<'a> Lister<'a> {
             }
             op => {
                 let operands: Vec<PrintedOperand> = own.iter().map(|&arg| self.operand(body, bound, arg)).collect();
-                operation(op, &operands).text
+                operation(op, &operands, &mut self.constants).text
             }
         }
     }

@@ -172,7 +172,8 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         let budget = self.budget(node);
         self.fit(&node.args, budget);
         loop {
-            let expression = operation(&node.op, &self.operands(&node.args));
+            let operands = self.operands(&node.args);
+            let expression = operation(&node.op, &operands, &mut self.writer.constants);
             if expression.width <= budget || !self.bind_widest(&node.args) {
                 self.take(&node.args);
                 return expression;

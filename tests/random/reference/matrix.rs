@@ -147,7 +147,7 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
     Plain { ty: Type { dtype, shape }, cells }
 }
 
-fn cholesky(a: &Rows, watch: &mut Watch) -> Rows {
+pub(super) fn cholesky(a: &Rows, watch: &mut Watch) -> Rows {
     let n = a.len();
     let mut l = vec![vec![0.0; n]; n];
     for i in 0..n {
@@ -356,12 +356,12 @@ fn inverses(values: &[f64], difference: impl Fn(f64, f64) -> f64, dtype: DType, 
     values.iter().map(|&y| values.iter().map(|&x| inverse(difference(x, y))).collect()).collect()
 }
 
-fn symmetric(a: &Rows) -> Rows {
+pub(super) fn symmetric(a: &Rows) -> Rows {
     (0..a.len()).map(|i| (0..a.len()).map(|j| (a[i][j] + a[j][i]) / 2.0).collect()).collect()
 }
 
 /// By Gauss and Jordan, with the largest pivot of a column.
-fn solution(a: &Rows, b: &Rows) -> Rows {
+pub(super) fn solution(a: &Rows, b: &Rows) -> Rows {
     let (mut a, mut b) = (a.clone(), b.clone());
     let n = a.len();
     for k in 0..n {

@@ -2,6 +2,7 @@
 
 use super::matrix;
 use super::scalar::{self, add, replaces, replaces_position};
+use super::sparse;
 use super::{Cell, Plain, Watch, positions, run, signed};
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Extreme, Order, Reduction};
@@ -73,6 +74,7 @@ pub(super) fn apply<X: Extension>(op: &Op<X>, args: &[Rc<Plain>], watch: &mut Wa
         Op::ArgSort(order, axis) => one(arg_sort(*order, a(), *axis, watch)),
         Op::Contract(spec) => one(contract(spec, a(), &args[1], watch)),
         Op::Matrix(op) => one(matrix::apply(*op, args, watch)),
+        Op::Sparse(op) => one(sparse::apply(op, args, watch)),
         Op::Scan(scan) => {
             let mut carries: Vec<Rc<Plain>> = args[..scan.carries].to_vec();
             let inputs = &args[scan.carries..scan.carries + scan.inputs];
