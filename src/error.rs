@@ -29,7 +29,8 @@ pub enum Error {
     Argument {
         /// The position of the argument.
         position: usize,
-        /// The fields and positions that lead to the array in it, joined by dots; empty where it is the whole argument.
+        /// The fields and positions that lead to the array in it, joined by dots, behind the name of the parameter where the function has
+        /// `#[differentiable]`; empty where it is the whole argument, and has no name.
         path: String,
         /// The type the program was staged for.
         expected: String,

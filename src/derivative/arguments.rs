@@ -26,15 +26,30 @@ pub(super) fn check_structure(expected: &Outline, write: impl FnOnce(&mut Outlin
     }
 }
 
+/// Of an array of the arguments, the position of the argument that it is in, and its path there: behind the name of the parameter,
+/// where the function has told that.
+pub(super) fn argument_place(outline: &Outline, names: &[String], position: usize) -> (usize, String) {
+    let (argument, path) = outline.arguments().swap_remove(position);
+    match names.get(position) {
+        Some(name) if name.ends_with(&path) => (argument, name.clone()),
+        _ => (argument, path),
+    }
+}
+
 /// The error of an array of another type than the function was staged for.
 #[track_caller]
-pub(super) fn argument_error(outline: &Outline, position: usize, expected: &Type, found: Type) -> Error {
-    let (position, path) = outline.arguments().swap_remove(position);
+pub(super) fn argument_error(
+    (outline, names): (&Outline, &[String]),
+    position: usize,
+    expected: &Type,
+    found: Type,
+) -> Error {
+    let (position, path) = argument_place(outline, names, position);
     let place = Location::caller().to_string();
     Error::Argument { position, path, expected: expected.to_string(), found: found.to_string(), place }
 }
 
-/// The arrays of the arguments of a program that was staged for this structure.
+/// The arrays of the arguments of a program that was staged for this structure, and has these names for the arrays.
 ///
 /// # Errors
 ///
@@ -42,7 +57,7 @@ pub(super) fn argument_error(outline: &Outline, position: usize, expected: &Type
 #[track_caller]
 pub(crate) fn checked_arguments<X: Args<Concrete>>(
     arguments: X,
-    outline: &Outline,
+    (outline, names): (&Outline, &[String]),
     program: &Body,
 ) -> Result<Vec<array::Array>> {
     check_structure(outline, |found| arguments.outline(found))?;
@@ -57,7 +72,7 @@ pub(crate) fn checked_arguments<X: Args<Concrete>>(
     for (position, argument) in arguments.iter().enumerate() {
         let expected = program.parameter_type(position);
         if argument.ty() != *expected {
-            return Err(argument_error(outline, position, expected, argument.ty()));
+            return Err(argument_error((outline, names), position, expected, argument.ty()));
         }
     }
     Ok(arguments)

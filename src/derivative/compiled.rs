@@ -35,6 +35,7 @@ pub struct Compiled<In: Family, Out: Family, E: Engine = Cpu> {
     pub(super) body: Arc<Body>,
     pub(super) output: Arc<Out::At<Concrete>>,
     pub(super) outline: Outline,
+    pub(super) names: Vec<String>,
     output_outline: Outline,
     /// Outlines of calls that have ended, reused by later calls without an allocation.
     outlines: Mutex<Vec<Outline>>,
@@ -48,10 +49,16 @@ fn is_of(array: &Array, ty: &Type) -> bool {
 
 impl<In: Family, Out: Family, E: Engine> Compiled<In, Out, E> {
     /// A program of a staged function, whose result has the structure of `output`, as an engine compiled it.
-    pub(super) fn new(program: E::Program, body: Arc<Body>, output: Out::At<Concrete>, outline: Outline) -> Self {
+    pub(super) fn new(
+        program: E::Program,
+        body: Arc<Body>,
+        output: Out::At<Concrete>,
+        outline: Outline,
+        names: Vec<String>,
+    ) -> Self {
         let (output_outline, outlines) = (outline_of(&output), Mutex::default());
         let (output, input) = (Arc::new(output), PhantomData);
-        Compiled { program, body, output, outline, output_outline, outlines, input }
+        Compiled { program, body, output, outline, names, output_outline, outlines, input }
     }
 
     /// Runs the program, and gives its results in new arrays.
@@ -71,7 +78,7 @@ impl<In: Family, Out: Family, E: Engine> Compiled<In, Out, E> {
     /// when memory and results are more than the machine has, before anything is allocated; and when there is no memory.
     #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
-        let arguments = checked_arguments(arguments, &self.outline, &self.body)?;
+        let arguments = checked_arguments(arguments, (&self.outline, &self.names), &self.body)?;
         let results = E::run(&self.program, &arguments)?;
         Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
     }
@@ -190,7 +197,9 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
         let types = (0..self.body.parameters).map(|position| self.body.parameter_type(position));
         match mismatch(types, visit) {
             None => Ok(()),
-            Some((position, expected, found)) => Err(argument_error(&self.outline, position, expected, found)),
+            Some((position, expected, found)) => {
+                Err(argument_error((&self.outline, &self.names), position, expected, found))
+            }
         }
     }
 

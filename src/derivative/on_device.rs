@@ -1,6 +1,6 @@
 //! Compiled functions on a device, and trees of arrays that are there.
 
-use super::arguments::check_structure;
+use super::arguments::{argument_place, check_structure};
 use super::compiled::Compiled;
 use crate::array::Array;
 use crate::concrete::Concrete;
@@ -221,7 +221,7 @@ impl<In: Family, Out: Family> Compiled<In, Out, OpenCl> {
     fn run(&self, arguments: &[DeviceArray]) -> Result<Vec<DeviceArray>> {
         self.program.run(arguments).map_err(|error| match error {
             Error::Argument { position, expected, found, place, .. } if position < self.body.parameters => {
-                let (position, path) = self.outline.arguments().swap_remove(position);
+                let (position, path) = argument_place(&self.outline, &self.names, position);
                 Error::Argument { position, path, expected, found, place }
             }
             error => error,

@@ -89,6 +89,11 @@ impl ProgramNames {
         ProgramNames { name, parameters, results: results.names() }
     }
 
+    /// The names of the arrays that are its parameters.
+    pub(super) fn parameters(&self) -> &[String] {
+        &self.parameters
+    }
+
     fn derived(&self, derivative: &str, parameters: Vec<String>, results: Vec<String>) -> Self {
         let name = if self.name.is_empty() { "f" } else { &self.name };
         ProgramNames { name: format!("{derivative}_{name}"), parameters, results }

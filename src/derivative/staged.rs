@@ -39,7 +39,7 @@ pub struct Function<In: Family, Out: Family, First: Family> {
     input: In::At<Concrete>,
     output: Out::At<Concrete>,
     first: First::At<Concrete>,
-    /// The structure that arguments must have.
+    /// The structure that arguments must have, and the names of their arrays.
     outline: Outline,
     /// How the program is printed.
     signature: ProgramNames,
@@ -176,7 +176,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// The arrays of arguments, of the types that the function was staged for.
     #[track_caller]
     pub(super) fn checked<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Vec<array::Array>> {
-        checked_arguments(arguments, &self.outline, &self.differentiable)
+        checked_arguments(arguments, self.expected(), &self.differentiable)
     }
 
     /// A function with another program, whose results have another structure.
@@ -369,7 +369,8 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     pub fn compile<E: Engine>(&self, engine: E) -> Result<Compiled<In, Out, E>> {
         let program = self.signature.named(self.shared_run_program());
         let compiled = engine.compile(&program)?;
-        Ok(Compiled::new(compiled, program.body, copy::<Out>(&self.output), outline_of(&self.input)))
+        let (outline, names) = (outline_of(&self.input), program.parameters);
+        Ok(Compiled::new(compiled, program.body, copy::<Out>(&self.output), outline, names))
     }
 
     /// The program as it was staged, with `build`: [`Function::program`] has an example.
@@ -398,9 +399,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         self.active
     }
 
-    /// The structure that arguments must have.
-    pub(crate) fn outline(&self) -> &Outline {
-        &self.outline
+    /// The structure that arguments must have, and the names of their arrays.
+    pub(crate) fn expected(&self) -> (&Outline, &[String]) {
+        (&self.outline, self.signature.parameters())
     }
 
     /// The program as it runs: in bulk form, simplified. It lacks the operations that concern differentiation only: the marks

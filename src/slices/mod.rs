@@ -116,7 +116,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         drop((parameters, results));
         let mut all = Outline::default();
         data.outline(&|outline| self.first().outline(outline), &mut all);
-        check_structure("over_slices", self.outline(), &all, place)?;
+        check_structure("over_slices", self.expected().0, &all, place)?;
         let outline = outline_of(&data);
         let marked = outline.fixed_arrays();
         let data = leaves(&data);

@@ -71,6 +71,7 @@ struct SparseDerivative {
     body: Arc<Body>,
     active: usize,
     outline: Outline,
+    names: Vec<String>,
     given: Option<Arc<Pattern>>,
     compression: Option<Compression>,
     last: Mutex<Option<Last>>,
@@ -88,11 +89,17 @@ impl SparseDerivative {
         hessian: bool,
         body: Arc<Body>,
         active: usize,
-        outline: Outline,
+        (outline, names): (&Outline, &[String]),
     ) -> std::result::Result<SparseDerivative, String> {
         check_floats::<E>(&body, active)?;
-        let last = Mutex::new(None);
-        Ok(SparseDerivative { hessian, body, active, outline, given: None, compression: None, last })
+        let (outline, names, last) = (outline.clone(), names.to_vec(), Mutex::new(None));
+        Ok(SparseDerivative { hessian, body, active, outline, names, given: None, compression: None, last })
+    }
+
+    /// The arrays of arguments of the structure that the function was staged for.
+    #[track_caller]
+    fn arguments<X: Args<Concrete>>(&self, arguments: X) -> Result<Vec<Array>> {
+        crate::derivative::checked_arguments(arguments, (&self.outline, &self.names), &self.body)
     }
 
     /// How the matrix is found is another from now on.
@@ -164,8 +171,8 @@ macro_rules! sparse {
 
         impl<In: Family, E: Float> $name<In, E> {
             #[track_caller]
-            fn new(body: Arc<Body>, active: usize, outline: Outline) -> Result<Self> {
-                Self::checked(SparseDerivative::new::<E>($hessian, body, active, outline))
+            fn new(body: Arc<Body>, active: usize, expected: (&Outline, &[String])) -> Result<Self> {
+                Self::checked(SparseDerivative::new::<E>($hessian, body, active, expected))
             }
 
             /// The same with a pattern that is known already, and is not looked for then. An entry that it lacks is wrongly
@@ -223,7 +230,7 @@ macro_rules! sparse {
             #[track_caller]
             pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Csr<E>> {
                 let place = Location::caller();
-                let arguments = crate::derivative::checked_arguments(arguments, &self.derivative.outline, &self.derivative.body)?;
+                let arguments = self.derivative.arguments(arguments)?;
                 self.derivative.compressed::<E>(&arguments, place)?.evaluated(&arguments)
             }
 
@@ -244,7 +251,7 @@ macro_rules! sparse {
             /// As a call.
             #[track_caller]
             pub fn compressed<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Arc<Compressed>> {
-                let arguments = crate::derivative::checked_arguments(arguments, &self.derivative.outline, &self.derivative.body)?;
+                let arguments = self.derivative.arguments(arguments)?;
                 self.derivative.compressed::<E>(&arguments, Location::caller())
             }
         }
@@ -311,7 +318,7 @@ impl<In: Family, Out: FloatTree, First: Family> Function<In, Out, First> {
     /// When a float array of the result, or of the first argument, has another element type than the first of the result.
     #[track_caller]
     pub fn sparse_jacobian(&self) -> Result<SparseJacobian<In, Out::Element>> {
-        SparseJacobian::new(self.shared_program(), self.active(), self.outline().clone())
+        SparseJacobian::new(self.shared_program(), self.active(), self.expected())
     }
 }
 
@@ -334,6 +341,6 @@ impl<In: Family, E: Float, First: Family> Function<In, Scalar<Concrete, E>, Firs
     #[track_caller]
     pub fn sparse_hessian(&self) -> Result<SparseHessian<In, E>> {
         let gradient = self.grad()?;
-        SparseHessian::new(gradient.shared_program(), gradient.active(), gradient.outline().clone())
+        SparseHessian::new(gradient.shared_program(), gradient.active(), gradient.expected())
     }
 }

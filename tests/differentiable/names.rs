@@ -89,3 +89,22 @@ fn methods_have_names_and_closures_have_none() {
     assert!(!closure.contains("generic"), "{closure}");
     assert_eq!(closure, plain);
 }
+
+#[test]
+fn errors_of_arguments_have_the_names_of_parameters() {
+    let (x, long) = (v([1.0, 2.0]), v([1.0; 3]));
+    let staged = stage(split, (&x, &x)).expect("it is staged");
+    let compiled = staged.compile(Cpu::default()).expect("it is compiled");
+    let mut out = x.clone();
+    for found in [
+        staged.call((&x, &long)).map(drop),
+        compiled.call((&x, &long)).map(drop),
+        compiled.call_into((&x, &long), &mut out),
+    ] {
+        let found = found.expect_err("shapes differ").to_string();
+        let expected = "argument 1, `speed`: the program was staged for f64[2], but f64[3] was given (at ";
+        assert!(found.starts_with(expected), "{found}");
+    }
+    let found = stage(loss, &x).unwrap().sparse_jacobian().unwrap().call(&long).expect_err("shapes differ").to_string();
+    assert!(found.starts_with("argument 0, `weights`: "), "{found}");
+}
