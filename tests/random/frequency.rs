@@ -224,7 +224,8 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
                     MatrixOperation::Lu => "LU factors",
                     MatrixOperation::Solve(_) => "triangular system",
                     MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => "banded system",
-                    _ => "QR factors",
+                    MatrixOperation::Qr | MatrixOperation::FullQr => "QR factors",
+                    _ => "another operation on matrices",
                 });
                 if node.ty().rank() > 2 {
                     found.insert("several matrices");

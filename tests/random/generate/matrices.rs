@@ -6,8 +6,8 @@ use super::{LARGEST, Writer};
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Label, MatrixOperation};
 use deltaray::linalg::{
-    self, CholeskyFactor, Eigh, Qr, SpectralFunction, Svd, Triangle, cholesky_upper, determinant, diagonal_matrix,
-    eigh, expm, full_qr, inverse, log_determinant, lstsq, lu, matrix_power, pseudo_inverse, qr, quadratic_form,
+    self, CholeskyFactor, Eigh, Ldl, Qr, SpectralFunction, Svd, Triangle, cholesky_upper, determinant, diagonal_matrix,
+    eigh, expm, full_qr, inverse, ldl, log_determinant, lstsq, lu, matrix_power, pseudo_inverse, qr, quadratic_form,
     slog_determinant, solve_spd, solve_triangular, solve_triangular_right, spectral_function, spectral_sum, svd, trace,
 };
 use deltaray::operation::{Binary, Comparison};
@@ -213,6 +213,10 @@ pub(super) fn composed<E: Float>(which: usize, x: &TensorD<Staged, E>, y: &Tenso
         7 => lstsq(&concatenate(0, &[x.t(), eye(n)]), &concatenate(0, &[y.t(), eye(n)])).into_dyn(),
         8 => matrix_power(&a, [-2, 3][which / 24]).into_dyn(),
         9 => quadratic_form(&CholeskyFactor::new(&definite), &side).into_dyn(),
+        10 if which >= 24 => {
+            let Ldl { lower, diagonal } = ldl(&definite);
+            (lower * diagonal.sqrt()).into_dyn()
+        }
         10 => {
             let factors = lu(&a);
             (factors.upper() + factors.lower()).into_dyn()
@@ -235,11 +239,16 @@ pub(super) fn composed<E: Float>(which: usize, x: &TensorD<Staged, E>, y: &Tenso
         20 => expm(&(turn * part)).into_dyn(),
         21 => {
             let Eigh { values, vectors } = eigh(&apart);
-            (vectors * values).into_dyn()
+            // The vectors with their signs, or the projector on some of them, whatever these are.
+            let half = vectors.slice(1, ..n.div_ceil(2));
+            if which < 24 { (vectors * values).into_dyn() } else { half.dot(&half.t()).into_dyn() }
         }
         22 => {
             let Svd { u, values, v } = svd(&apart);
-            (u * values - v).into_dyn()
+            // The same, or the nearest matrix of lower rank.
+            let some = |of: &Tensor<Staged, E, _>| of.slice(1, ..n.div_ceil(2));
+            let nearest = || (some(&u) * values.slice(0, ..n.div_ceil(2))).dot(&some(&v).t());
+            if which < 24 { (u * values - v).into_dyn() } else { nearest().into_dyn() }
         }
         _ => pseudo_inverse(&concatenate(0, &[apart, a])).into_dyn(),
     }
