@@ -212,7 +212,39 @@ macro_rules! of_blocks {
     }};
 }
 
+/// Matrices whose eigenvalues are all 1 but for one: rounding alone tells them apart, and so do the angles of rotations.
+macro_rules! of_equal_values {
+    ($($name:literal, $n:literal;)*) => {
+        [$({
+            let matrix = |step: f64| {
+                let direction: Vector<C, f64> = iota($n).cast::<f64>() * step + 1.0;
+                0.25 * direction.outer(&direction) + eye($n)
+            };
+            let function = |a: &Tensor3<_, f64>| {
+                let Eigh { values, vectors } = eigh(a);
+                let Svd { u, values: s, v } = svd(a);
+                let rebuilt = (u * s.insert_axis(1)).matmul(&v.tr(&[0, 2, 1]));
+                let cubes = (&vectors * values.powi(3).insert_axis(1)).matmul(&vectors.tr(&[0, 2, 1]));
+                (values, cubes, s, rebuilt)
+            };
+            Row::new($name, function, stack(&[matrix(1.0), matrix(-0.5), matrix(0.3)]))
+        }),*]
+    };
+}
+
 fn larger() -> Vec<Row> {
+    let equal = of_equal_values! {
+        "equal values of 2 rows", 2;
+        "equal values of 3 rows", 3;
+        "equal values of 4 rows", 4;
+        "equal values of 7 rows", 7;
+    };
+    let mut rows = blocked();
+    rows.extend(equal);
+    rows
+}
+
+fn blocked() -> Vec<Row> {
     vec![
         of_blocks!("log_determinant of 19 rows", |a| log_determinant(a).sin().sum()),
         of_blocks!("cholesky of 19 rows", |a| cholesky(a).sin().sum()),

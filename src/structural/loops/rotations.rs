@@ -49,12 +49,15 @@ impl LoopWriter {
         (steps, self.graph.add(Op::Constant(table), &[]))
     }
 
-    /// The rotation that makes pairs orthogonal, given for each column its own number, its partner's, and what both have in common,
-    /// each [count, n].
-    fn rotation(&mut self, partner: NodeId, own: NodeId, other: NodeId, common: NodeId) -> Rotation {
+    /// The rotation that makes pairs orthogonal, given for each column its own number and what it has in common with its partner, each
+    /// [count, n]. Both columns of a pair turn by the very same numbers: where rounding leaves one of them a sine of another sign, the
+    /// pair would not stay orthogonal.
+    fn rotation(&mut self, partner: NodeId, own: NodeId, common: NodeId) -> Rotation {
         let shape = self.shape(own);
         let n = shape[1];
         let place = self.position(&[n], 0);
+        let first = self.binary(Binary::Min, place, partner);
+        let (other, common) = (self.of_columns(own, partner), self.of_columns(common, first));
         let is_first = self.compare(Comparison::Less, place, partner);
         let is_first = self.along(is_first, &shape, &[1]);
         let is_alone = self.compare(Comparison::Equal, place, partner);
@@ -86,6 +89,13 @@ impl LoopWriter {
         let negative = self.graph.add(Op::Unary(Unary::Neg), &[sine]);
         let sine = self.select(is_first, negative, sine);
         Rotation { partner, cosine, sine }
+    }
+
+    /// The numbers of other columns, of each matrix: [count, n].
+    fn of_columns(&mut self, numbers: NodeId, columns: NodeId) -> NodeId {
+        let shape = self.shape(numbers);
+        let (which, columns) = (self.position(&shape, 0), self.along(columns, &shape, &[1]));
+        self.graph.add(Op::Gather, &[numbers, which, columns])
     }
 
     /// The columns of other numbers, of each matrix.
@@ -195,10 +205,9 @@ impl LoopWriter {
                 let own = writer.diagonal(carries[0]);
                 let shape = writer.shape(own);
                 let (which, partners) = (writer.position(&shape, 0), writer.along(partner, &shape, &[1]));
-                let other = writer.graph.add(Op::Gather, &[own, which, partners]);
                 let place = writer.position(&shape, 1);
                 let common = writer.graph.add(Op::Gather, &[carries[0], which, place, partners]);
-                let rotation = writer.rotation(partner, own, other, common);
+                let rotation = writer.rotation(partner, own, common);
                 let columns = writer.rotated(carries[0], &rotation);
                 let turned = writer.transposed(columns);
                 let both = writer.rotated(turned, &rotation);
@@ -303,9 +312,7 @@ impl LoopWriter {
             let own = writer.sum(square, 1);
             let product = writer.binary(Binary::Mul, carries[0], others);
             let common = writer.sum(product, 1);
-            let square = writer.binary(Binary::Mul, others, others);
-            let other = writer.sum(square, 1);
-            let rotation = writer.rotation(partner, own, other, common);
+            let rotation = writer.rotation(partner, own, common);
             vec![writer.rotated(carries[0], &rotation), writer.rotated(carries[1], &rotation)]
         });
         let squares = self.binary(Binary::Mul, results[0], results[0]);
