@@ -260,11 +260,12 @@ impl Algebra for Staged {
 /// go through all of them.
 const WHOLE: usize = 64;
 
-/// Whether a side of a conditional holds a loop or a contraction, or writes into or reduces an array that is not small, so that it
-/// pays to run it only where it is chosen.
+/// Whether a side of a conditional holds a loop, a contraction or linear algebra, or writes into or reduces an array that is not
+/// small, so that it pays to run it only where it is chosen. A factorisation that fails there would also reach the gradient: a
+/// factor that is NaN is an operand of products, which no mark protects.
 fn is_worth_skipping(body: &Body<Build>) -> bool {
     body.nodes.iter().any(|node| match &node.op {
-        Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Contract(_) => true,
+        Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Contract(_) | Op::Matrix(_) | Op::Sparse(_) => true,
         Op::ScatterSet | Op::Scatter(_) => node.ty().size() >= WHOLE,
         Op::Reduce(..) => body.node(node.args[0]).ty().size() >= WHOLE,
         Op::Extra(build) => is_worth_skipping(&build.body),

@@ -108,9 +108,9 @@ fn fail_tree<A: Algebra, T: Tree<A>>(name: &str, problem: String, like: &T) -> T
 /// An eager algebra runs the chosen closure only; a staged one runs each of them once, and the program chooses. In every
 /// algebra the side not taken influences neither values nor derivatives.
 ///
-/// When staged, a conditional keeps both sides as bodies if a side has a loop, a contraction, or a write into or a reduction of
-/// an array of 64 elements or more. Such conditionals may be nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep. Others
-/// choose between values, and nest to any depth.
+/// When staged, a conditional keeps both sides as bodies if a side has a loop, a contraction, linear algebra, or a write into or a
+/// reduction of an array of 64 elements or more. Such conditionals may be nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep.
+/// Others choose between values, and nest to any depth.
 ///
 /// # Errors
 ///

@@ -391,3 +391,15 @@ fn documents_with_wrong_patterns_are_errors() {
         assert!(export::from_json(&json.replace(part, wrong)).is_err(), "{wrong}");
     }
 }
+
+/// A factorisation that fails on the side not taken reaches neither value nor gradient.
+#[test]
+fn the_side_not_taken_is_not_factorised() {
+    let cholesky = SparseCholesky::new(&tridiagonal(3)).unwrap();
+    let values: V<C> = Vector::from([-2.0, 1.0, 1.0, 2.0, 1.0, 1.0, 2.0]);
+    let guarded = stage(|x: &V<_>| cond(x.at(0).gt(0.0), || cholesky.factor(x).log_determinant(), || x.sum()), &values);
+    let gradient = guarded.unwrap().grad().unwrap();
+    for found in [gradient.interpret(&values).unwrap(), gradient.call(&values).unwrap()] {
+        assert_eq!(found.to_vec(), [1.0; 7]);
+    }
+}

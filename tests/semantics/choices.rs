@@ -3,6 +3,7 @@
 use crate::harness::C;
 use deltaray::algebra::Algebra;
 use deltaray::derivative::stage;
+use deltaray::linalg::{diagonal_matrix, log_determinant, solve};
 use deltaray::prelude::*;
 
 const NAN: f64 = f64::NAN;
@@ -63,6 +64,15 @@ fn only_the_chosen_side_of_cond_has_influence() {
             [0.0, 2.0], [] => [4.0], [0.0, 4.0];
         |x, i| cond(x.at(0).gt(-1.0), || x.dot(x), || x.recip().dot(&x.ln())).reshape(1);
             [0.0, 2.0], [] => [4.0], [0.0, 4.0];
+        // A factorisation that fails in the side not taken.
+        |x, i| cond(x.at(0).gt(0.0), || log_determinant(&diagonal_matrix(x)), || x.sum()).reshape(1);
+            [-1.0, 2.0], [] => [1.0], [1.0, 1.0];
+        |x, i| cond(x.at(0).gt(0.0), || x * 3.0, || solve(&diagonal_matrix(x), &(x + 1.0)));
+            [2.0, 0.0], [] => [6.0, 0.0], [3.0, 3.0];
+        |x, i| scan(scalar(0.0), x, x.len(), |c, x| {
+            let a = x.reshape((1, 1));
+            (cond(x.gt(0.0), || &c + log_determinant(&a), || &c + &x), ())
+        }).0.reshape(1); [1.0, -4.0], [] => [-4.0], [1.0, 1.0];
         // In loops, and one in another.
         |x, i| scan(scalar(0.0), x, x.len(), |c, x| (cond(x.gt(0.0), || &c + x.sqrt(), || &c + &x), ())).0.reshape(1);
             [0.0, 4.0, -1.0], [] => [1.0], [1.0, 0.25, 1.0];
