@@ -11,7 +11,7 @@ use super::spectral;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::Array;
-use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Reduction, Triangle, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Triangle, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::Op;
 use smallvec::smallvec;
@@ -43,7 +43,7 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
             return Stack::of::<A>(&a).of_positive::<A, D>(op, (a, da), second().0);
         }
         MatrixOperation::Determinant => return spectral::determinant((a, da), second().0),
-        MatrixOperation::Unique => return Stack::of::<A>(&a).unique::<A, D>((a, da), second().0),
+        MatrixOperation::Unique => return spectral::unique((a, da), second().0),
         _ => {}
     }
     let Some(da) = da else { return (A::matrix(op, smallvec![a]), None) };
@@ -384,28 +384,6 @@ impl Stack {
         let other = along(dvalues.clone(), 0).scale(A::constant(square.full(sign)), Scaling::Product);
         let factor = A::unary(Unary::Neg, A::binary(Binary::Mul, inverse.clone(), inverse.clone()));
         (inverse, along(dvalues, 1).add(other).scale(factor, Scaling::KeepFactor))
-    }
-
-    /// Vectors of values that are all different; otherwise NaN, since the vectors that come are those of one choice among equals.
-    fn unique<A: Algebra, D: Derivative<A>>(
-        &self,
-        (vectors, dvectors): WithDerivative<A, D>,
-        values: A::Array,
-    ) -> WithDerivative<A, D> {
-        let result = A::matrix(MatrixOperation::Unique, smallvec![vectors, values.clone()]);
-        let derivative = dvectors.map(|derivative| {
-            let square = self.square(self.columns);
-            let inverse = A::matrix(MatrixOperation::InverseDifferences, smallvec![values]);
-            let is_close = A::compare(Comparison::Equal, inverse, A::zeros(&square.ty()));
-            let is_close = A::binary(Binary::And, is_close, square.compared::<A>(Comparison::NotEqual));
-            let axes: Vec<usize> = (0..self.axes()).collect();
-            let any = A::reduce(Reduction::Max, A::cast(is_close, self.dtype), &[self.axes(), self.axes() + 1]);
-            let any = A::view(any, &AffineMap::broadcast(&self.batch, &self.shape(), &axes));
-            let any = A::compare(Comparison::Greater, any, A::zeros(&self.ty()));
-            let factor = A::select(any, A::constant(self.full(f64::NAN)), A::constant(self.full(1.0)));
-            derivative.scale(factor, Scaling::Product).shared()
-        });
-        (result, derivative)
     }
 
     /// A V = V Λ: with M = Vᵀ S V, where S is the symmetric part of Ȧ, λ̇ is the diagonal of M, and V̇ = V (F ∘ M), where F has

@@ -1,11 +1,12 @@
 //! Derivatives of functions of symmetric matrices, of determinants and of cofactors: along matrices, by the same functions of one
-//! order more.
+//! order more. And where vectors of values have derivatives.
 
-use super::derivative::{Derivative, WithDerivative};
+use super::derivative::{Derivative, Scaling, WithDerivative};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
-use crate::operation::{Binary, Contraction, Label, Labels, MatrixOperation, Unary};
-use crate::shape::Shape;
+use crate::array::Array;
+use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Reduction, Unary};
+use crate::shape::{DType, Shape, Type, Value};
 use crate::term::Op;
 use smallvec::smallvec;
 
@@ -75,4 +76,48 @@ pub(super) fn determinant<A: Algebra, D: Derivative<A>>(
         da.contract_left(&trace, cofactors).reshape(&shape[..axes], &shape).shared()
     });
     (result, moved)
+}
+
+/// Vectors, columns that belong to a row of values. The derivative is NaN where two values, or of vectors that are no square matrix a
+/// value and 0, are no further apart than g = ε^⅓ times the largest: it has an error of ε / g², and the vectors of equal values are
+/// those of one choice.
+#[track_caller]
+pub(super) fn unique<A: Algebra, D: Derivative<A>>(
+    (vectors, dvectors): WithDerivative<A, D>,
+    values: A::Array,
+) -> WithDerivative<A, D> {
+    let result = A::matrix(MatrixOperation::Unique, smallvec![vectors.clone(), values.clone()]);
+    let derivative = dvectors.map(|derivative| {
+        let ty = Type { dtype: A::dtype(&vectors), shape: A::shape(&vectors) };
+        let axes = ty.shape.len() - 2;
+        let (batch, columns) = (ty.shape[..axes].to_vec(), ty.shape[axes + 1]);
+        let square = [&batch[..], &[columns, columns]].concat();
+        let spread = |array: &A::Array, places: &[usize], shape: &[usize]| {
+            A::view(array.clone(), &AffineMap::broadcast(&A::shape(array), shape, places))
+        };
+        let each: Vec<usize> = (0..axes).collect();
+        let full = |shape: &[usize], x: f64| A::constant(Array::full(shape, Value::from_f64(ty.dtype, x)));
+        let row = A::reshape(values, &[&batch[..], &[columns]].concat());
+        let sizes = A::unary(Unary::Abs, row.clone());
+        let largest = A::reduce(Reduction::Max, sizes.clone(), &[axes]);
+        let precision = if ty.dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        let are_apart = |gaps: A::Array| {
+            let shape = A::shape(&gaps);
+            let bound = A::binary(Binary::Mul, spread(&largest, &each, &shape), full(&shape, precision.cbrt()));
+            A::compare(Comparison::Greater, A::unary(Unary::Abs, gaps), bound)
+        };
+        let [own, other] = [axes, axes + 1].map(|axis| spread(&row, &[&each[..], &[axis]].concat(), &square));
+        let [place, places] = [axes, axes + 1].map(|axis| spread(&A::iota(columns), &[axis], &square));
+        let is_own = A::compare(Comparison::Equal, place, places);
+        let pairs = A::binary(Binary::Or, are_apart(A::binary(Binary::Sub, own, other)), is_own);
+        let mut all = A::reduce(Reduction::Min, A::cast(pairs, ty.dtype), &[axes, axes + 1]);
+        if ty.shape[axes] != columns {
+            let own = A::reduce(Reduction::Min, A::cast(are_apart(sizes), ty.dtype), &[axes]);
+            all = A::binary(Binary::Min, all, own);
+        }
+        let all = A::compare(Comparison::Greater, spread(&all, &each, &ty.shape), A::zeros(&ty));
+        let factor = A::select(all, full(&ty.shape, 1.0), full(&ty.shape, f64::NAN));
+        derivative.scale(factor, Scaling::Product).shared()
+    });
+    (result, derivative)
 }

@@ -28,9 +28,11 @@ pub struct Eigh<A: Algebra, E: Float, R: Rank> {
 /// ```
 ///
 /// With M = Vᵀ Ȧ V, eigenvalues move by its diagonal, and eigenvectors by V (F ∘ M), where F has 1 / (λⱼ − λᵢ), and 0 where both are as
-/// good as equal: differ by no more than 8 n ε of the largest. So first derivatives are finite, and right for functions that do
-/// not depend on the choice among equal eigenvalues: symmetric functions of all of them, and projectors on all vectors of equal
-/// ones. Second derivatives of functions of the values or vectors of a matrix with equal eigenvalues are NaN.
+/// good as equal: differ by no more than 8 n ε of the largest. So first derivatives are finite. Where eigenvalues are equal they are
+/// right for symmetric functions of these values, and for projectors on all of their vectors, and wrong for others, V f(Λ) Vᵀ
+/// among them: take [`spectral_function`](super::spectral_function) or [`spectral_sum`](super::spectral_sum), which are right at
+/// every order. Eigenvalues that differ by g times the largest leave first derivatives an error of ε / g, and second ones of ε / g²;
+/// where g is no more than the cube root of ε, second derivatives are NaN.
 ///
 /// # Panics
 ///
@@ -110,9 +112,11 @@ pub struct Svd<A: Algebra, E: Float, R: Rank> {
 /// ```
 ///
 /// With P = Uᵀ Ȧ V, values move by its diagonal. Quotients by differences and sums of values that are as good as 0 are 0 in the
-/// derivatives of vectors, as for [`eigh`], so that first derivatives are finite, and right for functions that do not depend on the
-/// choice among vectors. A value of 0 is a kink, where the derivative is the one along these vectors. Second derivatives of a
-/// matrix with equal values are NaN.
+/// derivatives of vectors, as for [`eigh`], so that first derivatives are finite. Where values are equal, or 0 in a matrix that is not
+/// square, they are right for symmetric functions of these values and for projectors on all of their vectors, and wrong for
+/// others, U f(S) Vᵀ among them. A value of 0 is a kink, where the derivative is the one along these vectors. Errors by small gaps
+/// are those of [`eigh`]; second derivatives are NaN where two values, or in a matrix that is not square a value and 0, differ
+/// by no more than the cube root of ε times the largest.
 ///
 /// # Panics
 ///

@@ -95,8 +95,9 @@ pub enum MatrixOperation {
     InverseDifferences,
     /// As [`MatrixOperation::InverseDifferences`], of the sums λⱼ + λᵢ.
     InverseSums,
-    /// The first operand, vectors as columns that belong to the second, a row of values. Where some values are as good as equal,
-    /// other vectors would do as well, and the derivative is NaN.
+    /// The first operand, vectors as columns that belong to the second, a row of values. Its derivative is NaN where two values are no
+    /// further apart than the cube root of the precision of the numbers, times the largest, or, of vectors that are no square
+    /// matrix, a value is no further from 0.
     Unique,
     /// The derivative of an order k of f(A), the function of the symmetric part of A, along k matrices: Dᵏ f(A)[E₁, .., Eₖ], of
     /// which the symmetric parts count. The operands are A, its [`MatrixOperation::Eigh`], and the k matrices, in which it is linear

@@ -89,6 +89,74 @@ fn second_derivatives_are_right_or_nan() {
     assert!(found.to_vec().iter().all(|x: &f64| x.is_nan()), "{found:?}");
 }
 
+/// The derivative of the gradient of a weighted sum of a matrix's elements, along a matrix, eager and staged.
+macro_rules! second_derivatives {
+    ($a:expr, |$x:ident| $f:expr) => {{
+        fn weighted<A: Algebra>($x: &Matrix<A, f64>) -> Scalar<A, f64> {
+            let value = $f;
+            let weights = (iota(value.shape().iter().product()).cast::<f64>() + 0.4).sin().reshape(value.shape());
+            (value.into_dyn() * weights.into_dyn()).sum()
+        }
+        let a: &Matrix<C, f64> = $a;
+        let shape = a.shape();
+        let along: Matrix<C, f64> = (iota(shape[0] * shape[1]).cast::<f64>() * 1.9).cos().reshape((shape[0], shape[1]));
+        let eager = jvp(|a: &Matrix<_, f64>| grad(|a: &Matrix<_, f64>| weighted(a), a), a, &along).1;
+        let staged = stage(|a: &Matrix<_, f64>| weighted(a), a).unwrap().grad().unwrap().jvp().unwrap();
+        [eager, staged.call((a, &along)).unwrap().1]
+    }};
+}
+
+/// All numbers are NaN, or right; which of both.
+fn is_right(found: &Matrix<C, f64>, expected: &Matrix<C, f64>, at: &str) -> bool {
+    if found.to_vec().iter().all(|x| x.is_nan()) {
+        return false;
+    }
+    let error = distance(found, expected);
+    assert!(error < 1e-3, "{at}: {error}, {found:?}, {expected:?}");
+    true
+}
+
+#[test]
+fn second_derivatives_through_vectors_are_right_or_nan_at_every_gap() {
+    for power in 0..=18 {
+        let gap = 0.5 * 10.0_f64.powi(-power);
+        let a = with_values([1.0, 1.0 + gap, 2.0]);
+        let expected = &second_derivatives!(&a, |a| spectral_function(a, SpectralFunction::Exp))[0];
+        for found in second_derivatives!(&a, |a| {
+            let Eigh { values, vectors } = eigh(a);
+            (&vectors * values.exp()).dot(&vectors.t())
+        }) {
+            assert_eq!(is_right(&found, expected, "eigh"), power < 5, "gap {gap}");
+        }
+        let a = with_values([1.0, 1.0 + gap, 2.0]).dot(&rotation());
+        let expected = &second_derivatives!(&a, |a| a.dot(&a.t()).dot(a))[0];
+        for found in second_derivatives!(&a, |a| {
+            let Svd { u, values, v } = svd(a);
+            (&u * values.powi(3)).dot(&v.t())
+        }) {
+            assert_eq!(is_right(&found, expected, "svd"), power < 5, "gap {gap}");
+        }
+    }
+}
+
+#[test]
+fn second_derivatives_at_small_singular_values_are_right_or_nan() {
+    let left = full_qr(&(iota(16).cast::<f64>() * 1.3 + 0.2).sin().reshape((4, 4))).q;
+    for least in [0.5, 1e-2, 1e-4, 1e-6, 1e-8, 1e-11, 1e-14, 0.0] {
+        let square = with_values([2.0, 1.0, least]).dot(&rotation());
+        let tall = left.slice(1, 0..3).dot(&square);
+        for (a, is_square) in [(square, true), (tall.t(), false), (tall, false)] {
+            let expected = &second_derivatives!(&a, |a| a.dot(&a.t()).dot(a))[0];
+            for found in second_derivatives!(&a, |a| {
+                let Svd { u, values, v } = svd(a);
+                (&u * values.powi(3)).dot(&v.t())
+            }) {
+                assert_eq!(is_right(&found, expected, "svd"), is_square || least > 1e-5, "{least}, {is_square}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_sum_of_equal_singular_values_moves_by_the_nearest_orthogonal_matrix() {
     for scale in [1e-20, 1.0, 1e20] {
