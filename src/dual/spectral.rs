@@ -11,7 +11,8 @@ use crate::term::Op;
 use smallvec::smallvec;
 
 /// Dᵏ f(A)[E₁, .., Eₖ] moves along a derivative of A by Dᵏ⁺¹ f(A)[E₁, .., Eₖ, Ȧ], and along one of Eᵢ by itself with Ėᵢ in the place of
-/// Eᵢ. Nothing comes of the second operand, the factors of A.
+/// Eᵢ. Nothing comes of the second operand, the factors of A; and nothing of A where the determinant, a polynomial of as many
+/// degrees as rows, has no further derivative.
 #[track_caller]
 pub(super) fn multilinear<A: Algebra, D: Derivative<A>>(
     op: MatrixOperation,
@@ -20,7 +21,11 @@ pub(super) fn multilinear<A: Algebra, D: Derivative<A>>(
     let (arrays, derivatives): (Vec<A::Array>, Vec<Option<D>>) = operands.unzip();
     let arrays: Operands<A> = arrays.into_iter().collect();
     let result = A::matrix(op, arrays.clone());
+    let shape = A::shape(&arrays[0]);
+    let is_constant =
+        matches!(op, MatrixOperation::Cofactors { order } if usize::from(order) + 1 >= shape[shape.len() - 1]);
     let terms = derivatives.into_iter().enumerate().filter_map(|(at, derivative)| match at {
+        0 if is_constant => None,
         0 => derivative.map(|derivative| derivative.linear(Op::Matrix(op.derivative()), arrays.clone())),
         1 => None,
         _ => derivative.map(|derivative| {

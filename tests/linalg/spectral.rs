@@ -197,6 +197,27 @@ fn determinants_have_derivatives_at_singular_matrices() {
     }
 }
 
+#[test]
+fn determinants_have_no_derivatives_of_more_orders_than_rows() {
+    for n in [2_usize, 4, 5] {
+        let number = |seed: f64| -> M { (iota(n * n).cast::<f64>() * seed).sin().reshape((n, n)) };
+        let (a, e) = (number(1.3), number(0.7));
+        let line = |t: &Scalar<_, f64>| determinant(&(constant(&a) + constant(&e) * t));
+        let mut program = stage(line, &scalar(0.25)).unwrap();
+        for order in 1..=n + 5 {
+            program = program.grad().unwrap();
+            let found = program.call(&scalar(0.25)).unwrap().item();
+            if order > n {
+                assert_eq!(found, 0.0, "{n} rows, order {order}");
+                assert!(!program.to_string().contains("cofactors"), "{n} rows, order {order}:\n{program}");
+            } else if order == n {
+                let expected = (1..=n).map(|x| x as f64).product::<f64>() * determinant(&e).item();
+                assert!((found - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{n} rows: {found}, {expected}");
+            }
+        }
+    }
+}
+
 fn roots_of_singular_matrices<E: Float>(allowed: f64) {
     for n in [2_usize, 3, 6, 17] {
         for rank in [0, 1, n - 1] {

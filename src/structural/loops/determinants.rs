@@ -84,8 +84,8 @@ impl LoopWriter {
     /// last matrix.
     pub(super) fn cofactors(&mut self, a: NodeId, factors: NodeId, moved: &[NodeId]) -> NodeId {
         let n = self.shape(a)[1];
-        if n == 0 {
-            return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &[self.count, 0, 0]))), &[]);
+        if moved.len() >= n {
+            return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &[self.count, n, n]))), &[]);
         }
         let are_regular = self.are_regular(factors, moved.len() + 1);
         let all = self.graph.add(Op::Reduce(Reduction::Min, Axes::from_slice(&[0])), &[are_regular]);
