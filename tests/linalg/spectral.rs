@@ -155,6 +155,37 @@ fn all_orders_are_right_whatever_the_gaps() {
     assert!(distance(&found.1.0, &expected.1.0) < 1e-12 && distance(&found.1.1, &expected.1.1) < 1e-12);
 }
 
+derivatives! {
+    fn fifth(a) spectral_function(a, SpectralFunction::power(5.0));
+    fn fifth_product(a) { let a = symmetric(a); let square = a.dot(&a); square.dot(&square).dot(&a) };
+    fn square(a) spectral_function(a, SpectralFunction::power(2.0));
+    fn square_product(a) { let a = symmetric(a); a.dot(&a) };
+    fn itself(a) spectral_function(a, SpectralFunction::power(1.0));
+    fn nothing(a) spectral_function(a, SpectralFunction::power(0.0));
+    fn nothing_product(a) a * 0.0 + eye(3);
+}
+
+#[test]
+fn whole_powers_have_all_derivatives_at_0() {
+    let (e, g): (M, M) = (with_values([0.5, -1.0, 2.0]), with_values([3.0, 1.0, -0.25]));
+    for values in [[0.0; 3], [0.0, 0.0, 1.0], [0.0, 1.0, 2.0], [0.0, 1e-30, 1e-10]] {
+        let a = diagonal_matrix(&Vector::from(values));
+        let at = (&a, &e, &g);
+        let pairs = [
+            ("5", fifth(at), fifth_product(at)),
+            ("3", cube(at), product(at)),
+            ("2", square(at), square_product(at)),
+            ("1", itself(at), alone(at)),
+            ("0", nothing(at), nothing_product(at)),
+        ];
+        for (power, found, expected) in pairs {
+            for (found, expected) in [(found.0, expected.0), (found.1.0, expected.1.0), (found.1.1, expected.1.1)] {
+                assert!(distance(&found, &expected) < 1e-12, "{power}, {values:?}: {found:?}, {expected:?}");
+            }
+        }
+    }
+}
+
 /// The determinant by expansion along the first row.
 fn expansion<A: Algebra>(a: &Matrix<A, f64>) -> Scalar<A, f64> {
     let n = a.shape()[0];

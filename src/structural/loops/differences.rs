@@ -24,6 +24,32 @@ fn factorial(n: u32) -> f64 {
     (1..=n).map(f64::from).product()
 }
 
+/// The exponent of a power of numbers that are not negative.
+fn exponent(function: SpectralFunction) -> Option<f64> {
+    match function {
+        SpectralFunction::Sqrt => Some(0.5),
+        SpectralFunction::Power(exponent) => Some(exponent.number()),
+        _ => None,
+    }
+}
+
+/// The coefficient of an order in the series of (1 + x) to an exponent.
+fn binomial(exponent: f64, order: u32) -> f64 {
+    (0..order).map(|i| (exponent - f64::from(i)) / f64::from(i + 1)).product()
+}
+
+/// A derivative of x to an exponent, over the factorial of its order, at 0.
+fn at_zero(exponent: f64, order: usize) -> f64 {
+    let (coefficient, rest) = (binomial(exponent, order as u32), exponent - order as f64);
+    if coefficient == 0.0 || rest > 0.0 {
+        0.0
+    } else if rest == 0.0 {
+        coefficient
+    } else {
+        coefficient * f64::INFINITY
+    }
+}
+
 impl LoopWriter {
     fn unary(&mut self, op: Unary, a: NodeId) -> NodeId {
         self.graph.add(Op::Unary(op), &[a])
@@ -67,6 +93,8 @@ impl LoopWriter {
     pub(super) fn divided_difference(&mut self, function: SpectralFunction, points: Vec<NodeId>) -> NodeId {
         match points[..] {
             [x] => return self.function(function, x),
+            // A constant function, which is 1 at 0 too.
+            [x, ..] if exponent(function) == Some(0.0) => return self.number(x, 0.0),
             _ if function == SpectralFunction::Reciprocal => {
                 let factors: Vec<NodeId> = points.iter().map(|&x| self.unary(Unary::Recip, x)).collect();
                 let negated = |writer: &mut LoopWriter, x: NodeId| writer.unary(Unary::Neg, x);
@@ -113,6 +141,15 @@ impl LoopWriter {
         let half = self.multiple(distance, 0.5);
         let centre = self.binary(Binary::Add, low, half);
         let sum = self.sum_of_series(function, points, centre);
+        let sum = match exponent(function) {
+            // The series divides by the centre, which is 0 where all points are.
+            Some(exponent) => {
+                let (zero, limit) = (self.number(high, 0.0), self.number(high, at_zero(exponent, points.len() - 1)));
+                let is_zero = self.compare(Comparison::Equal, high, zero);
+                self.select(is_zero, limit, sum)
+            }
+            None => sum,
+        };
         self.select(is_close, sum, quotient)
     }
 
@@ -239,11 +276,10 @@ impl LoopWriter {
                 Series { factors: vec![factor], numbers: Box::new(move |q| sign(q) / f64::from(q)) }
             }
             SpectralFunction::Sqrt | SpectralFunction::Power(_) => {
-                let exponent = if let SpectralFunction::Power(exponent) = function { exponent.number() } else { 0.5 };
+                let exponent = exponent(function).expect("a power");
                 let power = self.number(centre, exponent - f64::from(order));
                 let factor = self.binary(Binary::Pow, centre, power);
-                let numbers = move |q: u32| (0..q).map(|i| (exponent - f64::from(i)) / f64::from(i + 1)).product();
-                Series { factors: vec![factor], numbers: Box::new(numbers) }
+                Series { factors: vec![factor], numbers: Box::new(move |q| binomial(exponent, q)) }
             }
             SpectralFunction::Reciprocal => unreachable!("a product of reciprocals"),
         }
