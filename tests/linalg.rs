@@ -16,6 +16,8 @@ mod oracles;
 #[path = "devices/presence.rs"]
 mod presence;
 mod random;
+#[path = "linalg/ranges.rs"]
+mod ranges;
 #[path = "linalg/residuals.rs"]
 mod residuals;
 #[path = "linalg/sparse.rs"]

@@ -14,10 +14,28 @@ fn sign(order: &[usize]) -> f64 {
     if order.iter().enumerate().map(turned).sum::<usize>() % 2 == 0 { 1.0 } else { -1.0 }
 }
 
+/// Determinants of matrices.
+struct Determinants {
+    /// A product of pivots, [count].
+    product: NodeId,
+    /// −1 or 1.
+    sign: NodeId,
+    /// The logarithm of the absolute value.
+    logarithm: NodeId,
+    /// Whether all numbers that the product is made of are of full precision.
+    is_precise: NodeId,
+}
+
 impl LoopWriter {
     /// The product of all elements along an axis, of which there are some: halves are multiplied again and again.
     fn product_along(&mut self, a: NodeId, axis: usize) -> NodeId {
+        self.products_along(a, axis).pop().expect("the product is the last")
+    }
+
+    /// The product of all elements along an axis, and before it all products that it is made of.
+    fn products_along(&mut self, a: NodeId, axis: usize) -> Vec<NodeId> {
         let (mut product, mut last) = (a, None);
+        let mut all = Vec::new();
         loop {
             let shape = self.shape(product);
             let part = |writer: &mut LoopWriter, start: usize, extent: usize| {
@@ -28,25 +46,58 @@ impl LoopWriter {
             if extent % 2 == 1 {
                 let own = part(self, extent - 1, 1);
                 last = Some(last.map_or(own, |last| self.binary(Binary::Mul, last, own)));
+                all.extend(last);
             }
             if half == 0 {
                 let rest: Shape = shape[..axis].iter().chain(&shape[axis + 1..]).copied().collect();
-                return self.graph.add(Op::Reshape(rest), &[last.expect("the last of an odd number")]);
+                all.push(self.graph.add(Op::Reshape(rest), &[last.expect("the last of an odd number")]));
+                return all;
             }
             let (first, second) = (part(self, 0, half), part(self, half, half));
             product = self.binary(Binary::Mul, first, second);
+            all.push(product);
         }
     }
 
-    /// The determinants of triangular factors and the order of their rows: [count].
-    fn determinant_of_factors(&mut self, packed: NodeId) -> NodeId {
+    /// The determinants of triangular factors and the order of their rows.
+    fn determinants_of_factors(&mut self, packed: NodeId) -> Determinants {
         let (factors, order) = self.unpacked(packed);
-        let n = self.shape(order)[1];
         let diagonal = self.diagonal(factors);
-        let product = self.product_along(diagonal, 1);
-        if n == 1 {
-            return product;
-        }
+        let products = self.products_along(diagonal, 1);
+        let sign_of_rows = self.sign_of_order(order);
+        let product = self.binary(Binary::Mul, products[products.len() - 1], sign_of_rows);
+        let (least, most) = if self.dtype == DType::F32 {
+            (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX))
+        } else {
+            (f64::MIN_POSITIVE, f64::MAX)
+        };
+        let precise: Vec<NodeId> = products
+            .into_iter()
+            .map(|product| {
+                let size = self.unary(Unary::Abs, product);
+                let (least, most) = (self.number(size, least), self.number(size, most));
+                let is_large = self.compare(Comparison::GreaterEqual, size, least);
+                let is_small = self.compare(Comparison::LessEqual, size, most);
+                let is_precise = self.binary(Binary::And, is_large, is_small);
+                match self.shape(is_precise).len() {
+                    1 => is_precise,
+                    _ => self.graph.add(Op::Reduce(Reduction::Min, Axes::from_slice(&[1])), &[is_precise]),
+                }
+            })
+            .collect();
+        let is_precise = precise.into_iter().reduce(|all, own| self.binary(Binary::And, all, own)).expect("a product");
+        let signs = self.sign(diagonal);
+        let sign = self.product_along(signs, 1);
+        let sign = self.binary(Binary::Mul, sign, sign_of_rows);
+        let sizes = self.unary(Unary::Abs, diagonal);
+        let logarithms = self.unary(Unary::Ln, sizes);
+        let logarithm = self.sum(logarithms, 1);
+        Determinants { product, sign, logarithm, is_precise }
+    }
+
+    /// −1 or 1, whether rows in this order are an odd or an even number of exchanges away: [count].
+    fn sign_of_order(&mut self, order: NodeId) -> NodeId {
+        let n = self.shape(order)[1];
         // Whether a row stands before one that it followed: for each pair of rows.
         let shape = [self.count, n, n];
         let (own, other) = (self.along(order, &shape, &[0, 1]), self.along(order, &shape, &[0, 2]));
@@ -62,17 +113,24 @@ impl LoopWriter {
         let (two, zero) = (whole(self, 2), whole(self, 0));
         let rest = self.binary(Binary::Rem, turned, two);
         let is_even = self.compare(Comparison::Equal, rest, zero);
-        let negative = self.graph.add(Op::Unary(Unary::Neg), &[product]);
-        self.select(is_even, product, negative)
+        let value = |writer: &mut LoopWriter, x: f64| {
+            writer.graph.add(Op::Constant(Array::full(&[writer.count], Value::from_f64(writer.dtype, x))), &[])
+        };
+        let (one, minus) = (value(self, 1.0), value(self, -1.0));
+        self.select(is_even, one, minus)
     }
 
-    /// The determinant, by the pivots.
+    /// The determinant, by the pivots: their product, or the exponential of the sum of their logarithms where numbers on the way to
+    /// that are out of range.
     pub(super) fn determinant(&mut self, factors: NodeId) -> NodeId {
         if self.shape(factors)[1] == 0 {
             let one = Value::from_f64(self.dtype, 1.0);
             return self.graph.add(Op::Constant(Array::full(&[self.count, 1, 1], one)), &[]);
         }
-        let determinant = self.determinant_of_factors(factors);
+        let of = self.determinants_of_factors(factors);
+        let size = self.unary(Unary::Exp, of.logarithm);
+        let scaled = self.binary(Binary::Mul, of.sign, size);
+        let determinant = self.select(of.is_precise, of.product, scaled);
         self.graph.add(Op::Reshape(Shape::from_slice(&[self.count, 1, 1])), &[determinant])
     }
 
@@ -87,24 +145,33 @@ impl LoopWriter {
         if moved.len() >= n {
             return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &[self.count, n, n]))), &[]);
         }
-        let are_regular = self.are_regular(factors, moved.len() + 1);
+        let are_regular = self.are_regular(a, factors, moved.len() + 1);
         let all = self.graph.add(Op::Reduce(Reduction::Min, Axes::from_slice(&[0])), &[are_regular]);
         let captures = [&[a, factors, are_regular], moved].concat();
         self.branch(all, &captures, LoopWriter::cofactors_by_inverse, LoopWriter::cofactors_by_both)
     }
 
-    /// Which matrices are not nearly singular: the order of a derivative costs no more than a quarter of the digits.
-    fn are_regular(&mut self, factors: NodeId, order: usize) -> NodeId {
-        let (factors, _) = self.unpacked(factors);
+    /// Which matrices are not nearly singular: the order of a derivative costs no more than a quarter of the digits. Pivots are judged
+    /// beside the largest of all, or each beside the largest element of its own row.
+    fn are_regular(&mut self, a: NodeId, factors: NodeId, order: usize) -> NodeId {
+        let (factors, rows) = self.unpacked(factors);
         let pivots = self.diagonal(factors);
-        let sizes = self.graph.add(Op::Unary(Unary::Abs), &[pivots]);
-        let extreme = |writer: &mut LoopWriter, reduction: Reduction| {
-            writer.graph.add(Op::Reduce(reduction, Axes::from_slice(&[1])), &[sizes])
+        let pivots = self.unary(Unary::Abs, pivots);
+        let sizes = self.unary(Unary::Abs, a);
+        let largest = self.graph.add(Op::Reduce(Reduction::Max, Axes::from_slice(&[2])), &[sizes]);
+        let own = self.ordered(largest, rows);
+        let shape = self.shape(pivots);
+        let extreme = |writer: &mut LoopWriter, reduction: Reduction, a: NodeId| {
+            writer.graph.add(Op::Reduce(reduction, Axes::from_slice(&[1])), &[a])
         };
-        let (least, most) = (extreme(self, Reduction::Min), extreme(self, Reduction::Max));
-        let bound = self.number(most, self.precision().powf(0.25 / order as f64));
-        let bound = self.binary(Binary::Mul, most, bound);
-        self.compare(Comparison::Greater, least, bound)
+        let most = extreme(self, Reduction::Max, pivots);
+        let most = self.along(most, &shape, &[0]);
+        let bounded = [own, most].map(|beside| {
+            let bound = self.multiple(beside, self.precision().powf(0.25 / order as f64));
+            let is_large = self.compare(Comparison::Greater, pivots, bound);
+            extreme(self, Reduction::Min, is_large)
+        });
+        self.binary(Binary::Or, bounded[0], bounded[1])
     }
 
     /// Of matrices of which some are nearly singular: these alone have singular values.
@@ -122,17 +189,44 @@ impl LoopWriter {
         self.select(are_regular, by_inverse, by_values)
     }
 
+    /// Mᵢ are times a unit, the largest element of A, if that or the determinant is far from 1: |A| over a power of the unit is then
+    /// applied as two factors, of which neither leaves the range of numbers unless the result does.
     fn cofactors_by_inverse(&mut self, captures: &[NodeId]) -> NodeId {
-        let (factors, moved) = (captures[1], &captures[3..]);
-        let inner: Vec<NodeId> = moved.iter().map(|&moved| self.solve_general(factors, moved)).collect();
+        let (a, factors, moved) = (captures[0], captures[1], &captures[3..]);
+        let of = self.determinants_of_factors(factors);
+        let sizes = self.unary(Unary::Abs, a);
+        let largest = self.graph.add(Op::Reduce(Reduction::Max, Axes::from_slice(&[1, 2])), &[sizes]);
+        let moderate = if self.dtype == DType::F32 { 1e2 } else { 1e19 };
+        let (low, high) = (self.number(largest, 1.0 / moderate), self.number(largest, moderate));
+        let is_large = self.compare(Comparison::GreaterEqual, largest, low);
+        let is_small = self.compare(Comparison::LessEqual, largest, high);
+        let is_moderate = self.binary(Binary::And, is_large, is_small);
+        let is_moderate = self.binary(Binary::And, is_moderate, of.is_precise);
+        let one = self.number(largest, 1.0);
+        let unit = self.select(is_moderate, one, largest);
+        let inner: Vec<NodeId> = moved
+            .iter()
+            .map(|&moved| {
+                let inner = self.solve_general(factors, moved);
+                self.times_each(inner, unit)
+            })
+            .collect();
+        let logarithm = self.unary(Unary::Ln, largest);
+        let power = self.multiple(logarithm, moved.len() as f64);
+        let logarithm = self.binary(Binary::Sub, of.logarithm, power);
+        let half = self.multiple(logarithm, 0.5);
+        let root = self.unary(Unary::Exp, half);
+        let signed = self.binary(Binary::Mul, of.sign, root);
+        let first = self.select(is_moderate, of.product, signed);
+        let second = self.select(is_moderate, one, root);
         let shape = self.axes_of_rows(captures[0], moved.len());
         let one = Value::from_f64(self.dtype, 1.0);
         let ones = self.graph.add(Op::Constant(Array::full(&shape, one)), &[]);
         let others = self.unless_twice(ones, &shape);
         let gradient = self.gradient_of_determinant(&inner, others, &shape);
         let result = self.solve_general_transposed(factors, gradient);
-        let determinant = self.determinant_of_factors(factors);
-        self.times_each(result, determinant)
+        let result = self.times_each(result, first);
+        self.times_each(result, second)
     }
 
     fn cofactors_by_values(&mut self, captures: &[NodeId]) -> NodeId {
@@ -148,9 +242,8 @@ impl LoopWriter {
         let result = self.outside(u, gradient, v);
         let orthogonal = self.product((u, false), (v, true));
         let factors = self.graph.add(Op::Matrix(MatrixOperation::Lu), &[orthogonal]);
-        let sign = self.determinant_of_factors(factors);
-        let sign = self.sign(sign);
-        self.times_each(result, sign)
+        let of = self.determinants_of_factors(factors);
+        self.times_each(result, of.sign)
     }
 
     /// An axis of rows for each of k + 1 matrices.

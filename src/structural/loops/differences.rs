@@ -51,12 +51,12 @@ fn at_zero(exponent: f64, order: usize) -> f64 {
 }
 
 impl LoopWriter {
-    fn unary(&mut self, op: Unary, a: NodeId) -> NodeId {
+    pub(super) fn unary(&mut self, op: Unary, a: NodeId) -> NodeId {
         self.graph.add(Op::Unary(op), &[a])
     }
 
     /// An array times a number.
-    fn multiple(&mut self, a: NodeId, x: f64) -> NodeId {
+    pub(super) fn multiple(&mut self, a: NodeId, x: f64) -> NodeId {
         let number = self.number(a, x);
         self.binary(Binary::Mul, a, number)
     }

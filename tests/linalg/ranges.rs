@@ -1,0 +1,82 @@
+//! Results in the range of numbers of matrices whose products of pivots are out of it on the way.
+
+use crate::{C, numbers};
+use deltaray::linalg::*;
+use deltaray::prelude::*;
+
+/// A function with its gradient, eager and staged.
+macro_rules! with_gradients {
+    ($f:ident, $a:expr) => {{
+        let a = $a;
+        let staged = stage(|a: &Matrix<_, _>| $f(a), a).unwrap().value_and_grad().unwrap();
+        let eager = value_and_grad(|a| $f(a), a);
+        [eager, staged.interpret(a).unwrap(), staged.call(a).unwrap()]
+            .map(|(value, gradient)| (value.cast::<f64>().item(), gradient.cast::<f64>().to_vec()))
+    }};
+}
+
+#[track_caller]
+fn check(found: &[f64], expected: &[f64], allowed: f64) {
+    assert_eq!(found.len(), expected.len());
+    for (x, y) in found.iter().zip(expected) {
+        let is_close = x == y || (x.is_nan() && y.is_nan()) || (x / y - 1.0).abs() < allowed;
+        assert!(is_close, "{found:?} instead of {expected:?}");
+    }
+}
+
+/// Determinants and their gradients of a diagonal matrix.
+#[track_caller]
+fn determinants<E: Float>(diagonal: &[f64], allowed: f64) {
+    let n = diagonal.len();
+    // Products in an order that stays in range.
+    let product = |without: Option<usize>| {
+        let mut rest: Vec<f64> = (0..n).filter(|&at| Some(at) != without).map(|at| diagonal[at]).collect();
+        rest.sort_by(|x, y| y.abs().total_cmp(&x.abs()));
+        let mut product = 1.0_f64;
+        while !rest.is_empty() {
+            product *= if product.abs() < 1.0 { rest.remove(0) } else { rest.pop().unwrap() };
+        }
+        numbers::<E>([product])[0]
+    };
+    let elements: Vec<E> = diagonal.iter().map(|&x| E::from_number(x)).collect();
+    let a = diagonal_matrix(&Vector::<C, E>::from(elements));
+    let expected: Vec<f64> = (0..n * n).map(|at| if at % (n + 1) == 0 { product(Some(at / n)) } else { 0.0 }).collect();
+    for (value, gradient) in with_gradients!(determinant, &a) {
+        check(&[value], &[product(None)], allowed);
+        check(&gradient, &expected, allowed);
+    }
+}
+
+#[test]
+fn determinants_and_cofactors_that_are_in_range() {
+    for diagonal in [
+        [1e200, 1e-200, 1e200, 1e-200],
+        [1e200, 1e200, 1e-200, 1e-200],
+        [1e-200, 1e-120, -1e200, 2.0],
+        [1e100, 1e100, 1e100, 1e100],
+        [-1e-100, 1e-100, 1e-100, 1e-100],
+        [1e200, -3.0, 2.0, 1e90],
+    ] {
+        determinants::<f64>(&diagonal, 1e-12);
+    }
+    determinants::<f64>(&[1e250, 1e200, 1e150, 1e-300, 1e-300, -4.0, 2.0], 1e-12);
+    determinants::<f32>(&[1e-12; 4], 1e-4);
+    determinants::<f32>(&[1e12, 1e12, 1e-12, -1e-12], 1e-4);
+    determinants::<f32>(&[1e12; 4], 1e-4);
+    let zero = Matrix::<C, f64>::from([[0.0, 0.0], [0.0, 1e-300]]);
+    assert_eq!(determinant(&zero).item(), 0.0);
+}
+
+#[test]
+fn second_derivatives_of_determinants_of_large_and_small_matrices() {
+    for scale in [1e-100, 1.0, 1e100] {
+        let a: Matrix<C, f64> = eye(4) * scale;
+        let e: Matrix<C, f64> = eye(4);
+        // The cofactors of (scale + t) times the identity are (scale + t)³ times it.
+        let staged = stage(|a: &Matrix<_, f64>| determinant(a), &a).unwrap().grad().unwrap().jvp().unwrap();
+        let found = [jvp(|a| grad(determinant, a), &a, &e).1, staged.call((&a, &e)).unwrap().1];
+        for found in found {
+            check(&found.to_vec(), &(eye::<C, f64>(4) * (3.0 * scale * scale)).to_vec(), 1e-12);
+        }
+    }
+}
