@@ -1,7 +1,6 @@
 //! Limits on programs that are read: anything that hostile input could make large is bounded by the length of the input.
 
 use crate::affine::AffineMap;
-#[cfg(feature = "json")]
 use crate::operation::Elimination;
 use crate::shape::Type;
 use crate::term::content::check_nested;
