@@ -39,7 +39,7 @@ pub struct Function<In: Family, Out: Family, First: Family> {
     input: In::At<Concrete>,
     output: Out::At<Concrete>,
     first: First::At<Concrete>,
-    /// The structure that arguments must have, and the names of their arrays.
+    /// The structure that arguments must have.
     outline: Outline,
     /// How the program is printed.
     signature: ProgramNames,

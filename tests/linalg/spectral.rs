@@ -262,7 +262,7 @@ fn roots_of_singular_matrices<E: Float>(allowed: f64) {
         }
     }
     let number = |x: f64| scalar::<C, E>(E::from_number(x));
-    // What is as good as 0 is so beside the largest eigenvalue, and not by itself.
+    // Only the largest eigenvalue tells whether another one is as good as 0.
     for (least, is_root) in [(-allowed * 1e-2, true), (-allowed * 1e3, false)] {
         let a: Matrix<C, E> = diagonal_matrix(&stack(&[number(least), number(1.0), number(1.0)]));
         assert_eq!(sqrtm(&a).cast::<f64>().at((1, 1)).item().is_nan(), !is_root, "{least}");

@@ -98,6 +98,13 @@ impl LoopWriter {
     /// −1 or 1, whether rows in this order are an odd or an even number of exchanges away: [count].
     fn sign_of_order(&mut self, order: NodeId) -> NodeId {
         let n = self.shape(order)[1];
+        let value = |writer: &mut LoopWriter, x: f64| {
+            writer.graph.add(Op::Constant(Array::full(&[writer.count], Value::from_f64(writer.dtype, x))), &[])
+        };
+        let one = value(self, 1.0);
+        if n == 1 {
+            return one;
+        }
         // Whether a row stands before one that it followed: for each pair of rows.
         let shape = [self.count, n, n];
         let (own, other) = (self.along(order, &shape, &[0, 1]), self.along(order, &shape, &[0, 2]));
@@ -113,10 +120,7 @@ impl LoopWriter {
         let (two, zero) = (whole(self, 2), whole(self, 0));
         let rest = self.binary(Binary::Rem, turned, two);
         let is_even = self.compare(Comparison::Equal, rest, zero);
-        let value = |writer: &mut LoopWriter, x: f64| {
-            writer.graph.add(Op::Constant(Array::full(&[writer.count], Value::from_f64(writer.dtype, x))), &[])
-        };
-        let (one, minus) = (value(self, 1.0), value(self, -1.0));
+        let minus = value(self, -1.0);
         self.select(is_even, one, minus)
     }
 
