@@ -25,6 +25,11 @@ impl DType {
         matches!(self, DType::F32 | DType::F64)
     }
 
+    /// The distance from 1 to the next number of a float type.
+    pub(crate) fn epsilon(self) -> f64 {
+        if self == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON }
+    }
+
     /// Whether this is one of the integer types.
     pub fn is_integer(self) -> bool {
         matches!(self, DType::I32 | DType::I64)

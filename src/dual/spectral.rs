@@ -6,7 +6,7 @@ use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::Array;
 use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Reduction, Unary};
-use crate::shape::{DType, Shape, Type, Value};
+use crate::shape::{Shape, Type, Value};
 use crate::term::Op;
 use smallvec::smallvec;
 
@@ -105,10 +105,10 @@ pub(super) fn unique<A: Algebra, D: Derivative<A>>(
         let row = A::reshape(values, &[&batch[..], &[columns]].concat());
         let sizes = A::unary(Unary::Abs, row.clone());
         let largest = A::reduce(Reduction::Max, sizes.clone(), &[axes]);
-        let precision = if ty.dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
         let are_apart = |gaps: A::Array| {
             let shape = A::shape(&gaps);
-            let bound = A::binary(Binary::Mul, spread(&largest, &each, &shape), full(&shape, precision.cbrt()));
+            let bound =
+                A::binary(Binary::Mul, spread(&largest, &each, &shape), full(&shape, ty.dtype.epsilon().cbrt()));
             A::compare(Comparison::Greater, A::unary(Unary::Abs, gaps), bound)
         };
         let [own, other] = [axes, axes + 1].map(|axis| spread(&row, &[&each[..], &[axis]].concat(), &square));

@@ -93,11 +93,6 @@ impl LoopWriter {
         self.graph.add(Op::Select, &[mask, yes, no])
     }
 
-    /// The distance of 1 from the next number.
-    fn precision(&self) -> f64 {
-        if self.dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON }
-    }
-
     /// A number in each element of an array like another one.
     fn number(&mut self, like: NodeId, x: f64) -> NodeId {
         let ty = self.graph.ty(like).clone();
@@ -447,7 +442,7 @@ impl LoopWriter {
     fn unit_of_norms(&mut self, a: NodeId) -> NodeId {
         let sizes = self.graph.add(Op::Unary(Unary::Abs), &[a]);
         let largest = self.graph.add(Op::Reduce(Reduction::Max, Axes::from_slice(&[1, 2])), &[sizes]);
-        let precision = self.precision();
+        let precision = self.dtype.epsilon();
         let most = if self.dtype == DType::F32 { f64::from(f32::MAX) } else { f64::MAX };
         let bound = self.number(largest, precision * most);
         let is_large = self.compare(Comparison::Greater, largest, bound);

@@ -166,14 +166,9 @@ pub(super) fn scales(array: &Array) -> Vec<f64> {
     let finite = magnitudes.iter().filter(|magnitude| magnitude.is_finite());
     let largest = finite.fold(0.0, |largest: f64, &magnitude| largest.max(magnitude));
     let usual = if largest > 0.0 { largest.min(1.0) } else { 1.0 };
-    let negligible = largest * epsilon(array.dtype());
+    let negligible = largest * array.dtype().epsilon();
     let counts = |magnitude: f64| magnitude.is_finite() && magnitude > negligible;
     magnitudes.into_iter().map(|magnitude| if counts(magnitude) { magnitude } else { usual }).collect()
-}
-
-/// The distance from 1 to the next number of a type.
-pub(super) fn epsilon(dtype: DType) -> f64 {
-    if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON }
 }
 
 /// The groups of elements that are moved together, each by an amount of its own: a single group, or, where magnitudes differ by

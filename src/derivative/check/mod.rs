@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::shape::DType;
 use crate::staged::Staged;
 use crate::tensor::{Family, Tree, outline_of};
-use differences::{Differences, NotFinite, Sampler, apart, elements, epsilon, floats, groups, inner, scales};
+use differences::{Differences, NotFinite, Sampler, apart, elements, floats, groups, inner, scales};
 use std::fmt::Write;
 use std::panic::Location;
 
@@ -152,7 +152,7 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &PlainTree<F::In>, options: &CheckGrad) 
         inputs: &inputs,
         values: &values,
         weights: &weights,
-        epsilon: epsilon(if single { DType::F32 } else { DType::F64 }),
+        epsilon: if single { DType::F32 } else { DType::F64 }.epsilon(),
     };
     let along = |direction: &[array::Array]| -> Result<Outcome> {
         let tangent = tree(direction);

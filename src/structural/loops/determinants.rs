@@ -171,7 +171,7 @@ impl LoopWriter {
         let most = extreme(self, Reduction::Max, pivots);
         let most = self.along(most, &shape, &[0]);
         let bounded = [own, most].map(|beside| {
-            let bound = self.multiple(beside, self.precision().powf(0.25 / order as f64));
+            let bound = self.multiple(beside, self.dtype.epsilon().powf(0.25 / order as f64));
             let is_large = self.compare(Comparison::Greater, pivots, bound);
             extreme(self, Reduction::Min, is_large)
         });

@@ -264,7 +264,7 @@ impl LoopWriter {
         let values = self.graph.add(Op::Reshape(Shape::from_slice(&[count, k])), &[values]);
         let largest = self.graph.add(Op::View(AffineMap::along(&[count, k], 1, 0, 1, 1)), &[values]);
         let largest = self.graph.add(Op::Reshape(Shape::from_slice(&[count])), &[largest]);
-        let factor = self.number(largest, self.precision() * m.max(n) as f64);
+        let factor = self.number(largest, self.dtype.epsilon() * m.max(n) as f64);
         let bound = self.binary(Binary::Mul, largest, factor);
         let bound = self.along(bound, &[count, k], &[0]);
         let is_nothing = self.compare(Comparison::LessEqual, values, bound);
@@ -286,7 +286,7 @@ impl LoopWriter {
         let differences = self.binary(op, own, other);
         let sizes = self.graph.add(Op::Unary(Unary::Abs), &[row]);
         let largest = self.graph.add(Op::Reduce(Reduction::Max, Axes::from_slice(&[1])), &[sizes]);
-        let factor = self.number(largest, CLUSTER * self.precision() * n as f64);
+        let factor = self.number(largest, CLUSTER * self.dtype.epsilon() * n as f64);
         let bound = self.binary(Binary::Mul, largest, factor);
         let bound = self.along(bound, &shape, &[0]);
         let sizes = self.graph.add(Op::Unary(Unary::Abs), &[differences]);

@@ -107,7 +107,7 @@ impl LoopWriter {
             writer.graph.add(Op::Reshape(Shape::from_slice(&[writer.count])), &[part])
         };
         let (first, last) = (one(self, 0), one(self, shape[1] - 1));
-        let bound = self.number(last, -CLUSTER * self.precision() * shape[1] as f64);
+        let bound = self.number(last, -CLUSTER * self.dtype.epsilon() * shape[1] as f64);
         let bound = self.binary(Binary::Mul, last, bound);
         let is_negative = self.compare(Comparison::Less, first, bound);
         let (is_negative, nan) = (self.along(is_negative, &shape, &[0]), self.number(values, f64::NAN));
