@@ -3,7 +3,9 @@
 //!
 //! A rule gives the derivative of the result for one of the matrix, as products, masks and solutions of systems of equations. The last
 //! are the one linear map that products and masks lack, and the transpose of one is the system with the transposed matrix. The
-//! derivative of the Cholesky factor is such a map of its own, since it takes a third of the products that it is made of.
+//! derivatives of the Cholesky factor and of LU are such maps of their own, since they take a third of the products that they are made of.
+
+mod lu;
 
 use super::banded;
 use super::derivative::{Derivative, Scaling, WithDerivative};
@@ -31,6 +33,7 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
         MatrixOperation::Solve(_) | MatrixOperation::CholeskyForward | MatrixOperation::CholeskyAdjoint => {
             return solve(op, (a, da), None, second());
         }
+        MatrixOperation::LuForward | MatrixOperation::LuAdjoint => return lu::derivative(op, (a, da), second()),
         MatrixOperation::SolveGeneral | MatrixOperation::SolveGeneralTransposed | MatrixOperation::SolvePositive => {
             let factors = second().0;
             return solve(op, (a, da), Some(factors), second());
@@ -53,7 +56,7 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
             let l = A::matrix(op, smallvec![a]);
             (l.clone(), da.linear(Op::Matrix(MatrixOperation::CholeskyForward), smallvec![l]))
         }
-        MatrixOperation::Lu => stack.lu::<A, D>(a, da),
+        MatrixOperation::Lu => lu::factors(a, da),
         MatrixOperation::Qr | MatrixOperation::FullQr => stack.qr::<A, D>(op, a, da),
         MatrixOperation::Eigh | MatrixOperation::EighValues => stack.eigh::<A, D>(op, a, da),
         MatrixOperation::Svd | MatrixOperation::SvdValues => stack.svd::<A, D>(op, a, da),
@@ -100,11 +103,15 @@ fn solve<A: Algebra, D: Derivative<A>>(
             op => times(da, op == MatrixOperation::SolveGeneralTransposed, -1.0),
         }
     });
-    let side = match (db, moved) {
-        (Some(db), Some(moved)) => Some(db.add(moved)),
-        (db, moved) => db.or(moved),
-    };
-    (x, side.map(|side| side.linear(Op::Matrix(op), fixed).shared()))
+    (x, sum::<A, D>(db, moved).map(|side| side.linear(Op::Matrix(op), fixed).shared()))
+}
+
+/// The sum of derivatives, either of which may be zero.
+fn sum<A: Algebra, D: Derivative<A>>(first: Option<D>, second: Option<D>) -> Option<D> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(first.add(second)),
+        (first, second) => first.or(second),
+    }
 }
 
 /// Matrices of one size and element type, along axes of these extents.
@@ -207,30 +214,6 @@ impl Stack {
         sum.scale(A::constant(self.full(0.5 * factor)), Scaling::Product)
     }
 
-    /// The elements below the diagonal, 1 on it, and 0 above.
-    fn unit_lower<A: Algebra>(&self, a: A::Array) -> A::Array {
-        let upper = self.identity::<A>();
-        A::select(self.compared::<A>(Comparison::Greater), a, upper)
-    }
-
-    /// A square matrix whose first rows, or columns, are those of this one, which has fewer; the others are of the identity.
-    fn padded<A: Algebra>(&self, a: A::Array) -> A::Array {
-        let extent = self.rows.max(self.columns);
-        let square = self.square(extent);
-        let identity = square.identity::<A>();
-        match self.rows < self.columns {
-            true => {
-                let rest = A::view(identity, &square.rows(self.rows, extent - self.rows));
-                A::concatenate(self.axes(), vec![a, rest])
-            }
-            false if self.rows > self.columns => {
-                let rest = A::view(identity, &square.columns(self.columns, extent - self.columns));
-                A::concatenate(self.axes() + 1, vec![a, rest])
-            }
-            false => a,
-        }
-    }
-
     /// The inverse P of a positive definite matrix moves by −P S P, and the logarithm of its determinant by the trace of P S, where S
     /// is the symmetric part of Ȧ. Nothing comes of the factors, which are those of the matrix.
     fn of_positive<A: Algebra, D: Derivative<A>>(
@@ -280,45 +263,6 @@ impl Stack {
         let right = both(turned.clone(), contract(&p, &p, [false, true]), outside);
         let left = both(turned, beside, contract(&p, &p, [true, false]));
         (p, inner.add(right).add(left))
-    }
-
-    /// P A = L U: with X = L⁻¹ P Ȧ U⁻¹, L̇ is L times what is below the diagonal of X, and U̇ is the rest of it times U. Of a
-    /// matrix that is not square, the shorter factor is extended by the identity.
-    fn lu<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
-        let (m, n) = (self.rows, self.columns);
-        let packed = A::matrix(MatrixOperation::Lu, smallvec![a]);
-        let (left, right) = (self.square(m), self.square(n));
-        let whole = self.with_columns(n + 1);
-        let factors = A::view(packed.clone(), &whole.columns(0, n));
-        let lower = match m > n {
-            true => self.padded::<A>(factors.clone()),
-            false => A::view(factors.clone(), &self.columns(0, m)),
-        };
-        let upper = match m < n {
-            true => self.padded::<A>(factors),
-            false => A::view(factors, &self.rows(0, n)),
-        };
-        // The rows of the matrix in their order.
-        let order = A::reshape(A::view(packed.clone(), &whole.columns(n, 1)), &[&self.batch[..], &[m]].concat());
-        let places = [&self.batch[..], &[m]].concat();
-        let along =
-            |axis: usize| A::view(A::iota(places[axis]), &AffineMap::broadcast(&[places[axis]], &places, &[axis]));
-        let indices = (0..self.axes()).map(along).chain([A::cast(order, DType::I64)]).collect();
-        let permuted = da.gather(indices, &places);
-        let solved =
-            permuted.linear(Op::Matrix(MatrixOperation::Solve(Triangle::LOWER.unit())), smallvec![lower.clone()]);
-        let turned = solved
-            .view(&self.transpose())
-            .linear(Op::Matrix(MatrixOperation::Solve(Triangle::UPPER.transposed())), smallvec![upper.clone()]);
-        let x = turned.view(&Stack { rows: n, columns: m, ..self.clone() }.transpose()).shared();
-        let below = x.clone().mask(self.compared::<A>(Comparison::Greater));
-        let above = x.mask(self.compared::<A>(Comparison::LessEqual));
-        let product = self.product([false, false]);
-        let dl = below.contract_right(&product, left.unit_lower::<A>(lower));
-        let upper = A::select(right.compared::<A>(Comparison::LessEqual), upper, A::zeros(&right.ty()));
-        let du = above.contract_left(&product, upper);
-        let types = [self.ty(), self.with_columns(1).ty()];
-        (packed, D::concatenate(self.axes() + 1, vec![Some(dl.add(du)), None], &types))
     }
 
     /// A = Q R: with X = Qᵀ Ȧ R₁⁻¹, where R₁ is the square part of R, and Ω what is below the diagonal of X minus its transpose,

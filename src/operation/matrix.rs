@@ -71,6 +71,12 @@ pub enum MatrixOperation {
     /// P A = L U with partial pivoting, of an m × n matrix: an m × (n + 1) matrix. Its first n columns have U on and above the
     /// diagonal, and L, whose diagonal is 1, below; the last column has the rows of A in the order of P A, as numbers.
     Lu,
+    /// The derivative of [`MatrixOperation::Lu`] but for the order of rows, which does not move, given that result and a derivative Ȧ of
+    /// the matrix: an m × n matrix with U̇ on and above the diagonal and L̇ below, where L̇ U + L U̇ = P Ȧ.
+    LuForward,
+    /// The transpose of [`MatrixOperation::LuForward`] as a map of its last operand Z: the Y for which P Y Uᵀ has what is below the
+    /// diagonal of Z, and Lᵀ P Y the rest of it.
+    LuAdjoint,
     /// A = Q R of an m × n matrix, by Householder's reflections; k is the lesser of m and n. The result is (m + n) × k: Q, whose
     /// columns are orthonormal, above the transpose of R, which is upper triangular.
     Qr,
@@ -130,11 +136,13 @@ pub(crate) const MOST_ORDERS: u8 = 8;
 pub(crate) const CLUSTER: f64 = 8.0;
 
 /// The operations, with their names in printed programs.
-const MATRIX_ROWS: [(&str, MatrixOperation); 30] = [
+const MATRIX_ROWS: [(&str, MatrixOperation); 32] = [
     ("cholesky", MatrixOperation::Cholesky),
     ("cholesky_forward", MatrixOperation::CholeskyForward),
     ("cholesky_adjoint", MatrixOperation::CholeskyAdjoint),
     ("lu", MatrixOperation::Lu),
+    ("lu_forward", MatrixOperation::LuForward),
+    ("lu_adjoint", MatrixOperation::LuAdjoint),
     ("qr", MatrixOperation::Qr),
     ("full_qr", MatrixOperation::FullQr),
     ("eigh", MatrixOperation::Eigh),
@@ -246,6 +254,8 @@ impl MatrixOperation {
             MatrixOperation::Solve(_)
             | MatrixOperation::CholeskyForward
             | MatrixOperation::CholeskyAdjoint
+            | MatrixOperation::LuForward
+            | MatrixOperation::LuAdjoint
             | MatrixOperation::InversePositive
             | MatrixOperation::LogDeterminant
             | MatrixOperation::Determinant
@@ -324,6 +334,11 @@ impl MatrixOperation {
                 if operands[1] == [n, n.saturating_add(1)] { Ok([1, 1]) } else { Err(factors(operands)) }
             }
             MatrixOperation::Lu => Ok([m, n.saturating_add(1)]),
+            MatrixOperation::LuForward | MatrixOperation::LuAdjoint => {
+                let [rows, columns] = operands[1];
+                let is_factored = [rows, columns.saturating_add(1)] == [m, n];
+                if is_factored { Ok([rows, columns]) } else { Err(factors(&[operands[1], operands[0]])) }
+            }
             MatrixOperation::Qr => Ok([m.saturating_add(n), m.min(n)]),
             MatrixOperation::FullQr => Ok([m.saturating_add(n), m]),
             MatrixOperation::Eigh | MatrixOperation::EighValues => {
@@ -364,6 +379,8 @@ impl MatrixOperation {
         match self {
             MatrixOperation::CholeskyForward => MatrixOperation::CholeskyAdjoint,
             MatrixOperation::CholeskyAdjoint => MatrixOperation::CholeskyForward,
+            MatrixOperation::LuForward => MatrixOperation::LuAdjoint,
+            MatrixOperation::LuAdjoint => MatrixOperation::LuForward,
             MatrixOperation::Solve(triangle) => MatrixOperation::Solve(triangle.transposed()),
             MatrixOperation::SolveGeneral => MatrixOperation::SolveGeneralTransposed,
             MatrixOperation::SolveGeneralTransposed => MatrixOperation::SolveGeneral,
@@ -397,6 +414,9 @@ impl MatrixOperation {
             MatrixOperation::LogDeterminant => n.saturating_mul(10),
             MatrixOperation::Cholesky => product([n, n, n]) / 3,
             MatrixOperation::Lu => product([m, n, k]).saturating_mul(2).saturating_sub(product([k, k, k])),
+            MatrixOperation::LuForward | MatrixOperation::LuAdjoint => {
+                MatrixOperation::Lu.work(&operands[1..]).saturating_mul(2)
+            }
             MatrixOperation::Qr => product([m, n, k]).saturating_mul(4),
             MatrixOperation::FullQr => product([m, n, k]).saturating_mul(2).saturating_add(product([m, m, k]) * 2),
             MatrixOperation::Eigh => product([n, n, n]).saturating_mul(9),

@@ -36,6 +36,8 @@ pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
         MatrixOperation::CholeskyForward => writer.cholesky_forward(flat[0], flat[1]),
         MatrixOperation::CholeskyAdjoint => writer.cholesky_adjoint(flat[0], flat[1]),
         MatrixOperation::Lu => writer.lu(flat[0]),
+        MatrixOperation::LuForward => writer.lu_forward(flat[0], flat[1]),
+        MatrixOperation::LuAdjoint => writer.lu_adjoint(flat[0], flat[1]),
         MatrixOperation::Qr | MatrixOperation::FullQr => writer.qr(flat[0], op == MatrixOperation::FullQr),
         MatrixOperation::Eigh | MatrixOperation::EighValues => writer.eigh(flat[0], op == MatrixOperation::Eigh),
         MatrixOperation::Svd | MatrixOperation::SvdValues => writer.svd(flat[0], op == MatrixOperation::Svd),
@@ -217,7 +219,7 @@ impl LoopWriter {
     /// Both factors of packed ones, and the order of rows.
     fn unpacked(&mut self, packed: NodeId) -> (NodeId, NodeId) {
         let shape = self.shape(packed);
-        let n = shape[1];
+        let n = shape[2] - 1;
         let factors = self.graph.add(Op::View(AffineMap::along(&shape, 2, 0, 1, n)), &[packed]);
         let order = self.graph.add(Op::View(AffineMap::along(&shape, 2, n as i64, 1, 1)), &[packed]);
         let order = self.graph.add(Op::Reshape(Shape::from_slice(&shape[..2])), &[order]);
@@ -347,21 +349,24 @@ impl LoopWriter {
             let ratio = writer.binary(Binary::Div, column, diagonal);
             let factors = writer.select(is_zero, column, ratio);
             let product = writer.outer(factors, row);
-            let changed = writer.binary(Binary::Sub, rest, product);
-            let shape = [count, m, n];
-            let (below, right) = (
-                writer.compared(Comparison::Greater, &shape, 1, step),
-                writer.compared(Comparison::Greater, &shape, 2, step),
-            );
-            let at = writer.compared(Comparison::Equal, &shape, 2, step);
-            let factors = writer.along(factors, &shape, &[0, 1]);
-            let changed = writer.select(right, changed, rest);
-            let changed = writer.select(at, factors, changed);
-            vec![writer.select(below, changed, rest), order]
+            vec![writer.eliminated(rest, factors, product, step), order]
         });
         let order = self.graph.add(Op::Cast(self.dtype), &[results[1]]);
         let order = self.graph.add(Op::Reshape(Shape::from_slice(&[count, m, 1])), &[order]);
         self.graph.add(Op::Concatenate(2), &[results[0], order])
+    }
+
+    /// Matrices after a step of elimination: this column below the diagonal, and what is beside that with a product taken out of it.
+    fn eliminated(&mut self, rest: NodeId, column: NodeId, product: NodeId, step: NodeId) -> NodeId {
+        let shape = self.shape(rest);
+        let changed = self.binary(Binary::Sub, rest, product);
+        let below = self.compared(Comparison::Greater, &shape, 1, step);
+        let right = self.compared(Comparison::Greater, &shape, 2, step);
+        let at = self.compared(Comparison::Equal, &shape, 2, step);
+        let column = self.along(column, &shape, &[0, 1]);
+        let changed = self.select(right, changed, rest);
+        let changed = self.select(at, column, changed);
+        self.select(below, changed, rest)
     }
 
     /// Column by column, a reflection that takes what is below the diagonal to 0.

@@ -69,6 +69,42 @@ fn qr_laws<E: Float>(m: usize, n: usize) {
     }
 }
 
+/// The derivative of L U is that of A with its rows in order, and the way back is the transpose of the way forwards.
+fn moving_lu_laws<E: Float>(m: usize, n: usize) {
+    let random = &mut Random::new((3000 * m + n) as u64);
+    let a: Matrix<C, E> = matrix::<E>(random, m, n) + build((m, n), |(i, j)| i.equal(&j).cast::<E>()) * 9;
+    let (da, z): (Matrix<C, E>, Matrix<C, E>) = (matrix(random, m, n), matrix(random, m, n));
+    let what = format!("the derivative of LU factors of {m} by {n} in {}", E::DTYPE);
+    let ((l, u), (dl, du)) = jvp(
+        |a| {
+            let factors = lu(a);
+            (factors.lower(), factors.upper())
+        },
+        &a,
+        &da,
+    );
+    let moved: Matrix<C, E> = da.gather(&lu(&a).order().reshape(m));
+    let product = dl.dot(&u) + l.dot(&du);
+    let scale = 16.0 * (m.max(n) as f64 + 1.0) * rounding::<E>();
+    assert_near(&what, &product, &moved, scale * (1.0 + largest(&l) * largest(&du) + largest(&dl) * largest(&u)));
+    let (_, forwards) = jvp(|a| lu(a).packed.slice(1, ..n), &a, &da);
+    let (_, pull) = deltaray::derivative::vjp(|a| lu(a).packed.slice(1, ..n), &a);
+    let backwards = pull(&z);
+    let sums = [(&forwards, &z), (&backwards, &da)].map(|(x, y)| (x * y).cast::<f64>().sum().item());
+    let allowed = scale * ((m * n) as f64).sqrt() * largest(&forwards).max(largest(&backwards));
+    assert!((sums[0] - sums[1]).abs() <= allowed, "{what}: {sums:?}, {allowed:e} are allowed");
+}
+
+#[test]
+fn derivatives_of_lu_factors_multiply_to_that_of_the_matrix() {
+    for n in SIZES {
+        for m in [n, n + 7, n.min(17), 3 * n.min(33)] {
+            moving_lu_laws::<f64>(m, n);
+        }
+        moving_lu_laws::<f32>(n, n);
+    }
+}
+
 #[test]
 fn cholesky_factors_multiply_to_the_matrix() {
     for n in SIZES {

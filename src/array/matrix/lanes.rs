@@ -25,6 +25,8 @@ pub(super) fn are_lanes(op: MatrixOperation, operands: &[[usize; 2]], count: usi
             | MatrixOperation::CholeskyForward
             | MatrixOperation::CholeskyAdjoint
             | MatrixOperation::Lu
+            | MatrixOperation::LuForward
+            | MatrixOperation::LuAdjoint
             | MatrixOperation::Solve(_)
             | MatrixOperation::SolveGeneral
             | MatrixOperation::SolveGeneralTransposed
@@ -32,7 +34,10 @@ pub(super) fn are_lanes(op: MatrixOperation, operands: &[[usize; 2]], count: usi
             | MatrixOperation::InversePositive
     );
     // Factors may have a column more than their matrix.
-    let [rows, columns] = operands[0];
+    let [rows, columns] = match op {
+        MatrixOperation::LuForward | MatrixOperation::LuAdjoint => operands[1],
+        _ => operands[0],
+    };
     let most = if count >= FEW { LARGEST } else { SMALL };
     let (smallest, largest) = (rows.min(columns), rows.max(columns));
     let right = operands[operands.len() - 1][1];
@@ -59,6 +64,19 @@ macro_rules! unrolled {
                 $expression
             }
             $n => $expression,
+        }
+    };
+}
+
+/// As [`unrolled`], of two extents, where they are equal.
+macro_rules! square {
+    ([$m:ident, $n:ident] => $expression:expr) => {
+        match $m == $n {
+            true => unrolled!($n => {
+                let $m = $n;
+                $expression
+            }),
+            false => $expression,
         }
     };
 }
@@ -107,21 +125,29 @@ pub(super) fn run<T: MatrixElement, V: Vector<T>>(
                 let (mut a, scratch) = cells::<T, V>(scratch, [m, n]);
                 let (mut x, _) = cells::<T, V>(scratch, [m, n + 1]);
                 a.gather::<V>(operands[0], first, m * n);
-                lu::factor::<T, V>([m, n], &a, &mut x);
+                square!([m, n] => lu::factor::<T, V>([m, n], &a, &mut x));
                 x.scatter::<V>(&mut out[first * m * (n + 1)..], m * (n + 1));
             }
-            MatrixOperation::SolveGeneral | MatrixOperation::SolveGeneralTransposed => {
-                let columns = sized.result[1];
-                let (mut packed, scratch) = cells::<T, V>(scratch, [n, n + 1]);
-                let (mut b, scratch) = cells::<T, V>(scratch, [n, columns]);
-                let (mut x, _) = cells::<T, V>(scratch, [n, columns]);
-                packed.gather::<V>(operands[1], first, n * (n + 1));
-                b.gather::<V>(operands[2], first, n * columns);
+            MatrixOperation::LuForward
+            | MatrixOperation::LuAdjoint
+            | MatrixOperation::SolveGeneral
+            | MatrixOperation::SolveGeneralTransposed => {
+                let (last, [m, n]) = (operands.len() - 1, sized.result);
+                let [_, columns] = sized.operands[last - 1];
+                let (mut packed, scratch) = cells::<T, V>(scratch, [m, columns]);
+                let (mut b, scratch) = cells::<T, V>(scratch, [m, n]);
+                let (mut x, _) = cells::<T, V>(scratch, [m, n]);
+                packed.gather::<V>(operands[last - 1], first, m * columns);
+                b.gather::<V>(operands[last], first, m * n);
                 match sized.op {
-                    MatrixOperation::SolveGeneral => lu::solve::<T, V>(n, &packed, &b, &mut x),
-                    _ => lu::solve_transposed::<T, V>(n, &packed, &mut b, &mut x),
+                    MatrixOperation::LuForward => square!([m, n] => lu::forward::<T, V>([m, n], &packed, &b, &mut x)),
+                    MatrixOperation::LuAdjoint => {
+                        square!([m, n] => lu::adjoint::<T, V>([m, n], &packed, &mut b, &mut x))
+                    }
+                    MatrixOperation::SolveGeneral => unrolled!(m => lu::solve::<T, V>(m, &packed, &b, &mut x)),
+                    _ => unrolled!(m => lu::solve_transposed::<T, V>(m, &packed, &mut b, &mut x)),
                 }
-                x.scatter::<V>(&mut out[first * n * columns..], n * columns);
+                x.scatter::<V>(&mut out[first * m * n..], m * n);
             }
             op => {
                 let columns = sized.result[1];

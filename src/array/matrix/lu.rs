@@ -137,9 +137,7 @@ pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
 ) {
     let n = packed.nrows();
     let (factors, order) = packed.split_at(Axis(1), n);
-    for (mut row, &place) in out.rows_mut().into_iter().zip(&order.index_axis_move(Axis(1), 0)) {
-        row.assign(&b.row(position(place, n)));
-    }
+    order_into(order, b, out.view_mut());
     triangular::solve_lower(on, factors, true, out.view_mut());
     triangular::solve_upper(on, factors, false, out);
 }
@@ -149,7 +147,7 @@ pub(super) fn solve_transposed_into<T: MatrixElement, M: Machine<T>>(
     on: &mut M,
     packed: ArrayView2<T>,
     b: ArrayView2<T>,
-    mut out: ArrayViewMut2<T>,
+    out: ArrayViewMut2<T>,
     scratch: &mut [T],
 ) {
     let n = packed.nrows();
@@ -158,8 +156,20 @@ pub(super) fn solve_transposed_into<T: MatrixElement, M: Machine<T>>(
     x.assign(&b);
     triangular::solve_lower(on, factors.t(), false, x.view_mut());
     triangular::solve_upper(on, factors.t(), true, x.view_mut());
-    for (row, &place) in x.rows().into_iter().zip(&order.index_axis_move(Axis(1), 0)) {
-        out.row_mut(position(place, n)).assign(&row);
+    order_back_into(order, x.view(), out);
+}
+
+/// Writes rows in an order.
+pub(super) fn order_into<T: MatrixElement>(order: ArrayView2<T>, b: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+    for (mut row, &place) in out.rows_mut().into_iter().zip(order) {
+        row.assign(&b.row(position(place, b.nrows())));
+    }
+}
+
+/// Writes rows in an order to where they were before.
+pub(super) fn order_back_into<T: MatrixElement>(order: ArrayView2<T>, x: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+    for (row, &place) in x.rows().into_iter().zip(order) {
+        out.row_mut(position(place, x.nrows())).assign(&row);
     }
 }
 

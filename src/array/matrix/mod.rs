@@ -11,6 +11,7 @@ mod elements;
 mod hardware;
 mod lanes;
 mod lu;
+mod lu_derivative;
 mod machine;
 mod positive;
 mod qr;
@@ -162,7 +163,7 @@ impl SizedOperation {
             MatrixOperation::PseudoInverse => (true, singular::inverse_scratch(own)),
             MatrixOperation::Lu => (true, lu::scratch(own)),
             MatrixOperation::InversePositive => (true, own[0] * own[0]),
-            MatrixOperation::SolveGeneralTransposed => (true, own[0] * self.result[1]),
+            MatrixOperation::SolveGeneralTransposed | MatrixOperation::LuAdjoint => (true, own[0] * self.result[1]),
             MatrixOperation::SolveBanded | MatrixOperation::SolveBandedTransposed => {
                 (false, banded::scratch(own, self.operands[1]))
             }
@@ -218,6 +219,8 @@ fn one_by_one<T: MatrixElement, M: Machine<T>>(
             MatrixOperation::CholeskyForward => cholesky_derivative::forward_into(on, of(0), of(1), out),
             MatrixOperation::CholeskyAdjoint => cholesky_derivative::adjoint_into(on, of(0), of(1), out),
             MatrixOperation::Lu => lu::factor_into(on, of(0), out, scratch),
+            MatrixOperation::LuForward => lu_derivative::forward_into(on, of(0), of(1), out),
+            MatrixOperation::LuAdjoint => lu_derivative::adjoint_into(on, of(0), of(1), out, scratch),
             MatrixOperation::Qr | MatrixOperation::FullQr => qr::factor_into(on, of(0), out, scratch),
             MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::factor_into(on, of(0), out, scratch),
             MatrixOperation::Svd | MatrixOperation::SvdValues => singular::factor_into(on, of(0), out, scratch),

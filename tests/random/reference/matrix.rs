@@ -33,6 +33,8 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
             MatrixOperation::CholeskyForward => cholesky_forward(&lower(&a), &symmetric(&matrix(&args[1]))),
             MatrixOperation::CholeskyAdjoint => cholesky_adjoint(&lower(&a), &lower(&matrix(&args[1]))),
             MatrixOperation::Lu => lu(a, n, watch),
+            MatrixOperation::LuForward => lu_forward(&a, &matrix(&args[1])),
+            MatrixOperation::LuAdjoint => lu_adjoint(&a, &matrix(&args[1])),
             MatrixOperation::Qr => qr(a, [m, n], m.min(n), watch),
             MatrixOperation::FullQr => qr(a, [m, n], m, watch),
             MatrixOperation::Eigh => eigh(&a, watch),
@@ -113,6 +115,7 @@ pub(super) fn apply(op: MatrixOperation, args: &[Rc<Plain>], watch: &mut Watch) 
         MatrixOperation::Solve(_) => shapes[1],
         MatrixOperation::Cholesky | MatrixOperation::CholeskyForward | MatrixOperation::CholeskyAdjoint => shapes[0],
         MatrixOperation::Lu => [shapes[0][0], shapes[0][1] + 1],
+        MatrixOperation::LuForward | MatrixOperation::LuAdjoint => shapes[1],
         MatrixOperation::Qr => [shapes[0][0] + shapes[0][1], shapes[0][0].min(shapes[0][1])],
         MatrixOperation::Eigh => [shapes[0][0] + 1, shapes[0][0]],
         MatrixOperation::EighValues => [1, shapes[0][0]],
@@ -228,6 +231,56 @@ fn lu(mut a: Rows, n: usize, watch: &mut Watch) -> Rows {
         }
     }
     a.into_iter().zip(order).map(|(row, number)| row.into_iter().chain([number as f64]).collect()).collect()
+}
+
+/// Both factors, extended by the identity to square ones of one size, and the order of rows.
+fn lu_parts(packed: &Rows) -> (Rows, Rows, Vec<usize>) {
+    let (m, n) = (packed.len(), packed.first().map_or(0, |row| row.len() - 1));
+    let entry = |row: usize, column: usize, is_lower: bool| match (row > column) == is_lower {
+        true if row < m && column < n => packed[row][column],
+        _ => f64::from(row == column),
+    };
+    let factor = |is_lower: bool| -> Rows {
+        let extent = m.max(n);
+        (0..extent).map(|row| (0..extent).map(|column| entry(row, column, is_lower)).collect()).collect()
+    };
+    (factor(true), factor(false), packed.iter().map(|row| row[n] as usize).collect())
+}
+
+/// The first rows and columns of a matrix, with zeros where it has fewer.
+fn extended(a: &Rows, [rows, columns]: [usize; 2]) -> Rows {
+    let entry = |row: usize, column: usize| a.get(row).and_then(|row| row.get(column)).map_or(0.0, |&x| x);
+    (0..rows).map(|row| (0..columns).map(|column| entry(row, column)).collect()).collect()
+}
+
+/// What is below the diagonal of the first matrix, and the rest of the second.
+fn joined(below: &Rows, rest: &Rows) -> Rows {
+    let entry = |row: usize, column: usize| if column < row { below[row][column] } else { rest[row][column] };
+    (0..below.len()).map(|row| (0..below.len()).map(|column| entry(row, column)).collect()).collect()
+}
+
+/// L X₋ and X₊ U, of X = L⁻¹ P S U⁻¹.
+fn lu_forward(packed: &Rows, s: &Rows) -> Rows {
+    let (l, u, order) = lu_parts(packed);
+    let (extent, columns) = (l.len(), s.first().map_or(0, Vec::len));
+    let ordered = extended(&order.iter().map(|&row| s[row].clone()).collect(), [extent, extent]);
+    let x = turned(&solution(&turned(&u), &turned(&solution(&l, &ordered))));
+    let zeros = extended(&Rows::new(), [extent, extent]);
+    let moved = joined(&product(&l, &joined(&x, &zeros)), &product(&joined(&zeros, &x), &u));
+    extended(&moved, [s.len(), columns])
+}
+
+/// Pᵀ L⁻ᵀ ((Lᵀ Z₋)₋ + (Z₊ Uᵀ)₊) U⁻ᵀ.
+fn lu_adjoint(packed: &Rows, z: &Rows) -> Rows {
+    let (l, u, order) = lu_parts(packed);
+    let (extent, columns) = (l.len(), z.first().map_or(0, Vec::len));
+    let z = extended(z, [extent, extent]);
+    let zeros = extended(&Rows::new(), [extent, extent]);
+    let inner = joined(&product(&turned(&l), &joined(&z, &zeros)), &product(&joined(&zeros, &z), &turned(&u)));
+    let w = turned(&solution(&u, &turned(&solution(&turned(&l), &inner))));
+    let mut y = vec![vec![0.0; columns]; order.len()];
+    order.iter().zip(w).for_each(|(&row, own)| y[row] = own[..columns].to_vec());
+    y
 }
 
 /// With whole matrices I − 2 v vᵀ / vᵀ v.

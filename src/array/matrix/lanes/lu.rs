@@ -5,6 +5,9 @@ use crate::array::matrix::Vector;
 use crate::array::matrix::{MatrixElement, lu::position};
 use crate::operation::Triangle;
 
+/// Of so few rows those that stay are exchanged too: nobody knows in advance which do.
+const ALL: usize = 4;
+
 /// Writes both factors, and beside them the number of the row of A that each row of P A is.
 #[inline(always)]
 pub(super) fn factor<T: MatrixElement, V: Vector<T>>([m, n]: [usize; 2], a: &Cells<T>, x: &mut Cells<T>) {
@@ -44,7 +47,12 @@ fn exchange<T: MatrixElement, V: Vector<T>>([m, n]: [usize; 2], step: usize, x: 
     let mut numbers = [T::ZERO; MOST];
     pivot.write(&mut numbers);
     for row in step + 1..m {
-        if !numbers[..V::LANES].contains(&T::number(row)) {
+        // A function of slices would be compiled without the instructions.
+        let mut is_pivot = false;
+        for number in numbers.iter().take(V::LANES) {
+            is_pivot |= *number == T::number(row);
+        }
+        if m > ALL && !is_pivot {
             continue;
         }
         let number = V::all(T::number(row));
@@ -64,23 +72,36 @@ fn larger<T, V: Vector<T>>(size: V, largest: V, yes: V, no: V) -> V {
     size.if_equal(size, if_numbers, if_nan)
 }
 
-/// The places of the rows of the right side, in the order of a row of the factors.
+/// The places of the rows of the right side, of which there are so many, in the order of a row of the factors.
 #[inline(always)]
-fn places<T: MatrixElement, V: Vector<T>>(n: usize, packed: &Cells<T>, row: usize) -> [usize; MOST] {
+fn places<T: MatrixElement, V: Vector<T>>(rows: usize, packed: &Cells<T>, row: usize) -> [usize; MOST] {
     let mut numbers = [T::ZERO; MOST];
-    packed.at::<V>(row, n).write(&mut numbers);
+    packed.at::<V>(row, packed.columns - 1).write(&mut numbers);
     let mut places = [0; MOST];
     for lane in 0..V::LANES {
-        places[lane] = position(numbers[lane], n);
+        places[lane] = position(numbers[lane], rows);
     }
     places
 }
 
-/// Writes the solution X of A X = B, given both factors of A and beside them the order of its rows.
+/// Writes the rows of B in the order of the factors.
 #[inline(always)]
-pub(super) fn solve<T: MatrixElement, V: Vector<T>>(n: usize, packed: &Cells<T>, b: &Cells<T>, x: &mut Cells<T>) {
-    for row in 0..n {
-        let places = places::<T, V>(n, packed, row);
+fn order<T: MatrixElement, V: Vector<T>>(rows: usize, packed: &Cells<T>, b: &Cells<T>, x: &mut Cells<T>) {
+    if rows <= ALL {
+        for row in 0..rows {
+            let number: V = packed.at(row, packed.columns - 1);
+            for column in 0..x.columns {
+                let mut found: V = b.at(0, column);
+                for other in 1..rows {
+                    found = number.if_equal(V::all(T::number(other)), b.at(other, column), found);
+                }
+                x.put(row, column, found);
+            }
+        }
+        return;
+    }
+    for row in 0..rows {
+        let places = places::<T, V>(rows, packed, row);
         for column in 0..x.columns {
             for (lane, place) in places.iter().enumerate().take(V::LANES) {
                 let from = b.elements[(place * x.columns + column) * V::LANES + lane];
@@ -88,6 +109,40 @@ pub(super) fn solve<T: MatrixElement, V: Vector<T>>(n: usize, packed: &Cells<T>,
             }
         }
     }
+}
+
+/// Writes rows in the order of the factors to where they were before.
+#[inline(always)]
+fn order_back<T: MatrixElement, V: Vector<T>>(rows: usize, packed: &Cells<T>, b: &Cells<T>, x: &mut Cells<T>) {
+    if rows <= ALL {
+        for row in 0..rows {
+            let number = V::all(T::number(row));
+            for column in 0..x.columns {
+                let mut found: V = b.at(0, column);
+                for other in 1..rows {
+                    let place: V = packed.at(other, packed.columns - 1);
+                    found = place.if_equal(number, b.at(other, column), found);
+                }
+                x.put(row, column, found);
+            }
+        }
+        return;
+    }
+    for row in 0..rows {
+        let places = places::<T, V>(rows, packed, row);
+        for column in 0..x.columns {
+            for (lane, place) in places.iter().enumerate().take(V::LANES) {
+                let from = b.elements[(row * x.columns + column) * V::LANES + lane];
+                x.elements[(place * x.columns + column) * V::LANES + lane] = from;
+            }
+        }
+    }
+}
+
+/// Writes the solution X of A X = B, given both factors of A and beside them the order of its rows.
+#[inline(always)]
+pub(super) fn solve<T: MatrixElement, V: Vector<T>>(n: usize, packed: &Cells<T>, b: &Cells<T>, x: &mut Cells<T>) {
+    order::<T, V>(n, packed, b, x);
     super::solve::<T, V>(Triangle::LOWER.unit(), n, packed, x);
     super::solve::<T, V>(Triangle::UPPER, n, packed, x);
 }
@@ -102,13 +157,57 @@ pub(super) fn solve_transposed<T: MatrixElement, V: Vector<T>>(
 ) {
     super::solve::<T, V>(Triangle::UPPER.transposed(), n, packed, b);
     super::solve::<T, V>(Triangle::LOWER.unit().transposed(), n, packed, b);
-    for row in 0..n {
-        let places = places::<T, V>(n, packed, row);
-        for column in 0..x.columns {
-            for (lane, place) in places.iter().enumerate().take(V::LANES) {
-                let from = b.elements[(row * x.columns + column) * V::LANES + lane];
-                x.elements[(place * x.columns + column) * V::LANES + lane] = from;
+    order_back::<T, V>(n, packed, b, x);
+}
+
+/// Writes X with X₋ U + L X₊ = P S, where X₋ is what is below the diagonal of X, and X₊ the rest of it.
+#[inline(always)]
+pub(super) fn forward<T: MatrixElement, V: Vector<T>>(
+    [m, n]: [usize; 2],
+    packed: &Cells<T>,
+    s: &Cells<T>,
+    x: &mut Cells<T>,
+) {
+    order::<T, V>(m, packed, s, x);
+    for row in 0..m {
+        for column in 0..n {
+            let mut sum: V = x.at(row, column);
+            for known in 0..row.min(column) {
+                sum = sum.minus_product(x.at(row, known), packed.at(known, column));
+                sum = sum.minus_product(packed.at(row, known), x.at(known, column));
             }
+            if column < row {
+                sum = sum.minus_product(packed.at(row, column), x.at(column, column)) / packed.at(column, column);
+            }
+            x.put(row, column, sum);
         }
     }
+}
+
+/// Writes Y such that P Y Uᵀ has what is below the diagonal of Z, and Lᵀ P Y the rest of it. Z becomes P Y.
+#[inline(always)]
+pub(super) fn adjoint<T: MatrixElement, V: Vector<T>>(
+    [m, n]: [usize; 2],
+    packed: &Cells<T>,
+    z: &mut Cells<T>,
+    y: &mut Cells<T>,
+) {
+    for row in (0..m).rev() {
+        for column in (0..n).rev() {
+            let mut sum: V = z.at(row, column);
+            if column < row {
+                // The one before comes last, so that all others need not wait for it.
+                for known in (column + 1..n).rev() {
+                    sum = sum.minus_product(z.at(row, known), packed.at(column, known));
+                }
+                sum = sum / packed.at(column, column);
+            } else {
+                for known in row + 1..m {
+                    sum = sum.minus_product(packed.at(known, row), z.at(known, column));
+                }
+            }
+            z.put(row, column, sum);
+        }
+    }
+    order_back::<T, V>(m, packed, z, y);
 }
