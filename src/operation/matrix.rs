@@ -239,7 +239,7 @@ impl MatrixOperation {
 
     /// Whether it is run as the program of other operations that it is written out as: engines have no code for it.
     pub(crate) fn is_program(self) -> bool {
-        self.is_multilinear() || self == MatrixOperation::Determinant
+        self.is_multilinear() || matches!(self, MatrixOperation::LogDeterminant | MatrixOperation::Determinant)
     }
 
     /// The number of operands.

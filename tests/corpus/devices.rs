@@ -105,7 +105,6 @@ fn miscounted(program: &Program, cpu: &cpu::Program, repeated: usize) -> Option<
             "unique",
             "pseudo_inverse",
             "sparse_",
-            "log_determinant",
         ]
         .iter()
         .any(|op| name.starts_with(op))

@@ -41,8 +41,6 @@ const BASE: usize = 32;
 /// The floats, with what factorisations need of them.
 pub(crate) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> {
     const NAN: Self;
-    /// The product of 16 numbers is in range if none is larger, nor smaller than the inverse.
-    const SPREAD: Self;
     /// The distance of 1 from the next number.
     const PRECISION: Self;
     /// The largest number.
@@ -54,10 +52,9 @@ pub(crate) trait MatrixElement: ElementType + LinalgScalar + Neg<Output = Self> 
 }
 
 macro_rules! element {
-    ($($t:ident $spread:literal)*) => {$(
+    ($($t:ident)*) => {$(
         impl MatrixElement for $t {
             const NAN: $t = $t::NAN;
-            const SPREAD: $t = $spread;
             const PRECISION: $t = $t::EPSILON;
             const LARGEST: $t = $t::MAX;
             #[inline]
@@ -80,7 +77,7 @@ macro_rules! element {
     )*};
 }
 
-element!(f32 1e2 f64 1e18);
+element!(f32 f64);
 
 /// One operation on the matrices of arrays of one type.
 pub(crate) fn apply(op: MatrixOperation, operands: &[Array]) -> Result<Array, OutOfMemory> {
@@ -211,10 +208,6 @@ fn one_by_one<T: MatrixElement, M: Machine<T>>(
             MatrixOperation::SolveBandedTransposed => banded::solve_into(true, of(0), of(1), of(2), out, scratch),
             MatrixOperation::SolvePositive => positive::solve_into(on, of(1), of(2), out),
             MatrixOperation::InversePositive => positive::inverse_into(on, of(1), out, scratch),
-            MatrixOperation::LogDeterminant => {
-                let [n, _] = sized.operands[0];
-                out.fill(positive::log_determinant(n, &operands[1][number * n * n..][..n * n]));
-            }
             MatrixOperation::Cholesky => cholesky::factor_into(on, of(0), out),
             MatrixOperation::CholeskyForward => cholesky_derivative::forward_into(on, of(0), of(1), out),
             MatrixOperation::CholeskyAdjoint => cholesky_derivative::adjoint_into(on, of(0), of(1), out),

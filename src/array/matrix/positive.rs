@@ -5,9 +5,6 @@ use super::machine::{Machine, add_times_lower, divide, multiply_lower, subtract}
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
-/// Elements of the diagonal whose logarithms are computed at once.
-const FACTORS: usize = 16;
-
 /// Writes the solution X of A X = B.
 pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
     on: &mut M,
@@ -112,20 +109,4 @@ fn square<T: MatrixElement, M: Machine<T>>(on: &mut M, x: ArrayView2<T>, out: Ar
     // X₂₂ᵀ X₂₁: its transpose, X₂₁ᵀ X₂₂, has the triangular matrix at the right.
     add_times_lower(on, x_beside.reversed_axes(), x_second, beside.reversed_axes());
     square(on, x_second, second);
-}
-
-/// The logarithm of the determinant of a matrix of so many rows, given its factor.
-pub(super) fn log_determinant<T: MatrixElement>(n: usize, lower: &[T]) -> T {
-    let (mut sum, lowest) = (T::ZERO, T::one() / T::SPREAD);
-    // One logarithm for several elements, whose product is in range.
-    for first in (0..n).step_by(FACTORS) {
-        let own = (first..(first + FACTORS).min(n)).map(|at| lower[at * n + at]);
-        let (mut product, mut is_in_range) = (T::one(), true);
-        for x in own.clone() {
-            product = product * x;
-            is_in_range &= x > lowest && x < T::SPREAD;
-        }
-        sum = if is_in_range { sum + product.logarithm() } else { own.fold(sum, |sum, x| sum + x.logarithm()) };
-    }
-    sum + sum
 }
