@@ -73,6 +73,11 @@ impl Call {
         }
     }
 
+    /// The types of the arguments, then of the results.
+    pub(crate) fn types(&self) -> impl Iterator<Item = &Type> {
+        (0..self.body.arity()).map(|at| self.body.parameter_type(at)).chain(self.body.result_types())
+    }
+
     /// The operation on sparse matrices, if it is one.
     pub(crate) fn sparse(&self) -> Option<&SparseOperation> {
         match &self.body.node(self.body.results[0]).op {

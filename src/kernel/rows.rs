@@ -2,9 +2,16 @@
 
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::buffer::BufferId;
+use crate::kernel::call::Call;
 use crate::kernel::nest::{Nest, NestValue, Store, StoreMode};
 use crate::kernel::procedure::{MatrixProduct, SUMMED, Step, Strided};
 use crate::operation::Reduction;
+use crate::shape::{Shape, Type, size};
+use crate::term::{Graph, NodeId};
+use std::sync::Arc;
+
+/// Operations on larger matrices take longer than their elements take through memory.
+const LARGEST_MATRIX: usize = 32 * 32;
 
 /// How places in a buffer advance from row to row, in elements.
 #[derive(Clone, Debug)]
@@ -20,6 +27,8 @@ enum Role {
     Axis(usize),
     /// Of a product.
     OfProduct(ProductAxis),
+    /// The axes before the matrices of an operation, as one.
+    OfMatrices,
 }
 
 /// A step that goes along rows.
@@ -37,9 +46,8 @@ pub(super) fn extents(step: &Step) -> Vec<usize> {
     match step {
         Step::Nest(nest) => nest.extents.to_vec(),
         Step::Product(product) => product.all_extents(),
-        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::First(_) | Step::Call(_) | Step::Blocks(_) => {
-            Vec::new()
-        }
+        Step::Call(call) => small_matrices(call).into_iter().collect(),
+        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::First(_) | Step::Blocks(_) => Vec::new(),
     }
 }
 
@@ -59,6 +67,7 @@ impl<'a> RowStep<'a> {
                     })?;
                     of_product(step, product, (role, position), extent)
                 }
+                Step::Call(call) => Some(of_matrices(step, call, extent)),
                 _ => None,
             },
         )
@@ -71,6 +80,7 @@ impl<'a> RowStep<'a> {
             (Step::Product(product), Role::OfProduct(axis)) => {
                 Step::Product(Box::new(product_of(product, axis, extent, rows, buffer)))
             }
+            (Step::Call(call), Role::OfMatrices) => Step::Call(matrices_of(call, extent, rows, buffer)),
             _ => unreachable!("what goes along rows"),
         }
     }
@@ -211,4 +221,44 @@ fn product_of(
         operand.buffer = buffer(operand.buffer, stride);
     }
     product
+}
+
+/// The number of matrices, of an operation on small ones.
+fn small_matrices(call: &Call) -> Option<usize> {
+    call.matrix()?;
+    let (mut count, mut largest) = (0, 0);
+    for ty in call.types() {
+        let (batch, matrix) = ty.shape.split_at(ty.rank() - 2);
+        (count, largest) = (size(batch), largest.max(size(matrix)));
+    }
+    (largest <= LARGEST_MATRIX).then_some(count)
+}
+
+/// The elements of each buffer from row to row: those of so many matrices.
+fn of_matrices<'a>(step: &'a Step, call: &'a Call, extent: usize) -> RowStep<'a> {
+    let rows = |(&buffer, ty): (&BufferId, &Type)| RowStride { buffer, stride: ty.size() / extent };
+    let mut all = call.arguments.iter().chain(&call.results).zip(call.types()).map(rows);
+    let reads = all.by_ref().take(call.arguments.len()).collect();
+    RowStep { step, role: Role::OfMatrices, reads, writes: all.map(|rows| (rows, None)).collect() }
+}
+
+fn matrices_of(call: &Call, extent: usize, rows: usize, buffer: &impl Fn(BufferId, usize) -> BufferId) -> Call {
+    let types: Vec<Type> = call
+        .types()
+        .map(|ty| {
+            let (batch, matrix) = ty.shape.split_at(ty.rank() - 2);
+            let shape: Shape = [size(batch) / extent * rows].into_iter().chain(matrix.iter().copied()).collect();
+            Type { dtype: ty.dtype, shape }
+        })
+        .take(call.arguments.len())
+        .collect();
+    let mut graph = Graph::new(&types, 0);
+    let operands: Vec<NodeId> = (0..types.len() as NodeId).collect();
+    let result = graph.add(call.body.node(call.body.results[0]).op.clone(), &operands);
+    let mut ids = call.arguments.iter().chain(&call.results).zip(call.types());
+    let mut moved = |count: usize| -> Vec<BufferId> {
+        ids.by_ref().take(count).map(|(&id, ty)| buffer(id, ty.size() / extent)).collect()
+    };
+    let (arguments, results) = (moved(call.arguments.len()), moved(call.results.len()));
+    Call { body: Arc::new(graph.finish(&[result])), arguments, results }
 }

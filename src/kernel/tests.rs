@@ -4,7 +4,7 @@ use super::emit::WRITTEN;
 use super::{Step, lower};
 use crate::affine::AffineMap;
 use crate::array::Array;
-use crate::operation::{Binary, Extreme, Reduction, Unary};
+use crate::operation::{Binary, Extreme, MatrixOperation, Reduction, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::term::{Graph, NodeId, Op, visits};
 use smallvec::smallvec;
@@ -123,4 +123,16 @@ fn programs_whose_arrays_can_not_be_counted_are_lowered() {
         let procedure = lower(&graph.finish(&[turned, counted, joined]));
         assert!(!procedure.steps.is_empty());
     }
+}
+
+#[test]
+fn operations_on_many_small_matrices_pass_them_on_in_blocks() {
+    let count = |n: usize| {
+        let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[10_000, n, n])], 0);
+        let packed = graph.add(Op::Matrix(MatrixOperation::Lu), &[0]);
+        let moved = graph.add(Op::Matrix(MatrixOperation::LuAdjoint), &[packed, 0]);
+        lower(&graph.finish(&[moved])).steps.len()
+    };
+    assert_eq!(count(4), 1);
+    assert_eq!(count(33), 2);
 }

@@ -123,6 +123,24 @@ fn lu_factors_multiply_to_the_matrix_in_another_order() {
     }
 }
 
+/// Functions of all matrices, whose factors pass through the engine in blocks.
+fn of_many<A: Algebra>(a: &Tensor3<A, f64>) -> Scalar<A, f64> {
+    let Qr { q, r } = qr(a);
+    let solutions = solve(a, &a.slice(2, ..2)).sin().sum() + log_determinant(a).sin().sum();
+    lu(a).packed.sin().sum() + q.sin().sum() + r.sin().sum() + cholesky(a).sin().sum() + solutions
+}
+
+#[test]
+fn many_small_matrices_have_the_factors_of_each() {
+    let random = matrix::<f64>(&mut Random::new(77), 3001 * 5, 5);
+    let a: Tensor3<C, f64> = random.reshape((3001, 5, 5)) + eye(5).insert_axis(0) * 6.0;
+    let staged = stage(|a: &Tensor3<_, f64>| of_many(a), &a).unwrap().value_and_grad().unwrap();
+    let (value, gradient) = staged.call(&a).unwrap();
+    let expected = grad(of_many, &a);
+    assert!((value - of_many(&a)).abs().item() < 1e-7);
+    assert!(largest(&(gradient - expected).reshape((3001 * 5, 5))) < 1e-11);
+}
+
 #[test]
 fn qr_factors_multiply_to_the_matrix() {
     for n in SIZES {

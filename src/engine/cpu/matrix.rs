@@ -96,7 +96,7 @@ pub(super) struct CompiledMatrix {
 impl CompiledMatrix {
     /// A call, if it is one of these operations.
     pub(super) fn new(call: &Call, types: &[Type]) -> Option<CompiledMatrix> {
-        let operands: SmallVec<[&Type; 3]> = call.arguments.iter().map(|&id| &types[id as usize]).collect();
+        let operands: SmallVec<[&Type; 3]> = call.types().take(call.arguments.len()).collect();
         let (kernel, count) = Kernel::new(call, &operands)?;
         // A saturating conversion.
         let work = (call.matrix_operations() / WORK) as usize;
