@@ -2,11 +2,13 @@
 
 use crate::affine::AffineMap;
 use crate::array::{Array, neutral_value};
-use crate::operation::{Binary, Comparison, Extreme, Reduction, Unary};
+use crate::operation::{Binary, Comparison, Extreme, Label, Labels, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, is_sparse, size};
 use crate::structural;
+use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 
 /// The program in terms of operations that nests can do:
 /// - The position of an extreme becomes the least position of an element that equals it or is NaN: NaN equals nothing, and the
@@ -15,6 +17,7 @@ use std::borrow::Cow;
 /// - A reduction of outer axes and of a short inner run becomes two: whole rows are combined before the elements of a row.
 /// - A read, sum or write at positions along no axis becomes its result.
 /// - A view whose positions in memory overflow reads at computed positions.
+/// - A contraction that an earlier one is, but for the order of axes, becomes a view of that.
 /// - Functions of symmetric matrices, determinants and cofactors become the programs that they are.
 /// - Rows that are concatenated to be added to an array that may be changed `in_place` are added one by one.
 pub(super) fn desugared(body: &Body, in_place: bool) -> Cow<'_, Body> {
@@ -50,6 +53,7 @@ fn with_programs(body: &Body) -> Option<Body> {
 fn spelled_out(body: &Body, in_place: bool) -> Cow<'_, Body> {
     let has_parts = in_place && body.nodes.iter().any(|node| matches!(node.op, Op::Concatenate(0)));
     let uses = if has_parts { body.use_counts() } else { Vec::new() };
+    let turned = turned(body);
     let is_sugar = |node: &Node| {
         matches!(node.op, Op::ArgReduce(..))
             || is_without_positions(node)
@@ -58,7 +62,7 @@ fn spelled_out(body: &Body, in_place: bool) -> Cow<'_, Body> {
             || outer_reduction(body, node).is_some()
             || matches!(&node.op, Op::View(map) | Op::Accumulate(map) if !map.is_linear())
     };
-    if !body.nodes.iter().any(is_sugar) {
+    if turned.is_empty() && !body.nodes.iter().any(is_sugar) {
         return Cow::Borrowed(body);
     }
     let mut graph = Graph::like(body);
@@ -91,6 +95,10 @@ fn spelled_out(body: &Body, in_place: bool) -> Cow<'_, Body> {
                 let parts = scattered(&mut graph, extents, &updates, &indices);
                 parts.into_iter().fold(ids[target as usize], |sum, part| graph.add(Op::Binary(*op), &[sum, part]))
             }
+            Op::Contract(_) if let Some((earlier, map)) = turned.get(&(ids.len() as NodeId)) => {
+                let earlier = ids[*earlier as usize];
+                if map.is_identity() { earlier } else { graph.add(Op::View(map.clone()), &[earlier]) }
+            }
             Op::View(map) if !map.is_linear() => {
                 let operands = with_positions(&mut graph, args[0], map);
                 graph.add(Op::Gather, &operands)
@@ -104,6 +112,47 @@ fn spelled_out(body: &Body, in_place: bool) -> Cow<'_, Body> {
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
     Cow::Owned(graph.finish(&results))
+}
+
+/// The contractions with sums that are earlier ones with their axes in another order, as views of these.
+fn turned(body: &Body) -> TermMap<NodeId, (NodeId, AffineMap)> {
+    let mut known: TermMap<([NodeId; 2], [Labels; 2]), (NodeId, Labels)> = TermMap::default();
+    let mut turned: TermMap<NodeId, (NodeId, AffineMap)> = TermMap::default();
+    for (id, node) in (0..).zip(&body.nodes) {
+        let Op::Contract(spec) = &node.op else { continue };
+        let mut operands = [(node.args[0], &spec.left), (node.args[1], &spec.right)];
+        operands.sort_by_key(|&(operand, _)| operand);
+        // Labels by where they come first.
+        let mut order = Labels::new();
+        for &label in operands[0].1.iter().chain(operands[1].1) {
+            if !order.contains(&label) {
+                order.push(label);
+            }
+        }
+        let named = |labels: &Labels| -> Labels {
+            let position = |label: &Label| order.iter().position(|other| other == label).expect("a label");
+            labels.iter().map(|label| position(label) as Label).collect()
+        };
+        let own = named(&spec.result);
+        if own.len() == order.len() {
+            continue;
+        }
+        match known.entry((operands.map(|(id, _)| id), operands.map(|(_, labels)| named(labels)))) {
+            Entry::Occupied(entry) => {
+                let (earlier, labels) = entry.get();
+                let axis = |label: &Label| labels.iter().position(|other| other == label);
+                if let Some(axes) = own.iter().map(axis).collect::<Option<Axes>>()
+                    && axes.len() == labels.len()
+                {
+                    turned.insert(id, (*earlier, AffineMap::transpose(&body.node(*earlier).ty().shape, &axes)));
+                }
+            }
+            Entry::Vacant(entry) => {
+                entry.insert((id, own));
+            }
+        }
+    }
+    turned
 }
 
 /// A run of reduced inner axes is short with fewer elements: an instruction costs more than they do.

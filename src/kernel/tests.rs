@@ -4,7 +4,7 @@ use super::emit::WRITTEN;
 use super::{Step, lower};
 use crate::affine::AffineMap;
 use crate::array::Array;
-use crate::operation::{Binary, Extreme, MatrixOperation, Reduction, Unary};
+use crate::operation::{Binary, Contraction, Extreme, MatrixOperation, Reduction, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::term::{Graph, NodeId, Op, visits};
 use smallvec::smallvec;
@@ -123,6 +123,16 @@ fn programs_whose_arrays_can_not_be_counted_are_lowered() {
         let procedure = lower(&graph.finish(&[turned, counted, joined]));
         assert!(!procedure.steps.is_empty());
     }
+}
+
+#[test]
+fn a_product_and_its_transpose_are_computed_once() {
+    let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[40, 30]), Type::new(DType::F64, &[30, 20])], 0);
+    let product = graph.add(Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2])), &[0, 1]);
+    let turned = graph.add(Op::Contract(Contraction::new(&[0, 1], &[2, 0], &[1, 2])), &[1, 0]);
+    let procedure = lower(&graph.finish(&[product, turned]));
+    let products = procedure.steps.iter().filter(|step| matches!(step, Step::Product(_))).count();
+    assert_eq!(products, 1);
 }
 
 #[test]
