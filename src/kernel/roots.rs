@@ -40,7 +40,7 @@ pub(crate) enum LoweringClass {
 
 /// Products with fewer multiplications than this are nests, into which operands fuse; so are products of vectors, and products
 /// with few elements, in few rows or columns.
-const PRODUCT_WORK: usize = 4096;
+const PRODUCT_WORK: usize = 1024;
 const FEW: usize = 4;
 const FEW_ELEMENTS: usize = 32;
 
