@@ -16,7 +16,7 @@ const LARGEST: usize = 16;
 
 /// So few matrices of more rows are done one by one too.
 const FEW: usize = 4;
-const SMALL: usize = 8;
+const SMALL: usize = 12;
 
 /// Whether several of so many matrices are done at once.
 pub(super) fn are_lanes(op: MatrixOperation, operands: &[[usize; 2]], count: usize) -> bool {
