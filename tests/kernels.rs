@@ -5,6 +5,8 @@ use deltaray::prelude::*;
 
 #[path = "kernels/gathers.rs"]
 mod gathers;
+#[path = "kernels/matrices.rs"]
+mod matrices;
 #[path = "kernels/products.rs"]
 mod products;
 #[path = "kernels/whiles.rs"]

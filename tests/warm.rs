@@ -283,6 +283,13 @@ fn check_all(count: usize, size: usize) {
     assert_eq!(count, 0, "an update");
 }
 
+/// Factorisations that two threads share.
+fn check_large_matrices() {
+    let points = matrix(220, 3, 6);
+    let program = stage(density, &points).unwrap().value_and_grad().unwrap();
+    check("large matrices", &program.compile(threads(2)).unwrap(), &points);
+}
+
 /// Every derivative of functions over slices.
 fn check_slices(count: usize, size: usize) {
     let (x, data) = (vector(size, 1), vector(size, 2));
@@ -315,6 +322,7 @@ fn main() {
     check_all(2, 1000);
     // Kernels are cut for threads.
     check_all(2, 20_000);
+    check_large_matrices();
     check_control(1, 100);
     check_control(2, 20_000);
     println!("warm calls allocate nothing");

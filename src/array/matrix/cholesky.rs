@@ -1,49 +1,61 @@
 //! The Cholesky factorisation.
 
 use super::hardware::{Update, Vector};
-use super::machine::{Machine, divide, multiply_lower, subtract};
+use super::machine::{Cut, MOVE, Machine, divide, multiply_lower, subtract};
 use super::{BASE, MatrixElement, half, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 /// Writes the lower factor of the symmetric part of a matrix, or NaN where that is not positive definite.
 pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
-    on.run(
-        #[inline(always)]
-        || symmetric_into(a, out.view_mut()),
-    );
+    symmetric_into(on, a, out.view_mut());
     if !factor(on, out.view_mut()) {
         out.fill(T::NAN);
         return;
     }
-    clear_upper(out);
+    on.in_parts(Cut::Rows, MOVE * out.len() / 2, out, |on, start, mut out| {
+        on.run(
+            #[inline(always)]
+            || clear_upper(start, &mut out),
+        );
+    });
 }
 
 /// Writes the lower triangle of the symmetric part of a matrix. Rows of both lie one after the other.
+pub(super) fn symmetric_into<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayView2<T>, out: ArrayViewMut2<T>) {
+    on.in_parts(Cut::TriangleRows, MOVE * out.len() / 2, out, |on, start, out| {
+        on.run(
+            #[inline(always)]
+            || symmetric_rows(a, start, out),
+        );
+    });
+}
+
 #[inline(always)]
-pub(super) fn symmetric_into<T: MatrixElement>(a: ArrayView2<T>, out: ArrayViewMut2<T>) {
+fn symmetric_rows<T: MatrixElement>(a: ArrayView2<T>, start: usize, out: ArrayViewMut2<T>) {
     let (n, half) = (a.nrows(), T::one() / T::number(2));
     let (Some(a), Some(out)) = (a.to_slice(), out.into_slice()) else { unreachable!("matrices are in one piece") };
     // By tiles, since columns are far apart in memory.
-    for first in (0..n).step_by(BASE) {
-        let end = (first + BASE).min(n);
-        for start in (0..end).step_by(BASE) {
-            for row in first..end {
-                for column in start..(start + BASE).min(row) {
+    for (first, rows) in (start..).step_by(BASE).zip(out.chunks_mut((BASE * n).max(1))) {
+        for left in (0..first + BASE).step_by(BASE) {
+            for (row, out) in (first..).zip(rows.chunks_exact_mut(n)) {
+                let columns = left..(left + BASE).min(row);
+                for (column, out) in columns.clone().zip(&mut out[left.min(row)..]) {
                     // Halves before the sum, which may overflow.
-                    out[row * n + column] = a[row * n + column] * half + a[column * n + row] * half;
+                    *out = a[row * n + column] * half + a[column * n + row] * half;
                 }
             }
         }
     }
-    for row in 0..n {
-        out[row * n + row] = a[row * n + row];
+    for (row, out) in (start..).zip(out.chunks_exact_mut(n.max(1))) {
+        out[row] = a[row * n + row];
     }
 }
 
-/// Writes zeros above the diagonal.
-pub(super) fn clear_upper<T: MatrixElement>(mut a: ArrayViewMut2<T>) {
-    for row in 0..a.nrows() {
-        a.slice_mut(s![row, row + 1..]).fill(T::ZERO);
+/// Writes zeros above the diagonal of some rows from one on.
+#[inline(always)]
+pub(super) fn clear_upper<T: MatrixElement>(start: usize, rows: &mut ArrayViewMut2<T>) {
+    for (at, mut row) in rows.rows_mut().into_iter().enumerate() {
+        row.slice_mut(s![start + at + 1..]).fill(T::ZERO);
     }
 }
 

@@ -3,9 +3,10 @@
 
 use super::cholesky::{clear_upper, symmetric_into, turned};
 use super::hardware::{Update, Vector};
-use super::machine::{Machine, divide, multiply_lower, subtract};
+use super::machine::{Cut, MOVE, Machine, divide, multiply_lower, subtract};
+use super::rows::assign_in_parts;
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 /// Writes the lower triangular X with X Lᵀ + L Xᵀ = S, the symmetric part of a matrix.
 pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
@@ -14,10 +15,7 @@ pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
     s: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
 ) {
-    on.run(
-        #[inline(always)]
-        || symmetric_into(s, out.view_mut()),
-    );
+    symmetric_into(on, s, out.view_mut());
     forward(on, l, out);
 }
 
@@ -64,7 +62,7 @@ fn forward_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut s: ArrayV
             *s = column[row];
         }
     }
-    clear_upper(s);
+    clear_upper(0, &mut s);
 }
 
 /// Writes the symmetric Y for which 2 Y L has the lower triangle of Z.
@@ -74,13 +72,22 @@ pub(super) fn adjoint_into<T: MatrixElement, M: Machine<T>>(
     z: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
 ) {
-    out.assign(&z);
-    adjoint(on, l, out.view_mut());
-    let half = T::one() / T::number(2);
-    out.mapv_inplace(|y| y * half);
+    on.in_parts(Cut::Rows, MOVE * z.len(), out.view_mut(), |on, start, out| {
+        let (z, half) = (z.slice(s![start..start + out.nrows(), ..]), T::one() / T::number(2));
+        let (Some(z), Some(out)) = (z.to_slice(), out.into_slice()) else { unreachable!("matrices are in one piece") };
+        on.run(
+            #[inline(always)]
+            || {
+                for (out, &z) in out.iter_mut().zip(z) {
+                    *out = z * half;
+                }
+            },
+        );
+    });
+    adjoint(on, l, out);
 }
 
-/// Replaces Z by W = 2 Y.
+/// Replaces Z / 2 by Y.
 fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: ArrayViewMut2<T>) {
     let n = l.nrows();
     if n <= BASE {
@@ -91,13 +98,13 @@ fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: Arr
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(l, cut);
-    let [mut first, mut above, mut beside, mut second] = quarters_mut(w, cut);
+    let [mut first, above, mut beside, mut second] = quarters_mut(w, cut);
     adjoint(on, l_second, second.view_mut());
     on.multiply(Update::Subtract, second.view(), l_beside, beside.view_mut());
     triangular::solve_upper(on, l_first.reversed_axes(), false, beside.view_mut().reversed_axes());
     multiply_lower(on, Update::Subtract, beside.t(), l_beside, first.view_mut());
     adjoint(on, l_first, first);
-    above.assign(&beside.t());
+    assign_in_parts(on, beside.t(), above);
 }
 
 /// A column at a time from the last on, which is a row too.

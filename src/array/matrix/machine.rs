@@ -3,21 +3,44 @@
 use super::elements::Elements;
 use super::hardware::{Update, Vector};
 use super::{MatrixElement, half, quarters, quarters_mut};
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul, s};
 
 /// Squares of so many rows are not cut, though half of their elements is not wanted.
 const SMALL_SQUARE: usize = 64;
+
+/// As many multiplications take the time of an element that is moved from one matrix in memory to another.
+pub(super) const MOVE: usize = 16;
+
+/// How a matrix is cut into parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cut {
+    Rows,
+    /// Rows of which each is as much work as a lower triangle has elements there.
+    TriangleRows,
+    Columns,
+}
 
 /// Whoever runs kernels.
 pub(crate) trait Machine<T> {
     /// The vectors that hold small matrices, one in each lane.
     type Vector: Vector<T>;
+    /// The machine that runs a part of a kernel.
+    type Part<'p>: Machine<T, Vector = Self::Vector>;
 
     /// Updates C by A B.
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, c: ArrayViewMut2<T>);
     /// Runs a part of a kernel that is no product. The closure says `#[inline(always)]`, as the functions that it calls do: else they
     /// would be compiled without the instructions that not every machine has.
     fn run(&self, part: impl FnOnce());
+    /// Calls a function for the parts of a matrix, each with the number of its first row or column: for all of it at once, or on several
+    /// threads, if so many multiplications are worth it. No element may depend on where it is cut.
+    fn in_parts(
+        &mut self,
+        cut: Cut,
+        work: usize,
+        out: ArrayViewMut2<T>,
+        part: impl Fn(&mut Self::Part<'_>, usize, ArrayViewMut2<T>) + Sync,
+    );
 }
 
 /// Subtracts a multiple of one row from another. Rows are whole vectors.
@@ -42,6 +65,7 @@ pub(super) struct AnyMachine;
 
 impl<T: MatrixElement> Machine<T> for AnyMachine {
     type Vector = Elements<T>;
+    type Part<'p> = AnyMachine;
 
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, mut c: ArrayViewMut2<T>) {
         let (product, kept) = match update {
@@ -55,10 +79,40 @@ impl<T: MatrixElement> Machine<T> for AnyMachine {
     fn run(&self, part: impl FnOnce()) {
         part();
     }
+
+    fn in_parts(
+        &mut self,
+        _: Cut,
+        _: usize,
+        out: ArrayViewMut2<T>,
+        part: impl Fn(&mut AnyMachine, usize, ArrayViewMut2<T>) + Sync,
+    ) {
+        part(self, 0, out);
+    }
 }
 
 /// Updates the lower triangle of C by A B. Elements above the diagonal become anything.
 pub(super) fn multiply_lower<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    update: Update,
+    a: ArrayView2<T>,
+    b: ArrayView2<T>,
+    c: ArrayViewMut2<T>,
+) {
+    let work = c.len().saturating_mul(a.ncols()) / 2;
+    on.in_parts(Cut::TriangleRows, work, c, |on, start, c| {
+        let end = start + c.nrows();
+        let a = a.slice(s![start..end, ..]);
+        let (before, own) = c.split_at(Axis(1), start);
+        if start > 0 {
+            on.multiply(update, a, b.slice(s![.., ..start]), before);
+        }
+        multiply_square(on, update, a, b.slice(s![.., start..end]), own.slice_move(s![.., ..end - start]));
+    });
+}
+
+/// As [`multiply_lower`], on one thread.
+fn multiply_square<T: MatrixElement, M: Machine<T>>(
     on: &mut M,
     update: Update,
     a: ArrayView2<T>,
@@ -73,27 +127,29 @@ pub(super) fn multiply_lower<T: MatrixElement, M: Machine<T>>(
     let (above, below) = a.split_at(Axis(0), cut);
     let (left, right) = b.split_at(Axis(1), cut);
     let [first, _, beside, second] = quarters_mut(c, cut);
-    multiply_lower(on, update, above, left, first);
+    multiply_square(on, update, above, left, first);
     on.multiply(update, below, left, beside);
-    multiply_lower(on, update, below, right, second);
+    multiply_square(on, update, below, right, second);
 }
 
-/// Adds A X to a matrix, where X is lower triangular, with zeros above the diagonal.
-pub(super) fn add_times_lower<T: MatrixElement, M: Machine<T>>(
+/// Updates a matrix by A X, where X is lower triangular, with zeros above the diagonal.
+pub(super) fn multiply_by_lower<T: MatrixElement, M: Machine<T>>(
     on: &mut M,
+    update: Update,
     a: ArrayView2<T>,
     x: ArrayView2<T>,
     out: ArrayViewMut2<T>,
 ) {
     let n = x.nrows();
     if n <= SMALL_SQUARE {
-        return on.multiply(Update::Add, a, x, out);
+        return on.multiply(update, a, x, out);
     }
     let cut = half(n);
     let (left, right) = a.split_at(Axis(1), cut);
     let (mut first, second) = out.split_at(Axis(1), cut);
     let [x_first, _, x_beside, x_second] = quarters(x, cut);
-    add_times_lower(on, left, x_first, first.view_mut());
-    on.multiply(Update::Add, right, x_beside, first);
-    add_times_lower(on, right, x_second, second);
+    multiply_by_lower(on, update, left, x_first, first.view_mut());
+    let rest = if update == Update::Set { Update::Add } else { update };
+    on.multiply(rest, right, x_beside, first);
+    multiply_by_lower(on, update, right, x_second, second);
 }

@@ -33,7 +33,7 @@ use std::ops::Neg;
 pub(crate) use elements::Elements;
 pub(crate) use hardware::{Update, Vector};
 use machine::AnyMachine;
-pub(crate) use machine::Machine;
+pub(crate) use machine::{Cut, Machine};
 
 /// Matrices of so many rows are not cut, where they are done by vectors of elements.
 const BASE: usize = 32;

@@ -1,7 +1,8 @@
 //! Positive definite matrices, given their Cholesky factor.
 
 use super::hardware::{Update, Vector};
-use super::machine::{Machine, add_times_lower, divide, multiply_lower, subtract};
+use super::machine::{Machine, divide, multiply_by_lower, multiply_lower, subtract};
+use super::rows::assign_in_parts;
 use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -12,7 +13,7 @@ pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
     b: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
 ) {
-    out.assign(&b);
+    assign_in_parts(on, b, out.view_mut());
     triangular::solve_lower(on, lower, false, out.view_mut());
     triangular::solve_upper(on, lower.reversed_axes(), false, out);
 }
@@ -29,11 +30,11 @@ pub(super) fn inverse_into<T: MatrixElement, M: Machine<T>>(
     inverse.fill(T::ZERO);
     invert(on, lower, inverse.view_mut());
     square(on, inverse.view(), out.view_mut());
-    mirror(out);
+    mirror(on, out);
 }
 
 /// Copies what is below the diagonal to above it.
-fn mirror<T: MatrixElement>(a: ArrayViewMut2<T>) {
+fn mirror<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayViewMut2<T>) {
     let n = a.nrows();
     if n <= BASE {
         let mut a = a;
@@ -44,10 +45,10 @@ fn mirror<T: MatrixElement>(a: ArrayViewMut2<T>) {
         }
         return;
     }
-    let [first, mut above, beside, second] = quarters_mut(a, half(n));
-    above.assign(&beside.t());
-    mirror(first);
-    mirror(second);
+    let [first, above, beside, second] = quarters_mut(a, half(n));
+    assign_in_parts(on, beside.t(), above);
+    mirror(on, first);
+    mirror(on, second);
 }
 
 /// Writes the inverse of a lower triangular matrix. Elements above the diagonal are 0, and stay so.
@@ -65,8 +66,7 @@ fn invert<T: MatrixElement, M: Machine<T>>(on: &mut M, lower: ArrayView2<T>, out
     invert(on, l_first, first.view_mut());
     // The block below the diagonal: −L₂₂⁻¹ L₂₁ X₁₁, where X₁₁ is lower triangular.
     beside.fill(T::ZERO);
-    add_times_lower(on, l_beside, first.view(), beside.view_mut());
-    beside.mapv_inplace(|x| -x);
+    multiply_by_lower(on, Update::Subtract, l_beside, first.view(), beside.view_mut());
     triangular::solve_lower(on, l_second, false, beside);
     invert(on, l_second, second);
 }
@@ -102,11 +102,10 @@ fn square<T: MatrixElement, M: Machine<T>>(on: &mut M, x: ArrayView2<T>, out: Ar
     }
     let cut = half(n);
     let [x_first, _, x_beside, x_second] = quarters(x, cut);
-    let [mut first, _, mut beside, second] = quarters_mut(out, cut);
+    let [mut first, _, beside, second] = quarters_mut(out, cut);
     square(on, x_first, first.view_mut());
     multiply_lower(on, Update::Add, x_beside.t(), x_beside, first);
-    beside.fill(T::ZERO);
     // X₂₂ᵀ X₂₁: its transpose, X₂₁ᵀ X₂₂, has the triangular matrix at the right.
-    add_times_lower(on, x_beside.reversed_axes(), x_second, beside.reversed_axes());
+    multiply_by_lower(on, Update::Set, x_beside.reversed_axes(), x_second, beside.reversed_axes());
     square(on, x_second, second);
 }

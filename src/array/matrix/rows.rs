@@ -2,7 +2,8 @@
 //! machine runs say `#[inline(always)]` too: the compiler makes functions of their own of those that are not small.
 
 use super::MatrixElement;
-use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use super::machine::{Cut, MOVE, Machine};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Partial sums of long rows, and of what is left of them.
 const LONG: usize = 32;
@@ -91,6 +92,17 @@ pub(super) fn assign<T: MatrixElement>(from: ArrayView2<T>, mut to: ArrayViewMut
             }
         }
     }
+}
+
+/// As [`assign`], on any number of threads.
+pub(super) fn assign_in_parts<T: MatrixElement, M: Machine<T>>(on: &mut M, from: ArrayView2<T>, to: ArrayViewMut2<T>) {
+    on.in_parts(Cut::Rows, MOVE * from.len(), to, |on, start, to| {
+        let from = from.slice(s![start..start + to.nrows(), ..]);
+        on.run(
+            #[inline(always)]
+            || assign(from, to),
+        );
+    });
 }
 
 /// Turns the rows of a square matrix into its columns.

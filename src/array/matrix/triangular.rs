@@ -1,7 +1,8 @@
 //! Systems of equations with triangular matrices.
 
 use super::hardware::{Update, Vector};
-use super::machine::{Machine, divide, subtract};
+use super::machine::{Cut, Machine, divide, subtract};
+use super::rows::assign_in_parts;
 use super::{BASE, MatrixElement, half, quarters};
 use crate::operation::Triangle;
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
@@ -17,7 +18,7 @@ pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
     b: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
 ) {
-    out.assign(&b);
+    assign_in_parts(on, b, out.view_mut());
     let unit = triangle.has_unit_diagonal;
     match (triangle.is_lower, triangle.is_transposed) {
         (true, false) => solve_lower(on, a, unit, out),
@@ -48,6 +49,12 @@ pub(super) fn solve_lower<T: MatrixElement, M: Machine<T>>(
     unit: bool,
     b: ArrayViewMut2<T>,
 ) {
+    let work = l.len().saturating_mul(b.ncols()) / 2;
+    on.in_parts(Cut::Columns, work, b, |on, _, b| solve_columns(on, l, unit, b));
+}
+
+/// As [`solve_lower`], for columns that are not cut.
+fn solve_columns<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, unit: bool, b: ArrayViewMut2<T>) {
     let n = l.nrows();
     if n <= BASE {
         return on.run(
@@ -65,9 +72,9 @@ pub(super) fn solve_lower<T: MatrixElement, M: Machine<T>>(
     let cut = half(n);
     let [first, _, beside, second] = quarters(l, cut);
     let (mut top, mut bottom) = b.split_at(Axis(0), cut);
-    solve_lower(on, first, unit, top.view_mut());
+    solve_columns(on, first, unit, top.view_mut());
     on.multiply(Update::Subtract, beside, top.view(), bottom.view_mut());
-    solve_lower(on, second, unit, bottom);
+    solve_columns(on, second, unit, bottom);
 }
 
 /// The solution for a few rows, as vectors of some columns of the right side.

@@ -3,7 +3,7 @@
 use super::code::Scratch;
 use super::compiled::{BlocksSpace, CompiledBlocks, Machine};
 use super::split::PartialBuffer;
-use super::threads::{SharedPointers, Worker};
+use super::threads::{PackingLines, SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::engine::arrays::fill;
@@ -90,8 +90,8 @@ impl CompiledBlocks {
                     .rest
                     .iter()
                     .map(|machine| machine.packing_lines())
-                    .fold(self.block.packing_lines(), usize::max);
-                Ok(Mutex::new(BlocksSpace { worker: Worker::alone(scratch, packing)?, block, rest, pointers }))
+                    .fold(self.block.packing_lines(), PackingLines::or);
+                Ok(Mutex::new(BlocksSpace { worker: Worker::alone(scratch, packing.own)?, block, rest, pointers }))
             })
             .collect()
     }

@@ -6,7 +6,7 @@ use super::edges;
 use super::memory::{BufferLocation, copy_apart, plan};
 use super::scalars::Scalars;
 use super::split::PartialBuffer;
-use super::threads::{SharedPointers, Worker};
+use super::threads::{PackingLines, SharedPointers, Worker};
 use super::transpose::transposed;
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
@@ -236,9 +236,9 @@ impl Machine {
         self.steps.iter().any(CompiledStep::is_parallel)
     }
 
-    /// Lines of memory that each thread needs for its products.
-    pub(super) fn packing_lines(&self) -> usize {
-        self.steps.iter().map(CompiledStep::packing_lines).max().unwrap_or(0)
+    /// Lines of memory that threads need for products.
+    pub(super) fn packing_lines(&self) -> PackingLines {
+        self.steps.iter().map(CompiledStep::packing_lines).fold(Default::default(), PackingLines::or)
     }
 
     /// Memory for a run.

@@ -11,6 +11,7 @@ use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
 use super::table::{BufferFill, PointerTable};
+use super::threads::PackingLines;
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::kernel::{Nest, Procedure, Step, StoreMode};
@@ -153,18 +154,20 @@ impl CompiledStep {
         match self {
             CompiledStep::Nest { code, .. } => code.split.chunks > 1,
             CompiledStep::Product(product) => product.chunks > 1,
-            CompiledStep::Matrix(matrix) => matrix.chunks > 1,
+            CompiledStep::Matrix(matrix) => matrix.is_parallel(),
             CompiledStep::Blocks(blocks) => blocks.chunks > 1,
             _ => self.machines().iter().any(|machine| machine.is_parallel()),
         }
     }
 
-    /// Lines of memory that each thread needs for its products.
-    pub(super) fn packing_lines(&self) -> usize {
+    /// Lines of memory that threads need for products.
+    pub(super) fn packing_lines(&self) -> PackingLines {
         match self {
-            CompiledStep::Product(product) => product.packing_lines(),
-            CompiledStep::Matrix(matrix) => matrix.scratch_lines(),
-            _ => self.machines().iter().map(|machine| machine.packing_lines()).max().unwrap_or(0),
+            CompiledStep::Product(product) => PackingLines::alike(product.packing_lines()),
+            CompiledStep::Matrix(matrix) => matrix.packing_lines(),
+            _ => {
+                self.machines().iter().map(|machine| machine.packing_lines()).fold(Default::default(), PackingLines::or)
+            }
         }
     }
 

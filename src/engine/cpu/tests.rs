@@ -417,7 +417,7 @@ fn products_of_integers_are_packed_as_those_of_floats_are() {
         let mut graph: Graph = Graph::new(&types, 0);
         let product = graph.add(Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2])), &[0, 1]);
         let program = Program::new(&graph.finish(&[product]), &Cpu::default()).expect("there is memory");
-        program.machine.packing_lines()
+        program.machine.packing_lines().own
     };
     assert!(lines(DType::F64) > 0);
     assert_eq!(lines(DType::I64), lines(DType::F64));

@@ -29,6 +29,31 @@ pub(super) struct Own {
     pub(super) packing: Vec<CacheLine>,
 }
 
+impl Own {
+    fn new(scratch: Scratch, packing: usize) -> Result<Own, OutOfMemory> {
+        Ok(Own { scratch, packing: lines(packing * size_of::<CacheLine>())? })
+    }
+}
+
+/// Lines of packing memory that kernels need: on the thread that runs a program, and on each that runs chunks of a kernel.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct PackingLines {
+    pub(super) own: usize,
+    pub(super) helper: usize,
+}
+
+impl PackingLines {
+    /// As many on any thread.
+    pub(super) fn alike(lines: usize) -> PackingLines {
+        PackingLines { own: lines, helper: lines }
+    }
+
+    /// Enough for either of two kernels.
+    pub(super) fn or(self, other: PackingLines) -> PackingLines {
+        PackingLines { own: self.own.max(other.own), helper: self.helper.max(other.helper) }
+    }
+}
+
 /// The memory of the thread that runs a program, and of those that help with large kernels.
 #[derive(Debug)]
 pub(super) struct Worker {
@@ -80,17 +105,22 @@ impl Threads {
         }
     }
 
-    /// The memory that a run of a machine needs: scratch and so many lines of packing memory for every thread, if it has kernels for several.
+    /// The memory that a run of a machine needs: scratch, and lines of packing memory for the thread that runs it, and for every
+    /// thread, if it has kernels for several.
     ///
     /// # Errors
     ///
     /// When there is no memory for packing.
-    pub(super) fn worker(&self, scratch: Scratch, packing: usize, is_parallel: bool) -> Result<Worker, OutOfMemory> {
-        let packing = || lines(packing * size_of::<CacheLine>());
+    pub(super) fn worker(
+        &self,
+        scratch: Scratch,
+        packing: PackingLines,
+        is_parallel: bool,
+    ) -> Result<Worker, OutOfMemory> {
         let count = if is_parallel { self.team().map_or(0, Team::threads) } else { 0 };
-        let helper = |_| Ok(Mutex::new(Own { scratch: scratch.alike(), packing: packing()? }));
+        let helper = |_| Ok(Mutex::new(Own::new(scratch.alike(), packing.helper)?));
         let helpers = (0..count).map(helper).collect::<Result<_, OutOfMemory>>()?;
-        Ok(Worker { threads: self.clone(), own: Own { scratch, packing: packing()? }, helpers })
+        Ok(Worker { threads: self.clone(), own: Own::new(scratch, packing.own)?, helpers })
     }
 }
 
@@ -101,8 +131,7 @@ impl Worker {
     ///
     /// When there is no memory for packing.
     pub(super) fn alone(scratch: Scratch, packing: usize) -> Result<Worker, OutOfMemory> {
-        let packing = lines(packing * size_of::<CacheLine>())?;
-        Ok(Worker { threads: Threads::One, own: Own { scratch, packing }, helpers: Vec::new() })
+        Ok(Worker { threads: Threads::One, own: Own::new(scratch, packing)?, helpers: Vec::new() })
     }
 
     /// The number of threads that share chunks.
@@ -112,13 +141,38 @@ impl Worker {
 
     /// Calls a function for every chunk, with the thread's number and memory: in turn, or on several threads.
     pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, usize, &mut Own) + Sync) {
-        let Worker { threads, own, helpers } = self;
-        match threads.team() {
-            Some(team) if !helpers.is_empty() => team.run(chunks, &|chunk, thread| {
-                f(chunk, thread, &mut helpers[thread].lock().unwrap_or_else(PoisonError::into_inner));
-            }),
-            _ => (0..chunks).for_each(|chunk| f(chunk, 0, own)),
+        match self.split() {
+            (_, Some(helpers)) => helpers.each(chunks, f),
+            (own, None) => (0..chunks).for_each(|chunk| f(chunk, 0, own)),
         }
+    }
+
+    /// The memory of the thread that runs a program, and the threads that it can share work with.
+    pub(super) fn split(&mut self) -> (&mut Own, Option<Helpers<'_>>) {
+        let Worker { threads, own, helpers } = self;
+        let team = threads.team().filter(|_| !helpers.is_empty());
+        (own, team.map(|team| Helpers { team, own: helpers }))
+    }
+}
+
+/// Threads that share work, this one among them, and their memory.
+#[derive(Clone, Copy)]
+pub(super) struct Helpers<'w> {
+    team: &'w Team,
+    own: &'w [Mutex<Own>],
+}
+
+impl Helpers<'_> {
+    /// The number of threads.
+    pub(super) fn count(self) -> usize {
+        self.own.len()
+    }
+
+    /// Calls a function for every chunk, with the thread's number and memory.
+    pub(super) fn each(self, chunks: usize, f: impl Fn(usize, usize, &mut Own) + Sync) {
+        self.team.run(chunks, &|chunk, thread| {
+            f(chunk, thread, &mut self.own[thread].lock().unwrap_or_else(PoisonError::into_inner));
+        });
     }
 }
 

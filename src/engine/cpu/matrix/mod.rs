@@ -1,25 +1,23 @@
 //! Linear algebra on the matrices of buffers.
 
-use super::gemm::{self, GemmElement};
-use super::places::{MatrixPlaces, Places};
-use super::threads::{SharedPointers, Worker};
+pub(super) mod machine;
+
+use super::gemm;
+use super::threads::{Helpers, PackingLines, SharedPointers, Worker};
 use super::vector::Instructions;
-#[cfg(target_arch = "x86_64")]
-use super::vector::USES_REGISTERS;
-#[cfg(target_arch = "x86_64")]
-use super::vector::lanes::{Half32, Half64, Wide32, Wide64};
-use crate::array::matrix::{self, Elements, Machine, MatrixElement, SizedOperation, Update, Vector};
+use crate::array::matrix::{self, Machine, MatrixElement, SizedOperation};
 use crate::array::sparse;
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
 use crate::operation::SparseOperation;
 use crate::shape::{DType, Type, size};
-use ndarray::{ArrayView2, ArrayViewMut2};
+use machine::RegisterElement;
 use smallvec::SmallVec;
-use std::marker::PhantomData;
 
 /// Operations on floats that are worth a chunk.
 const WORK: f64 = 32_768.0;
+/// Operations on floats for which several threads share a matrix.
+const SHARED: f64 = 1_048_576.0;
 /// The most chunks.
 const CHUNKS: usize = 64;
 /// Elements of the results of small matrices that are done before others are begun, so that they stay in the cache.
@@ -29,14 +27,14 @@ const LANES: usize = 16;
 
 /// An operation on dense or sparse matrices.
 #[derive(Debug)]
-enum Kernel {
+pub(super) enum Kernel {
     Dense(SizedOperation),
     Sparse(SparseOperation),
 }
 
 impl Kernel {
     /// The operation of a call, if it is one of these, and the number of matrices.
-    fn new(call: &Call, types: &[&Type]) -> Option<(Kernel, usize)> {
+    pub(super) fn new(call: &Call, types: &[&Type]) -> Option<(Kernel, usize)> {
         let count = |axes: usize| size(&types[0].shape[..types[0].rank() - axes]);
         match (call.matrix(), call.sparse()) {
             (Some(op), _) => {
@@ -90,7 +88,9 @@ pub(super) struct CompiledMatrix {
     operands: SmallVec<[(BufferId, usize); 3]>,
     result: (BufferId, usize),
     /// Into how many chunks of whole matrices the work is cut at most.
-    pub(super) chunks: usize,
+    chunks: usize,
+    /// Whether several threads may share a matrix.
+    is_large: bool,
 }
 
 impl CompiledMatrix {
@@ -98,18 +98,26 @@ impl CompiledMatrix {
     pub(super) fn new(call: &Call, types: &[Type]) -> Option<CompiledMatrix> {
         let operands: SmallVec<[&Type; 3]> = call.types().take(call.arguments.len()).collect();
         let (kernel, count) = Kernel::new(call, &operands)?;
+        let operations = call.matrix_operations();
         // A saturating conversion.
-        let work = (call.matrix_operations() / WORK) as usize;
-        let chunks = work.clamp(1, CHUNKS).min(count.max(1));
+        let chunks = ((operations / WORK) as usize).clamp(1, CHUNKS).min(count.max(1));
+        let is_large = operations / count.max(1) as f64 >= SHARED;
         let dtype = operands[0].dtype;
         let own = |&id: &BufferId| (id, types[id as usize].size() / count.max(1));
         let (operands, result) = (call.arguments.iter().map(own).collect(), own(&call.results[0]));
-        Some(CompiledMatrix { dtype, kernel, count, operands, result, chunks })
+        Some(CompiledMatrix { dtype, kernel, count, operands, result, chunks, is_large })
     }
 
-    /// Lines of memory that each thread needs: scratch, and what its products pack.
-    pub(super) fn scratch_lines(&self) -> usize {
-        self.own_lines() + gemm::packing_lines(self.kernel.products(), self.dtype.bytes())
+    /// Whether several threads share the work.
+    pub(super) fn is_parallel(&self) -> bool {
+        self.chunks > 1 || self.is_large
+    }
+
+    /// Lines of memory that threads need: scratch, and what their products pack. Threads that share one matrix have no scratch.
+    pub(super) fn packing_lines(&self) -> PackingLines {
+        let products = gemm::packing_lines(self.kernel.products(), self.dtype.bytes());
+        let own = self.own_lines() + products;
+        PackingLines { own, helper: if self.count > 1 { own } else { products } }
     }
 
     fn own_lines(&self) -> usize {
@@ -125,21 +133,23 @@ impl CompiledMatrix {
     /// made for a machine with this operation.
     pub(super) unsafe fn run(&self, isa: Instructions, bases: &[*mut u8], worker: &mut Worker) {
         let shared = SharedPointers(bases);
-        let chunks = if worker.threads() == 1 { 1 } else { self.chunks };
-        let run = |chunk: usize, scratch: &mut [CacheLine]| {
+        let run = |of: (usize, usize), scratch: &mut [CacheLine], helpers: Option<Helpers<'_>>| {
             let bases = shared.pointers();
             // SAFETY: as the caller's; chunks are of different matrices.
             unsafe {
                 match self.dtype {
-                    DType::F32 => self.chunk::<f32>(isa, bases, (chunk, chunks), scratch),
-                    DType::F64 => self.chunk::<f64>(isa, bases, (chunk, chunks), scratch),
+                    DType::F32 => self.chunk::<f32>(isa, bases, of, (scratch, helpers)),
+                    DType::F64 => self.chunk::<f64>(isa, bases, of, (scratch, helpers)),
                     _ => unreachable!("matrices are of floats"),
                 }
             }
         };
-        match chunks {
-            1 => run(0, &mut worker.own.packing),
-            _ => worker.each(chunks, |chunk, _, own| run(chunk, &mut own.packing)),
+        match worker.split() {
+            // Of few large matrices each is done by all threads.
+            (_, Some(helpers)) if self.chunks > 1 && !(self.is_large && self.chunks <= helpers.count() / 2) => {
+                helpers.each(self.chunks, |chunk, _, own| run((chunk, self.chunks), &mut own.packing, None));
+            }
+            (own, helpers) => run((0, 1), &mut own.packing, helpers),
         }
     }
 
@@ -148,7 +158,7 @@ impl CompiledMatrix {
         isa: Instructions,
         bases: &[*mut u8],
         (chunk, chunks): (usize, usize),
-        scratch: &mut [CacheLine],
+        (scratch, helpers): (&mut [CacheLine], Option<Helpers<'_>>),
     ) {
         let bound = |chunk: usize| self.count * chunk / chunks;
         let (scratch, packing) = scratch.split_at_mut(self.own_lines());
@@ -177,127 +187,12 @@ impl CompiledMatrix {
                     std::slice::from_raw_parts_mut(pointer, length)
                 },
             };
-            let work = (&self.kernel, count);
+            let work = (&self.kernel, count, &operands[..]);
             // SAFETY: the machine has the instructions.
-            unsafe {
-                match isa {
-                    #[cfg(target_arch = "x86_64")]
-                    Instructions::Avx512 if USES_REGISTERS => {
-                        with_avx512(&mut Own::<T::Wide>::new(isa, packing), work, &operands, out, scratch);
-                    }
-                    #[cfg(target_arch = "x86_64")]
-                    Instructions::Avx2 if USES_REGISTERS => {
-                        with_avx2(&mut Own::<T::Half>::new(isa, packing), work, &operands, out, scratch);
-                    }
-                    _ => self.kernel.run(&mut Own::<Elements<T>>::new(isa, packing), count, &operands, out, scratch),
-                }
-            }
+            unsafe { machine::run((isa, packing, helpers), work, out, scratch) };
         }
     }
 }
 
-/// Floats with registers of 64 and of 32 bytes.
-trait RegisterElement: MatrixElement + GemmElement {
-    type Wide: Vector<Self>;
-    type Half: Vector<Self>;
-}
-
-#[cfg(target_arch = "x86_64")]
-impl RegisterElement for f64 {
-    type Wide = Wide64;
-    type Half = Half64;
-}
-
-#[cfg(target_arch = "x86_64")]
-impl RegisterElement for f32 {
-    type Wide = Wide32;
-    type Half = Half32;
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-impl<T: MatrixElement + GemmElement> RegisterElement for T {
-    type Wide = Elements<T>;
-    type Half = Elements<T>;
-}
-
-/// The machine that the engine was made for, with vectors of this type, and memory to pack the operands of products.
-struct Own<'a, V> {
-    isa: Instructions,
-    packing: &'a mut [CacheLine],
-    vector: PhantomData<V>,
-}
-
-impl<V> Own<'_, V> {
-    fn new(isa: Instructions, packing: &mut [CacheLine]) -> Own<'_, V> {
-        Own { isa, packing, vector: PhantomData }
-    }
-}
-
-impl<T: MatrixElement + GemmElement, V: Vector<T>> Machine<T> for Own<'_, V> {
-    type Vector = V;
-
-    fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, mut c: ArrayViewMut2<T>) {
-        fn places<'a, T>(start: *mut T, shape: &'a [usize], strides: &'a [isize]) -> MatrixPlaces<'a, T> {
-            let [rows, columns] = [0, 1].map(|axis| Places {
-                extents: std::slice::from_ref(&shape[axis]),
-                strides: std::slice::from_ref(&strides[axis]),
-            });
-            MatrixPlaces { start, rows, columns }
-        }
-        let (m, k, n) = (a.nrows(), a.ncols(), b.ncols());
-        assert!(b.nrows() == k && c.dim() == (m, n), "matrices fit");
-        assert!(gemm::packing_lines([m, k, n], size_of::<T>()) <= self.packing.len(), "packing has room");
-        let start = c.as_mut_ptr();
-        let operands = [
-            places(a.as_ptr().cast_mut(), a.shape(), a.strides()),
-            places(b.as_ptr().cast_mut(), b.shape(), b.strides()),
-            places(start, c.shape(), c.strides()),
-        ];
-        // SAFETY: views have elements at all of their positions, and one that is written to overlaps no other. The packing memory
-        // is large enough, and the machine has the instructions.
-        unsafe { T::multiply(self.isa, [0..m, 0..n], k, operands, update, self.packing) };
-    }
-
-    fn run(&self, part: impl FnOnce()) {
-        // SAFETY: the machine has the instructions.
-        unsafe {
-            match self.isa {
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => part_with_avx512(part),
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => part_with_avx2(part),
-                _ => part(),
-            }
-        }
-    }
-}
-
-/// The operation compiled for a set of instructions.
-macro_rules! compiled_for {
-    ($($name:ident, $part:ident: $features:literal;)*) => {
-        $(
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = $features)]
-            unsafe fn $name<T: MatrixElement, M: Machine<T>>(
-                on: &mut M,
-                (kernel, count): (&Kernel, usize),
-                operands: &[&[T]],
-                out: &mut [T],
-                scratch: &mut [T],
-            ) {
-                kernel.run(on, count, operands, out, scratch);
-            }
-
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = $features)]
-            unsafe fn $part(part: impl FnOnce()) {
-                part();
-            }
-        )*
-    };
-}
-
-compiled_for! {
-    with_avx2, part_with_avx2: "avx2,fma";
-    with_avx512, part_with_avx512: "avx512f,avx512dq,avx512vl,avx2,fma";
-}
+#[cfg(test)]
+mod tests;
