@@ -4,6 +4,7 @@
 //! on, so that an exchange of two rows is one of their elements, and what the exchanges fill in has room behind the bands.
 
 use super::MatrixElement;
+use super::rows::divide_by;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 /// Bands below the diagonal of a matrix and above it, given the rows of both operands.
@@ -99,7 +100,9 @@ fn eliminate<T: MatrixElement>([below, width, count]: [usize; 3], rows: &mut [T]
             }
             row[width - 1] = T::ZERO;
             let other_side = &mut other_sides[other * count..][..count];
-            other_side.iter_mut().zip(&*side).for_each(|(x, &own)| *x = *x - factor * own);
+            for (x, &own) in other_side.iter_mut().zip(&*side) {
+                *x = *x - factor * own;
+            }
         }
     }
 }
@@ -111,8 +114,10 @@ fn substitute<T: MatrixElement>([width, count]: [usize; 2], rows: &[T], sides: &
         let (own, known) = sides[row * count..].split_at_mut(count);
         let elements = &rows[row * width..][..width];
         for (&factor, known) in elements[1..].iter().zip(known.chunks_exact(count)) {
-            own.iter_mut().zip(known).for_each(|(x, &known)| *x = *x - factor * known);
+            for (x, &known) in own.iter_mut().zip(known) {
+                *x = *x - factor * known;
+            }
         }
-        own.iter_mut().for_each(|x| *x = *x / elements[0]);
+        divide_by(own, elements[0]);
     }
 }

@@ -37,7 +37,9 @@ pub(super) fn reduce<T: MatrixElement>(
     let (mut y, rest) = scratch.split_at_mut(n);
     let (mut sums, z) = rest.split_at_mut(n);
     let z = &mut z[..n];
-    left[..n].iter_mut().zip(a.chunks_exact(n)).for_each(|(place, row)| *place = row[0]);
+    for (place, row) in left[..n].iter_mut().zip(a.chunks_exact(n)) {
+        *place = row[0];
+    }
     for step in 0..n {
         let (before, left) = left.split_at_mut(step * n);
         let (u, next) = left.split_at_mut(n);

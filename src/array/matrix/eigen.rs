@@ -3,7 +3,7 @@
 
 use super::reflections::{product_into, product_scratch, reflection};
 use super::rotations::{Block, Rotation, Sweeps};
-use super::rows::{SHORT, add_scaled, assign, dot, largest, scale, total, transpose, unit};
+use super::rows::{SHORT, add_scaled, assign, divide_by, dot, largest, scale, total, transpose, unit};
 use super::{Machine, MatrixElement, matrix, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
@@ -64,7 +64,11 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
             for (place, &value) in last.iter_mut().zip(&*values) {
                 *place = value * unit;
             }
-            vectors.chunks_exact_mut(n).filter(|vector| is_turned(vector)).for_each(|vector| scale(vector, -T::one()));
+            for vector in vectors.chunks_exact_mut(n) {
+                if is_turned(vector) {
+                    scale(vector, -T::one());
+                }
+            }
             if has_vectors {
                 assign(matrix(vectors, 0, [n, n]).reversed_axes(), columns);
             }
@@ -91,7 +95,7 @@ fn scaled<T: MatrixElement>(a: ArrayView2<T>, to: &mut [T]) -> Option<T> {
     }
     let unit = unit(most)?;
     if unit != T::one() {
-        to.iter_mut().for_each(|x| *x = *x / unit);
+        divide_by(to, unit);
     }
     Some(unit)
 }
@@ -198,12 +202,15 @@ fn update_row<T: MatrixElement>(row: &mut [T], [v, w]: [&[T]; 2], u: &[T], sums:
     let (us, u) = u.as_chunks::<LANES>();
     let (parts, sums) = sums.as_chunks_mut::<LANES>();
     let mut lanes = [T::ZERO; LANES];
-    for ((((row, v), w), u), sums) in rows.iter_mut().zip(vs).zip(ws).zip(us).zip(parts) {
+    // Iterators of several slices take calls where they are not inlined.
+    let count = rows.len();
+    let (vs, ws, us, parts) = (&vs[..count], &ws[..count], &us[..count], &mut parts[..count]);
+    for at in 0..count {
         for lane in 0..LANES {
-            let element = row[lane] - x * w[lane] - y * v[lane];
-            row[lane] = element;
-            lanes[lane] = lanes[lane] + element * u[lane];
-            sums[lane] = sums[lane] + element * factor;
+            let element = rows[at][lane] - x * ws[at][lane] - y * vs[at][lane];
+            rows[at][lane] = element;
+            lanes[lane] = lanes[lane] + element * us[at][lane];
+            parts[at][lane] = parts[at][lane] + element * factor;
         }
     }
     let mut sums_of_two = [T::ZERO; SHORT];
@@ -211,11 +218,13 @@ fn update_row<T: MatrixElement>(row: &mut [T], [v, w]: [&[T]; 2], u: &[T], sums:
         sums_of_two[lane] = lanes[lane] + lanes[lane + SHORT];
     }
     let mut sum = first + total(sums_of_two);
-    for ((((row, v), w), u), sums) in row.iter_mut().zip(v).zip(w).zip(u).zip(sums) {
-        let element = *row - x * *w - y * *v;
-        *row = element;
-        sum = sum + element * *u;
-        *sums = *sums + element * factor;
+    let count = row.len();
+    let (v, w, u, sums) = (&v[..count], &w[..count], &u[..count], &mut sums[..count]);
+    for at in 0..count {
+        let element = row[at] - x * w[at] - y * v[at];
+        row[at] = element;
+        sum = sum + element * u[at];
+        sums[at] = sums[at] + element * factor;
     }
     sum
 }

@@ -238,12 +238,14 @@ fn inverses_into<T: MatrixElement>(values: ArrayView2<T>, mut out: ArrayViewMut2
 }
 
 /// One of several matrices that lie one after the other.
+#[inline(always)]
 fn matrix<T>(elements: &[T], number: usize, [rows, columns]: [usize; 2]) -> ArrayView2<'_, T> {
     let count = rows * columns;
     let elements = &elements[number * count..(number + 1) * count];
     ArrayView2::from_shape((rows, columns), elements).expect("as many elements")
 }
 
+#[inline(always)]
 fn matrix_mut<T>(elements: &mut [T], number: usize, [rows, columns]: [usize; 2]) -> ArrayViewMut2<'_, T> {
     let count = rows * columns;
     let elements = &mut elements[number * count..(number + 1) * count];

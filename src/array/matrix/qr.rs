@@ -1,7 +1,7 @@
 //! The factorisation A = Q R by reflections (Householder), several columns at a time.
 
 use super::reflections::{BLOCK, combine, is_blocked, product_into, product_scratch, reflect, reflection, subtract};
-use super::rows::assign;
+use super::rows::{assign, largest, scale};
 use super::{Machine, MatrixElement, matrix, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
@@ -69,10 +69,11 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
 fn scaled<T: MatrixElement>(a: ArrayView2<T>, mut to: ArrayViewMut2<T>) -> T {
     assign(a, to.view_mut());
     let bound = T::LARGEST * T::PRECISION;
-    if to.iter().all(|x| x.magnitude() <= bound) {
+    let elements = to.into_slice().unwrap_or(&mut []);
+    if largest(elements) <= bound {
         return T::one();
     }
-    to.mapv_inplace(|x| x * T::PRECISION);
+    scale(elements, T::PRECISION);
     T::PRECISION
 }
 
@@ -93,7 +94,9 @@ fn factor_block<T: MatrixElement>(start: usize, mut columns: ArrayViewMut2<T>, b
         }
         columns[[at, at]] = norm;
         r.fill(T::ZERO);
-        others.chunks_exact_mut(m).for_each(|other| reflect(&mut other[at..], vector, factor));
+        for other in others.chunks_exact_mut(m) {
+            reflect(&mut other[at..], vector, factor);
+        }
     }
 }
 
@@ -105,7 +108,9 @@ fn write_r<T: MatrixElement>(work: ArrayView2<T>, unit: T, mut out: ArrayViewMut
     for (row, mut elements) in out.rows_mut().into_iter().enumerate() {
         elements.slice_mut(s![(row + 1).min(k)..]).fill(T::ZERO);
         if unit != T::one() {
-            elements.mapv_inplace(|x| x / unit);
+            for x in &mut elements {
+                *x = *x / unit;
+            }
         }
     }
 }

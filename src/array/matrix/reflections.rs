@@ -1,7 +1,7 @@
 //! Reflections I − t v vᵀ (Householder, 1958), several of which are one I − V T Vᵀ (Schreiber and Van Loan, 1989). Their vectors are
 //! rows of a matrix, with 1 on its diagonal and zeros before it.
 
-use super::rows::{add_scaled, dot, largest, scale};
+use super::rows::{add_scaled, divide_by, dot, largest, scale};
 use super::{Machine, MatrixElement, Update, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
@@ -25,7 +25,7 @@ pub(super) fn reflection<T: MatrixElement>(vector: &mut [T]) -> (T, T) {
     // Squares that are far from both ends of the range of numbers are precise.
     if square < T::HIGHEST && rest_square * T::LARGEST * T::PRECISION > T::one() {
         let (norm, distance) = result(own, square.square_root());
-        rest.iter_mut().for_each(|x| *x = *x / distance);
+        divide_by(rest, distance);
         return (norm, -distance / norm);
     }
     let most = largest(rest);
@@ -34,9 +34,9 @@ pub(super) fn reflection<T: MatrixElement>(vector: &mut [T]) -> (T, T) {
     }
     let unit = if own.magnitude() > most { own.magnitude() } else { most };
     let own = own / unit;
-    rest.iter_mut().for_each(|x| *x = *x / unit);
+    divide_by(rest, unit);
     let (norm, distance) = result(own, (dot(rest, rest) + own * own).square_root());
-    rest.iter_mut().for_each(|x| *x = *x / distance);
+    divide_by(rest, distance);
     (norm * unit, -distance / norm)
 }
 

@@ -33,8 +33,11 @@ pub(super) fn dot<T: MatrixElement>(a: &[T], b: &[T]) -> T {
             sums[lane] = sums[lane] + a[lane] * b[lane];
         }
     }
-    let sum = total(sums);
-    a_rest.iter().zip(b_rest).fold(sum, |sum, (&a, &b)| sum + a * b)
+    let mut sum = total(sums);
+    for (&a, &b) in a_rest.iter().zip(b_rest) {
+        sum = sum + a * b;
+    }
+    sum
 }
 
 /// The sum of partial sums. All loops have constant bounds, so that partial sums stay in registers.
@@ -51,22 +54,36 @@ pub(super) fn total<T: MatrixElement>(sums: [T; SHORT]) -> T {
 /// Adds a multiple of a row to another one.
 #[inline(always)]
 pub(super) fn add_scaled<T: MatrixElement>(out: &mut [T], x: &[T], factor: T) {
-    out.iter_mut().zip(x).for_each(|(out, &x)| *out = *out + x * factor);
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = *out + x * factor;
+    }
 }
 
 /// Multiplies a row by a number.
 #[inline(always)]
 pub(super) fn scale<T: MatrixElement>(row: &mut [T], factor: T) {
-    row.iter_mut().for_each(|x| *x = *x * factor);
+    for x in row {
+        *x = *x * factor;
+    }
+}
+
+/// Divides a row by a number.
+#[inline(always)]
+pub(super) fn divide_by<T: MatrixElement>(row: &mut [T], divisor: T) {
+    for x in row {
+        *x = *x / divisor;
+    }
 }
 
 /// The largest magnitude, or NaN where there is one.
 #[inline(always)]
 pub(super) fn largest<T: MatrixElement>(row: &[T]) -> T {
-    row.iter().fold(T::ZERO, |largest, x| {
+    let mut largest = T::ZERO;
+    for x in row {
         let size = x.magnitude();
-        if size > largest || size.is_nan() { size } else { largest }
-    })
+        largest = if size > largest || size.is_nan() { size } else { largest };
+    }
+    largest
 }
 
 /// The divisor of a matrix, whose largest element is given, that brings squares of its elements into the range of numbers; none if
@@ -85,10 +102,15 @@ const TILE: usize = 16;
 /// Copies a matrix to another one, square by square, since one of both may be transposed.
 #[inline(always)]
 pub(super) fn assign<T: MatrixElement>(from: ArrayView2<T>, mut to: ArrayViewMut2<T>) {
+    if let (Some(from), Some(to)) = (from.to_slice(), to.as_slice_mut()) {
+        return to.copy_from_slice(from);
+    }
     for (from, mut to) in from.axis_chunks_iter(Axis(0), TILE).zip(to.axis_chunks_iter_mut(Axis(0), TILE)) {
         for (from, mut to) in from.axis_chunks_iter(Axis(1), TILE).zip(to.axis_chunks_iter_mut(Axis(1), TILE)) {
             for (from, mut to) in from.rows().into_iter().zip(to.rows_mut()) {
-                to.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
+                for (to, &x) in to.iter_mut().zip(from) {
+                    *to = x;
+                }
             }
         }
     }

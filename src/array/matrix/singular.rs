@@ -4,7 +4,7 @@ use super::bidiagonal::{self, Bidiagonal, reduce};
 use super::eigen::{is_turned, product_after_first, sort};
 use super::reflections::{product_into, product_scratch};
 use super::rotations::Sweeps;
-use super::rows::{assign, largest, scale, transpose, unit};
+use super::rows::{assign, divide_by, largest, scale, transpose, unit};
 use super::{Machine, MatrixElement, Update, matrix, matrix_mut, qr};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
@@ -83,10 +83,12 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
             }
             let (first, second) = scratch.split_at_mut(Sweeps::<T>::scratch(k));
             is_found = bidiagonal.diagonalise([Sweeps::new(k, left, first), Sweeps::new(k, right, second)]);
-            for (number, value) in bidiagonal.diagonal.iter_mut().enumerate().filter(|(_, value)| **value < T::ZERO) {
-                *value = -*value;
-                if has_vectors {
-                    scale(&mut right[number * k..(number + 1) * k], -T::one());
+            for (number, value) in bidiagonal.diagonal.iter_mut().enumerate() {
+                if *value < T::ZERO {
+                    *value = -*value;
+                    if has_vectors {
+                        scale(&mut right[number * k..(number + 1) * k], -T::one());
+                    }
                 }
             }
             sort(bidiagonal.diagonal, [&mut *left, &mut *right], |x, y| x > y);
@@ -132,7 +134,7 @@ fn scaled<T: MatrixElement>(a: ArrayView2<T>, to: &mut [T]) -> Option<T> {
     assign(a, matrix_mut(to, 0, [m, n]));
     let unit = unit(largest(to))?;
     if unit != T::one() {
-        to.iter_mut().for_each(|x| *x = *x / unit);
+        divide_by(to, unit);
     }
     Some(unit)
 }

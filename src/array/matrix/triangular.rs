@@ -181,5 +181,9 @@ fn dot<T: MatrixElement>(a: &[T], b: &[T]) -> T {
     for (at, (&a, &b)) in a_rest.iter().zip(b_rest).enumerate() {
         sums[at] = sums[at] + a * b;
     }
-    sums.into_iter().fold(T::ZERO, |sum, x| sum + x)
+    let mut sum = T::ZERO;
+    for x in sums {
+        sum = sum + x;
+    }
+    sum
 }
