@@ -4,32 +4,60 @@
 //! no vectors of its own, so that a kernel has those that it is written with.
 #![cfg(target_arch = "x86_64")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The assembly of the kernels alone.
-fn assembly() -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machine_code");
-    let file = folder.join("kernels.s");
+/// Compiles the kernels alone, with options of the profile and of the compiler, and returns where everything is written.
+fn compiled(name: &str, profile: &[(&str, &str)], options: &[&str]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(env!("CARGO_MANIFEST_DIR")).env("CARGO_INCREMENTAL", "0").env_remove("RUSTFLAGS");
     cargo.args(["rustc", "--quiet", "--package", "deltaray-machine-code", "--lib", "--target-dir"]).arg(&folder);
-    for (option, value) in [
+    for (option, value) in profile {
+        cargo.arg("--config").arg(format!("profile.dev.{option}={value}"));
+    }
+    cargo.args(["--", "-Csymbol-mangling-version=v0"]).args(options);
+    let output = cargo.output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder
+}
+
+/// The assembly of the kernels alone.
+fn assembly() -> String {
+    let profile = [
         ("opt-level", "1"),
         ("debug-assertions", "true"),
         ("overflow-checks", "true"),
         ("debug", "false"),
         ("codegen-units", "1"),
         ("package.libm.opt-level", "0"),
-    ] {
-        cargo.arg("--config").arg(format!("profile.dev.{option}={value}"));
-    }
-    cargo.args(["--", "-Csymbol-mangling-version=v0"]).arg(format!("--emit=asm={}", file.display()));
-    let output = cargo.output().expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    ];
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machine_code/kernels.s");
+    compiled("machine_code", &profile, &[&format!("--emit=asm={}", file.display())]);
     std::fs::read_to_string(file).expect("the assembly has been written")
+}
+
+/// The assembly of operations on matrices, compiled as in a release without optimisation across units of code, where most functions
+/// are in other units than their callers.
+fn assembly_of_matrices() -> String {
+    let profile = [
+        ("opt-level", "3"),
+        ("debug-assertions", "false"),
+        ("overflow-checks", "false"),
+        ("debug", "false"),
+        ("codegen-units", "16"),
+        ("lto", "\"off\""),
+    ];
+    let folder = compiled("machine_code_of_matrices", &profile, &["--cfg=matrices", "--emit=asm"]).join("debug/deps");
+    let files = std::fs::read_dir(folder).expect("the folder has been written");
+    let files = files.map(|file| file.expect("the folder is read").path());
+    let is_own = |file: &PathBuf| {
+        file.extension().is_some_and(|extension| extension == "s")
+            && file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("deltaray_machine_code"))
+    };
+    files.filter(is_own).map(|file| std::fs::read_to_string(file).expect("the assembly has been written")).collect()
 }
 
 /// The functions that a line of assembly calls, jumps to, or takes the address of.
@@ -151,4 +179,51 @@ fn kernels_hold_no_calls_and_no_checks_in_builds_with_debug_assertions() {
         writeln!(report, "{kernel}\n    {function}").unwrap();
     }
     assert!(problems.is_empty(), "{} problems in {kernels} kernels:\n{report}", problems.len());
+}
+
+/// Whether a line computes with floats by an instruction that every machine has.
+fn is_portable_arithmetic(line: &str) -> bool {
+    let instruction = line.split_whitespace().next().unwrap_or_default();
+    let operation = instruction.strip_suffix(['d', 's']).and_then(|rest| rest.strip_suffix(['s', 'p']));
+    matches!(operation, Some("add" | "sub" | "mul" | "div" | "sqrt" | "min" | "max" | "ucomi"))
+}
+
+/// Generic code of other crates is compiled for every machine where it is not inlined: a loop over elements in it takes twice the
+/// time. So such functions may only be called for what is done with rows and columns as a whole.
+#[test]
+fn operations_on_matrices_compute_with_the_machines_instructions() {
+    let assembly = assembly_of_matrices();
+    // Whether a function computes with floats as every machine can, and what it calls.
+    let mut functions: BTreeMap<&str, (bool, BTreeSet<&str>)> = BTreeMap::new();
+    let mut function: Option<&mut (bool, BTreeSet<&str>)> = None;
+    for line in assembly.lines() {
+        if let Some(label) = line.strip_suffix(':').filter(|label| !label.starts_with(['.', '\t', '#'])) {
+            function = Some(functions.entry(label).or_default());
+        } else if let Some((is_portable, calls)) = &mut function {
+            *is_portable |= is_portable_arithmetic(line);
+            calls.extend(called(line));
+        }
+    }
+    // Products have kernels of their own, and what is run for any machine by its name.
+    let is_other = |function: &str| {
+        ["GemmElement8multiply", "10one_by_one", "6sparse3run", "panic"].iter().any(|part| function.contains(part))
+    };
+    let kernels: Vec<&str> = functions.keys().copied().filter(|name| name.contains("9with_avx2")).collect();
+    let mut problems = BTreeSet::new();
+    for &kernel in &kernels {
+        let (mut seen, mut open) = (BTreeSet::from([kernel]), vec![kernel]);
+        while let Some(function) = open.pop() {
+            let Some((is_portable, calls)) = functions.get(function) else { continue };
+            if *is_portable {
+                problems.insert((kernel, function));
+            }
+            open.extend(calls.iter().filter(|call| !is_other(call) && seen.insert(call)));
+        }
+    }
+    assert!(kernels.len() > 15, "{} kernels", kernels.len());
+    let mut report = String::new();
+    for (kernel, function) in &problems {
+        writeln!(report, "{kernel}\n    {function}").unwrap();
+    }
+    assert!(problems.is_empty(), "{} problems in {} kernels:\n{report}", problems.len(), kernels.len());
 }

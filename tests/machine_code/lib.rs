@@ -18,42 +18,82 @@ mod library {
 pub use library::{operation, shape};
 
 pub mod kernel {
-    use crate::operation::Reduction;
+    use crate::operation::{MatrixOperation, Reduction, SparseOperation};
 
     #[derive(Clone, Copy)]
     pub enum StoreMode {
         Write,
         Reduce(Reduction),
     }
+
+    pub type BufferId = u32;
+
+    /// A call of an operation on dense matrices.
+    pub struct Call {
+        pub operation: MatrixOperation,
+        pub arguments: Vec<BufferId>,
+        pub results: Vec<BufferId>,
+        pub operations: f64,
+    }
+
+    impl Call {
+        pub fn matrix(&self) -> Option<MatrixOperation> {
+            Some(self.operation)
+        }
+
+        pub fn sparse(&self) -> Option<&SparseOperation> {
+            None
+        }
+
+        pub fn matrix_operations(&self) -> f64 {
+            self.operations
+        }
+    }
 }
+
+#[path = "../../src/error.rs"]
+pub mod error;
 
 // Files are looked for in this folder.
 #[path = "."]
 pub mod array {
     #[path = "../../src/array/arithmetic.rs"]
     mod arithmetic;
-    #[path = "../../src/array/matrix/hardware.rs"]
+    #[path = "../../src/array/buffer.rs"]
+    mod buffer;
+    #[path = "../../src/array/data.rs"]
+    mod data;
+    #[path = "../../src/array/elements.rs"]
+    mod elements;
+    #[path = "../../src/array/matrix/mod.rs"]
     pub mod matrix;
+    #[path = "../../src/array/memory.rs"]
+    mod memory;
+    #[path = "../../src/array/scalar.rs"]
+    mod scalar;
+    #[path = "../../src/array/sparse.rs"]
+    pub mod sparse;
 
-    use crate::shape::DType;
     pub(crate) use arithmetic::{Arithmetic, larger, smaller};
-
-    pub trait ElementType: Arithmetic {
-        const DTYPE: DType;
-    }
-
-    macro_rules! scalar {
-        ($($t:ident $variant:ident),*) => { $(impl ElementType for $t { const DTYPE: DType = DType::$variant; })* };
-    }
-    scalar!(f32 F32, f64 F64, i32 I32, i64 I64, bool Bool);
+    pub use buffer::Buffer;
+    pub use data::{Array, Data, Traced};
+    pub(crate) use data::{ReadArrays, for_data};
+    pub use memory::OutOfMemory;
+    pub use scalar::ElementType;
 }
 
 #[path = "."]
 pub mod engine {
     pub mod arrays {
-        #[derive(Clone, Copy)]
+        use crate::array::OutOfMemory;
+
+        #[derive(Clone, Copy, Debug)]
         #[repr(align(64))]
         pub struct CacheLine([u8; 64]);
+
+        pub fn lines(bytes: usize) -> Result<Vec<CacheLine>, OutOfMemory> {
+            Ok(vec![CacheLine([0; 64]); bytes.div_ceil(64)])
+        }
     }
 
     #[path = "."]
@@ -64,20 +104,55 @@ pub mod engine {
         mod elements;
         #[path = "../../src/engine/cpu/gemm.rs"]
         mod gemm;
+        #[path = "../../src/engine/cpu/matrix/mod.rs"]
+        mod matrix;
         #[path = "../../src/engine/cpu/places.rs"]
         mod places;
         #[path = "../../src/engine/cpu/scatter.rs"]
         mod scatter;
+        #[path = "../../src/engine/cpu/team.rs"]
+        mod team;
+        #[path = "../../src/engine/cpu/threads.rs"]
+        mod threads;
         #[path = "../../src/engine/cpu/vector/mod.rs"]
-        pub mod vector;
+        mod vector;
 
-        use crate::kernel::StoreMode;
+        use crate::engine::arrays::CacheLine;
+        use crate::kernel::{Call, StoreMode};
         use crate::operation::{Binary, Comparison, Reduction, Unary};
-        use crate::shape::DType;
+        use crate::shape::{DType, Type};
         use gemm::GemmElement;
         use vector::{Instructions, OperandForm};
 
+        mod code {
+            #[derive(Debug, Default)]
+            pub struct Scratch;
+
+            impl Scratch {
+                pub fn alike(&self) -> Scratch {
+                    Scratch
+                }
+            }
+        }
+
+        /// All operations on matrices, for one type of elements and one set of instructions: the code of others is the same.
+        #[cfg(matrices)]
+        pub unsafe fn matrices(
+            call: &Call,
+            types: &[&Type],
+            operands: &[&[f64]],
+            out: &mut [f64],
+            (scratch, packing): (&mut [f64], &mut [CacheLine]),
+        ) {
+            let machine = (Instructions::Avx2, packing, None);
+            if let Some((kernel, count)) = matrix::Kernel::new(call, types) {
+                let work = (&kernel, count, operands);
+                unsafe { matrix::machine::on::<f64, vector::lanes::Half64>(machine, work, out, scratch) };
+            }
+        }
+
         /// Kernels of all kinds.
+        #[cfg(not(matrices))]
         pub fn kernels(
             isa: Instructions,
             (unary, binary, comparison): (Unary, &[Binary], Comparison),
