@@ -307,21 +307,27 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
                         };
                         counted!(i in 0..height, R => {
                             let panel = packed_left.wrapping_add(i * count).cast_const();
-                            let left = match starts {
-                                [] => std::array::from_fn(|line| panel.wrapping_add(line)),
-                                starts => std::array::from_fn(|line| {
-                                    left_start.wrapping_offset(starts[(i + line).min(height - 1)]).cast_const()
-                                }),
-                            };
+                            let mut left = [panel; R];
+                            counted!(line in 0..R => {
+                                left[line] = match starts {
+                                    [] => panel.wrapping_add(line),
+                                    starts => left_start.wrapping_offset(starts[(i + line).min(height - 1)]).cast_const(),
+                                };
+                            });
                             let count_rows = R.min(height - i);
                             let sums = sums.as_mut_ptr().cast::<T>();
-                            let result = match <&[isize; R]>::try_from(&down[i..i + count_rows]) {
-                                Ok(down) if is_whole => std::array::from_fn(|line| first.wrapping_offset(down[line])),
-                                _ => std::array::from_fn(|line| match down.get(i + line) {
-                                    Some(&place) if is_whole => first.wrapping_offset(place),
-                                    _ => sums.wrapping_add(line * C),
+                            let mut result = [first; R];
+                            match <&[isize; R]>::try_from(&down[i..i + count_rows]) {
+                                Ok(down) if is_whole => {
+                                    counted!(line in 0..R => { result[line] = first.wrapping_offset(down[line]) });
+                                }
+                                _ => counted!(line in 0..R => {
+                                    result[line] = match down.get(i + line) {
+                                        Some(&place) if is_whole => first.wrapping_offset(place),
+                                        _ => sums.wrapping_add(line * C),
+                                    };
                                 }),
-                            };
+                            }
                             let own = if is_whole { update } else { Update::Set };
                             K::run(count, (left, left_distance), right, result, own);
                             if is_whole {
