@@ -93,21 +93,9 @@ fn miscounted(program: &Program, cpu: &cpu::Program, repeated: usize) -> Option<
     let run_first = if more(&["while: "]) > 0 || is_run_again { more(&["while: ", "step: "]) } else { 0 };
     // Operations on dense and sparse matrices are written out as loops, with steps before and after them.
     let is_written_out = |name: &str| {
-        [
-            "cholesky",
-            "lu",
-            "qr",
-            "full_qr",
-            "solve_",
-            "eigh",
-            "svd",
-            "inverse_",
-            "unique",
-            "pseudo_inverse",
-            "sparse_",
-        ]
-        .iter()
-        .any(|op| name.starts_with(op))
+        ["cholesky", "lu", "qr", "full_qr", "solve_", "eigh", "svd", "inverse_", "unique", "pseudo_inverse", "sparse_"]
+            .iter()
+            .any(|op| name.starts_with(op))
     };
     // Names begin with the part of a construct that a kernel is in.
     let own_name = |kernel: &Kernel| kernel.name.rsplit(": ").next().unwrap_or_default().to_string();
