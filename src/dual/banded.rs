@@ -1,6 +1,6 @@
 //! The derivative of systems of equations with banded matrices, whose rule is that of all systems: Ẋ = A⁻¹ (Ḃ − Ȧ X).
 
-use super::derivative::{Derivative, Scaling, WithDerivative};
+use super::derivative::{Derivative, Scaling, WithDerivative, sum};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::Array;
@@ -26,11 +26,7 @@ pub(super) fn solve<A: Algebra, D: Derivative<A>>(
         let derivative = D::concatenate(bands.axes(), vec![dlower, dupper], &types);
         bands.product::<A, D>(op == MatrixOperation::SolveBandedTransposed, derivative, &x)
     });
-    let side = match (db, moved) {
-        (Some(db), Some(moved)) => Some(db.add(moved)),
-        (db, moved) => db.or(moved),
-    };
-    (x, side.map(|side| side.linear(Op::Matrix(op), fixed).shared()))
+    (x, sum::<A, D>(db, moved).map(|side| side.linear(Op::Matrix(op), fixed).shared()))
 }
 
 /// Banded matrices along axes of these extents: column i of the bands has elements of row i.

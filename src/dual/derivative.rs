@@ -81,3 +81,11 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
 
 /// An array and its derivative.
 pub(crate) type WithDerivative<A, D> = (<A as Algebra>::Array, Option<D>);
+
+/// The sum of derivatives, either of which may be zero.
+pub(super) fn sum<A: Algebra, D: Derivative<A>>(first: Option<D>, second: Option<D>) -> Option<D> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(first.add(second)),
+        (first, second) => first.or(second),
+    }
+}

@@ -8,7 +8,7 @@
 mod lu;
 
 use super::banded;
-use super::derivative::{Derivative, Scaling, WithDerivative};
+use super::derivative::{Derivative, Scaling, WithDerivative, sum};
 use super::spectral;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
@@ -104,14 +104,6 @@ fn solve<A: Algebra, D: Derivative<A>>(
         }
     });
     (x, sum::<A, D>(db, moved).map(|side| side.linear(Op::Matrix(op), fixed).shared()))
-}
-
-/// The sum of derivatives, either of which may be zero.
-fn sum<A: Algebra, D: Derivative<A>>(first: Option<D>, second: Option<D>) -> Option<D> {
-    match (first, second) {
-        (Some(first), Some(second)) => Some(first.add(second)),
-        (first, second) => first.or(second),
-    }
 }
 
 /// Matrices of one size and element type, along axes of these extents.

@@ -2,7 +2,7 @@
 //!
 //! A rule says which linear function of its operands' derivatives gives the derivative of a result.
 
-use super::derivative::{Derivative, Scaling, WithDerivative};
+use super::derivative::{Derivative, Scaling, WithDerivative, sum};
 use super::matrix::matrix;
 use super::sparse::sparse;
 use crate::affine::AffineMap;
@@ -70,13 +70,6 @@ fn along<A: Algebra, D: Derivative<A>>(partial: Partial<A>, derivative: D) -> Op
         Partial::Factor(factor) => Some(derivative.scale(factor, Scaling::Product)),
         Partial::Factors(one, other) => Some(derivative.scale(one, Scaling::Product).scale(other, Scaling::Product)),
         Partial::Mask(mask) => Some(derivative.mask(mask)),
-    }
-}
-
-fn sum<A: Algebra, D: Derivative<A>>(a: Option<D>, b: Option<D>) -> Option<D> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.add(b)),
-        (a, b) => a.or(b),
     }
 }
 

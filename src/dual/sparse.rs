@@ -1,6 +1,6 @@
 //! Derivatives of linear algebra on sparse matrices: products along the pattern, and the operations themselves, which are symmetric.
 
-use super::derivative::{Derivative, Scaling, WithDerivative};
+use super::derivative::{Derivative, Scaling, WithDerivative, sum};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::{Array, Data};
@@ -51,13 +51,6 @@ pub(super) fn sparse<A: Algebra, D: Derivative<A>>(
         }
     };
     (result, derivative.map(D::shared))
-}
-
-fn sum<A: Algebra, D: Derivative<A>>(a: Option<D>, b: Option<D>) -> Option<D> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.add(b)),
-        (a, b) => a.or(b),
-    }
 }
 
 /// The entries of matrices of one pattern, along axes of these extents.

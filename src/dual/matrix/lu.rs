@@ -1,10 +1,10 @@
 //! Derivatives of the LU factors and of these derivatives, which are systems of equations: X₋ U + L X₊ = P S, where X₋ is what is
 //! below the diagonal of X, and X₊ the rest of it.
 
-use super::{Stack, sum};
+use super::Stack;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::dual::derivative::{Derivative, Scaling, WithDerivative};
+use crate::dual::derivative::{Derivative, Scaling, WithDerivative, sum};
 use crate::operation::{Comparison, MatrixOperation};
 use crate::shape::{DType, Shape};
 use crate::term::Op;
