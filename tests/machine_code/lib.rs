@@ -19,6 +19,7 @@ pub use library::{operation, shape};
 
 pub mod kernel {
     use crate::operation::{MatrixOperation, Reduction, SparseOperation};
+    use crate::shape::Type;
 
     #[derive(Clone, Copy)]
     pub enum StoreMode {
@@ -33,6 +34,7 @@ pub mod kernel {
         pub operation: MatrixOperation,
         pub arguments: Vec<BufferId>,
         pub results: Vec<BufferId>,
+        pub types: Vec<Type>,
         pub operations: f64,
     }
 
@@ -43,6 +45,10 @@ pub mod kernel {
 
         pub fn sparse(&self) -> Option<&SparseOperation> {
             None
+        }
+
+        pub fn types(&self) -> impl Iterator<Item = &Type> {
+            self.types.iter()
         }
 
         pub fn matrix_operations(&self) -> f64 {
