@@ -84,16 +84,23 @@ fn places<T: MatrixElement, V: Vector<T>>(rows: usize, packed: &Cells<T>, row: u
     places
 }
 
-/// Writes the rows of B in the order of the factors.
+/// Writes the rows of B in the order of the factors or, of rows in this order, `BACK` to where they were.
 #[inline(always)]
-fn order<T: MatrixElement, V: Vector<T>>(rows: usize, packed: &Cells<T>, b: &Cells<T>, x: &mut Cells<T>) {
+fn order<const BACK: bool, T: MatrixElement, V: Vector<T>>(
+    rows: usize,
+    packed: &Cells<T>,
+    b: &Cells<T>,
+    x: &mut Cells<T>,
+) {
+    let last = packed.columns - 1;
     if rows <= ALL {
         for row in 0..rows {
-            let number: V = packed.at(row, packed.columns - 1);
             for column in 0..x.columns {
                 let mut found: V = b.at(0, column);
                 for other in 1..rows {
-                    found = number.if_equal(V::all(T::number(other)), b.at(other, column), found);
+                    let (before, after) = if BACK { (row, other) } else { (other, row) };
+                    let number: V = packed.at(after, last);
+                    found = number.if_equal(V::all(T::number(before)), b.at(other, column), found);
                 }
                 x.put(row, column, found);
             }
@@ -103,37 +110,10 @@ fn order<T: MatrixElement, V: Vector<T>>(rows: usize, packed: &Cells<T>, b: &Cel
     for row in 0..rows {
         let places = places::<T, V>(rows, packed, row);
         for column in 0..x.columns {
-            for (lane, place) in places.iter().enumerate().take(V::LANES) {
-                let from = b.elements[(place * x.columns + column) * V::LANES + lane];
-                x.elements[(row * x.columns + column) * V::LANES + lane] = from;
-            }
-        }
-    }
-}
-
-/// Writes rows in the order of the factors to where they were before.
-#[inline(always)]
-fn order_back<T: MatrixElement, V: Vector<T>>(rows: usize, packed: &Cells<T>, b: &Cells<T>, x: &mut Cells<T>) {
-    if rows <= ALL {
-        for row in 0..rows {
-            let number = V::all(T::number(row));
-            for column in 0..x.columns {
-                let mut found: V = b.at(0, column);
-                for other in 1..rows {
-                    let place: V = packed.at(other, packed.columns - 1);
-                    found = place.if_equal(number, b.at(other, column), found);
-                }
-                x.put(row, column, found);
-            }
-        }
-        return;
-    }
-    for row in 0..rows {
-        let places = places::<T, V>(rows, packed, row);
-        for column in 0..x.columns {
-            for (lane, place) in places.iter().enumerate().take(V::LANES) {
-                let from = b.elements[(row * x.columns + column) * V::LANES + lane];
-                x.elements[(place * x.columns + column) * V::LANES + lane] = from;
+            for (lane, &place) in places.iter().enumerate().take(V::LANES) {
+                let (from, to) = if BACK { (row, place) } else { (place, row) };
+                let element = b.elements[(from * x.columns + column) * V::LANES + lane];
+                x.elements[(to * x.columns + column) * V::LANES + lane] = element;
             }
         }
     }
@@ -142,7 +122,7 @@ fn order_back<T: MatrixElement, V: Vector<T>>(rows: usize, packed: &Cells<T>, b:
 /// Writes the solution X of A X = B, given both factors of A and beside them the order of its rows.
 #[inline(always)]
 pub(super) fn solve<T: MatrixElement, V: Vector<T>>(n: usize, packed: &Cells<T>, b: &Cells<T>, x: &mut Cells<T>) {
-    order::<T, V>(n, packed, b, x);
+    order::<false, T, V>(n, packed, b, x);
     super::solve::<T, V>(Triangle::LOWER.unit(), n, packed, x);
     super::solve::<T, V>(Triangle::UPPER, n, packed, x);
 }
@@ -157,7 +137,7 @@ pub(super) fn solve_transposed<T: MatrixElement, V: Vector<T>>(
 ) {
     super::solve::<T, V>(Triangle::UPPER.transposed(), n, packed, b);
     super::solve::<T, V>(Triangle::LOWER.unit().transposed(), n, packed, b);
-    order_back::<T, V>(n, packed, b, x);
+    order::<true, T, V>(n, packed, b, x);
 }
 
 /// Writes X with X₋ U + L X₊ = P S, where X₋ is what is below the diagonal of X, and X₊ the rest of it.
@@ -168,7 +148,7 @@ pub(super) fn forward<T: MatrixElement, V: Vector<T>>(
     s: &Cells<T>,
     x: &mut Cells<T>,
 ) {
-    order::<T, V>(m, packed, s, x);
+    order::<false, T, V>(m, packed, s, x);
     for row in 0..m {
         for column in 0..n {
             let mut sum: V = x.at(row, column);
@@ -209,5 +189,5 @@ pub(super) fn adjoint<T: MatrixElement, V: Vector<T>>(
             z.put(row, column, sum);
         }
     }
-    order_back::<T, V>(m, packed, z, y);
+    order::<true, T, V>(m, packed, z, y);
 }
