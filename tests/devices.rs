@@ -6,6 +6,8 @@
 mod errors;
 #[path = "devices/loops.rs"]
 mod loops;
+#[path = "devices/matrices.rs"]
+mod matrices;
 #[path = "devices/nests.rs"]
 mod nests;
 #[path = "devices/presence.rs"]

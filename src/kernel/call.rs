@@ -105,6 +105,13 @@ impl Call {
         }
     }
 
+    /// As [`Call::written_out`], for engines with kernels for systems of equations.
+    #[cfg(feature = "opencl")]
+    pub(crate) fn written_as_systems(&self) -> Body {
+        let types = || (0..self.body.arity()).map(|at| self.body.parameter_type(at).clone()).collect::<Vec<Type>>();
+        self.matrix().map_or_else(|| self.written_out(), |op| structural::written_as_systems(op, &types()))
+    }
+
     /// The name of the operation.
     pub(crate) fn name(&self) -> String {
         self.body.nodes[self.body.arity()..].first().map_or_else(String::new, |node| print::name(&node.op))

@@ -20,6 +20,16 @@ use std::sync::Arc;
 /// The program that computes an operation on operands of these types. Its loops have a step for each column, or each row of a
 /// right side, in which all matrices take part.
 pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
+    written(op, operands, false)
+}
+
+/// As [`written_out`], in terms of products and systems of equations as far as possible, for engines with kernels for these.
+#[cfg(feature = "opencl")]
+pub(crate) fn written_as_systems(op: MatrixOperation, operands: &[Type]) -> Body {
+    written(op, operands, true)
+}
+
+fn written(op: MatrixOperation, operands: &[Type], as_systems: bool) -> Body {
     let batch = &operands[0].shape[..operands[0].rank() - 2];
     let (count, dtype) = (size(batch), operands[0].dtype);
     let matrices: Vec<[usize; 2]> =
@@ -33,6 +43,8 @@ pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
     let result = match op {
         MatrixOperation::Solve(triangle) => writer.solve(triangle, flat[0], flat[1]),
         MatrixOperation::Cholesky => writer.cholesky(flat[0]),
+        MatrixOperation::CholeskyForward if as_systems => writer.forward_of_systems(flat[0], flat[1]),
+        MatrixOperation::CholeskyAdjoint if as_systems => writer.adjoint_of_systems(flat[0], flat[1]),
         MatrixOperation::CholeskyForward => writer.cholesky_forward(flat[0], flat[1]),
         MatrixOperation::CholeskyAdjoint => writer.cholesky_adjoint(flat[0], flat[1]),
         MatrixOperation::Lu => writer.lu(flat[0]),

@@ -25,6 +25,8 @@ mod shapes;
 mod sparse;
 mod view;
 
+#[cfg(feature = "opencl")]
+pub(crate) use loops::written_as_systems;
 pub(crate) use loops::{sparse_written_out, written_out};
 
 use crate::shape::{Axes, DType, Shape, Type};

@@ -37,6 +37,8 @@ pub(super) struct Counters {
     pub(super) allocations: AtomicU64,
     /// Bytes that were copied from one place on the device to another.
     pub(super) copied: AtomicU64,
+    /// How often a kernel was launched.
+    pub(super) launches: AtomicU64,
     /// How often a kernel was told of an argument.
     pub(super) told: AtomicU64,
 }

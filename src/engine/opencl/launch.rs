@@ -121,6 +121,7 @@ impl<'a> Launcher<'a> {
             told += u64::from(kernel.set(at, argument)?);
         }
         self.shared.counters.told.fetch_add(told, Ordering::Relaxed);
+        self.shared.counters.launches.fetch_add(1, Ordering::Relaxed);
         let sizes = (items.div_ceil(group) * group, group);
         self.shared.observed(|is_observed| {
             // SAFETY: the kernel's operands are memory of the sizes that it was written for; work items beyond `items` do

@@ -242,6 +242,12 @@ impl Program {
         self.shared.counters.told.load(Ordering::Relaxed)
     }
 
+    /// How often a kernel was launched.
+    #[cfg(test)]
+    pub(super) fn launches(&self) -> u64 {
+        self.shared.counters.launches.load(Ordering::Relaxed)
+    }
+
     /// Bytes that runs have copied from one place on the device to another.
     #[cfg(test)]
     pub(super) fn copied(&self) -> u64 {

@@ -86,11 +86,16 @@ impl Reporter<'_> {
 
     /// A step as one kernel, whatever it launches.
     fn step(&self, procedure: &Procedure, step: &Step, actions: &[Action], times: f64) -> Option<Kernel> {
-        let launched = actions.iter().filter_map(|action| match action {
-            Action::Launch { kernel, .. } => Some(&self.kernels.names[kernel - self.kernels.first][..]),
-            Action::Fill { .. } => None,
-        });
-        let launched: Vec<&str> = launched.collect();
+        let mut launched: Vec<usize> = Vec::new();
+        for action in actions {
+            if let Action::Launch { kernel, .. } = action
+                && !launched.contains(kernel)
+            {
+                launched.push(*kernel);
+            }
+        }
+        let launched: Vec<&str> =
+            launched.into_iter().map(|kernel| &self.kernels.names[kernel - self.kernels.first][..]).collect();
         let (name, operations, bytes) = match report::step(procedure, step) {
             Some(alone) => alone,
             None => {

@@ -1,5 +1,6 @@
 use super::code::COPIED;
 use super::{Device, DeviceKind, OpenCl, devices};
+use crate::linalg::Triangle;
 use crate::prelude::*;
 use crate::staged::Staged;
 
@@ -271,4 +272,32 @@ fn arrays_that_steps_change_are_not_copied_in_each() {
     assert!(few == many && few < 12, "{few} and {many} copies");
     let [few, many] = [12, 24].map(|steps| copied(chain_with_checkpoints, steps));
     assert!(few == many && few < 20, "{few} and {many} copies");
+}
+
+/// A few launches for each panel of 32 columns, whatever the matrices are, and one for small matrices.
+#[test]
+fn matrices_are_launches_for_panels() {
+    let Some(device) = own_device(9) else { return };
+    fn launches<O: crate::tensor::Tree<Staged>>(
+        device: &Device,
+        n: usize,
+        f: impl Fn(&Matrix<Staged, f32>) -> O,
+    ) -> u64 {
+        let a: Matrix<Concrete, f32> = eye(n);
+        let program = super::Program::new(stage(|a| f(a), &a).unwrap().program(), &OpenCl::on(device)).unwrap();
+        let a = program.upload(&a.into_array()).unwrap();
+        program.run(&[a]).unwrap();
+        program.launches()
+    }
+    for (n, panels) in [(32, 1), (256, 8), (512, 16)] {
+        let is_large = u64::from(panels > 1);
+        let found = [
+            launches(&device, n, |a| crate::linalg::cholesky(a)),
+            launches(&device, n, |a| crate::linalg::solve_triangular(a, a, Triangle::LOWER)),
+            launches(&device, n, |a| crate::linalg::lu(a).packed),
+        ];
+        // Symmetric parts, copies and the order of rows come first; nothing is left of a matrix after its last panel.
+        let expected = [3 * panels - 2 + is_large, 2 * panels - 1 + is_large, (3 * panels - 2 + panels) * is_large + 1];
+        assert_eq!(found, expected, "{n}");
+    }
 }

@@ -42,7 +42,7 @@ fn ordered(helpers: &BTreeSet<Helper>, single: fn(&HelperFunction) -> Option<&st
 }
 
 /// Replaces words, which are names of their own.
-fn replaced(text: &str, words: &[(&str, &str)]) -> String {
+pub(crate) fn replaced(text: &str, words: &[(&str, &str)]) -> String {
     let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let mut result = String::new();
     let mut rest = text;

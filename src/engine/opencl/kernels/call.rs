@@ -1,4 +1,4 @@
-//! Operations that lowering left alone: sorts, and extremes of nothing.
+//! Operations that lowering left alone: sorts, operations on matrices, and extremes of nothing.
 
 use super::sort::SortedPositions;
 use super::{KernelScope, KernelWriter};
@@ -31,8 +31,14 @@ impl KernelWriter {
                 return Ok(Inner::Actions(fills.collect()));
             }
             CallKind::Procedure => {
+                if let Some(actions) = self.matrix(&mut scope, plan, call) {
+                    return Ok(Inner::Actions(actions));
+                }
                 // Functions with derivatives of their own are replaced by their computation.
-                let procedure = lower_unblocked(&call.written_out());
+                let dtype = scope.dtype(call.results[0]);
+                let has_systems = self.has_matrix_kernels(dtype);
+                let body = if has_systems { call.written_as_systems() } else { call.written_out() };
+                let procedure = lower_unblocked(&body);
                 if procedure.leaves_alone(call) {
                     let problem = format!("{}: positions that can't be counted", call.name());
                     return Err(DeviceProblem::Unsupported(problem));

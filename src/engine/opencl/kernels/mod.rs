@@ -1,6 +1,7 @@
 //! Procedures as kernels: the kernels that each step launches, and their arguments.
 
 mod call;
+mod matrix;
 mod nest;
 mod once;
 mod parts;
