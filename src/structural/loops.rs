@@ -119,6 +119,12 @@ impl LoopWriter {
         if map.is_identity() { a } else { self.graph.add(Op::View(map), &[a]) }
     }
 
+    /// So many positions along an axis from one on. There are zeros after the last one.
+    fn cut(&mut self, a: NodeId, axis: usize, start: usize, extent: usize) -> NodeId {
+        let map = AffineMap::along(&self.shape(a), axis, start as i64, 1, extent);
+        if map.is_identity() { a } else { self.graph.add(Op::View(map), &[a]) }
+    }
+
     /// The position along an axis.
     fn position(&mut self, shape: &[usize], axis: usize) -> NodeId {
         let iota = self.graph.add(Op::Iota(shape[axis]), &[]);
@@ -232,8 +238,7 @@ impl LoopWriter {
     fn unpacked(&mut self, packed: NodeId) -> (NodeId, NodeId) {
         let shape = self.shape(packed);
         let n = shape[2] - 1;
-        let factors = self.graph.add(Op::View(AffineMap::along(&shape, 2, 0, 1, n)), &[packed]);
-        let order = self.graph.add(Op::View(AffineMap::along(&shape, 2, n as i64, 1, 1)), &[packed]);
+        let [factors, order] = [(0, n), (n, 1)].map(|(start, extent)| self.cut(packed, 2, start, extent));
         let order = self.graph.add(Op::Reshape(Shape::from_slice(&shape[..2])), &[order]);
         (factors, self.graph.add(Op::Cast(DType::I64), &[order]))
     }
@@ -443,11 +448,7 @@ impl LoopWriter {
             vec![changed, writer.transposed(turned)]
         });
         let k = if is_full { m } else { m.min(n) };
-        let cut = |writer: &mut LoopWriter, a: NodeId, axis: usize| {
-            let map = AffineMap::along(&writer.shape(a), axis, 0, 1, k);
-            if map.is_identity() { a } else { writer.graph.add(Op::View(map), &[a]) }
-        };
-        let (q, r) = (cut(self, results[1], 2), cut(self, results[0], 1));
+        let (q, r) = (self.cut(results[1], 2, 0, k), self.cut(results[0], 1, 0, k));
         let r = self.transposed(r);
         let units = self.along(unit, &[count, n, k], &[0]);
         let r = self.binary(Binary::Div, r, units);

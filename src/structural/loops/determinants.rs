@@ -2,7 +2,6 @@
 
 use super::LoopWriter;
 use super::spectral::orders;
-use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Binary, Comparison, MatrixOperation, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value};
@@ -38,13 +37,9 @@ impl LoopWriter {
         let mut all = Vec::new();
         loop {
             let shape = self.shape(product);
-            let part = |writer: &mut LoopWriter, start: usize, extent: usize| {
-                let map = AffineMap::along(&shape, axis, start as i64, 1, extent);
-                writer.graph.add(Op::View(map), &[product])
-            };
             let (extent, half) = (shape[axis], shape[axis] / 2);
             if extent % 2 == 1 {
-                let own = part(self, extent - 1, 1);
+                let own = self.cut(product, axis, extent - 1, 1);
                 last = Some(last.map_or(own, |last| self.binary(Binary::Mul, last, own)));
                 all.extend(last);
             }
@@ -53,7 +48,7 @@ impl LoopWriter {
                 all.push(self.graph.add(Op::Reshape(rest), &[last.expect("the last of an odd number")]));
                 return all;
             }
-            let (first, second) = (part(self, 0, half), part(self, half, half));
+            let (first, second) = (self.cut(product, axis, 0, half), self.cut(product, axis, half, half));
             product = self.binary(Binary::Mul, first, second);
             all.push(product);
         }

@@ -256,13 +256,9 @@ impl LoopWriter {
             return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &shape))), &[]);
         }
         let packed = self.svd(a, true);
-        let part = |writer: &mut LoopWriter, start: usize, rows: usize| {
-            let map = AffineMap::along(&writer.shape(packed), 1, start as i64, 1, rows);
-            writer.graph.add(Op::View(map), &[packed])
-        };
-        let (u, values, v) = (part(self, 0, m), part(self, m, 1), part(self, m + 1, n));
+        let (u, values, v) = (self.part(packed, 0, m), self.part(packed, m, 1), self.part(packed, m + 1, n));
         let values = self.graph.add(Op::Reshape(Shape::from_slice(&[count, k])), &[values]);
-        let largest = self.graph.add(Op::View(AffineMap::along(&[count, k], 1, 0, 1, 1)), &[values]);
+        let largest = self.cut(values, 1, 0, 1);
         let largest = self.graph.add(Op::Reshape(Shape::from_slice(&[count])), &[largest]);
         let factor = self.number(largest, self.dtype.epsilon() * m.max(n) as f64);
         let bound = self.binary(Binary::Mul, largest, factor);
@@ -328,11 +324,7 @@ impl LoopWriter {
         // Columns that are 0 have no direction: reflections complete them.
         let factors = self.qr(work, false);
         let long = m.max(n);
-        let part = |writer: &mut LoopWriter, start: usize, rows: usize| {
-            let map = AffineMap::along(&writer.shape(factors), 1, start as i64, 1, rows);
-            writer.graph.add(Op::View(map), &[factors])
-        };
-        let (left, r) = (part(self, 0, long), part(self, long, k));
+        let (left, r) = (self.part(factors, 0, long), self.part(factors, long, k));
         let diagonal = self.diagonal(r);
         let signs = self.sign(diagonal);
         let left = self.times(left, signs);

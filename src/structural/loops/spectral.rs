@@ -1,7 +1,6 @@
 //! Functions of symmetric matrices with their derivatives: programs on eigenvalues and vectors.
 
 use super::LoopWriter;
-use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Binary, CLUSTER, Comparison, Contraction, Reduction, SpectralFunction};
 use crate::shape::{Axes, Shape, Type};
@@ -36,8 +35,7 @@ impl LoopWriter {
 
     /// Some rows of each matrix.
     pub(super) fn part(&mut self, a: NodeId, start: usize, rows: usize) -> NodeId {
-        let map = AffineMap::along(&self.shape(a), 1, start as i64, 1, rows);
-        self.graph.add(Op::View(map), &[a])
+        self.cut(a, 1, start, rows)
     }
 
     /// One row of each matrix: [count, n].
@@ -103,7 +101,7 @@ impl LoopWriter {
     fn not_negative(&mut self, values: NodeId) -> NodeId {
         let shape = self.shape(values);
         let one = |writer: &mut LoopWriter, at: usize| {
-            let part = writer.graph.add(Op::View(AffineMap::along(&shape, 1, at as i64, 1, 1)), &[values]);
+            let part = writer.cut(values, 1, at, 1);
             writer.graph.add(Op::Reshape(Shape::from_slice(&[writer.count])), &[part])
         };
         let (first, last) = (one(self, 0), one(self, shape[1] - 1));
