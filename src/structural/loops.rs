@@ -7,6 +7,7 @@ mod differences;
 mod rotations;
 mod sparse;
 mod spectral;
+mod systems;
 
 pub(crate) use sparse::sparse_written_out;
 
@@ -43,8 +44,10 @@ fn written(op: MatrixOperation, operands: &[Type], as_systems: bool) -> Body {
     let result = match op {
         MatrixOperation::Solve(triangle) => writer.solve(triangle, flat[0], flat[1]),
         MatrixOperation::Cholesky => writer.cholesky(flat[0]),
-        MatrixOperation::CholeskyForward if as_systems => writer.forward_of_systems(flat[0], flat[1]),
-        MatrixOperation::CholeskyAdjoint if as_systems => writer.adjoint_of_systems(flat[0], flat[1]),
+        MatrixOperation::CholeskyForward if as_systems => writer.cholesky_forward_of_systems(flat[0], flat[1]),
+        MatrixOperation::CholeskyAdjoint if as_systems => writer.cholesky_adjoint_of_systems(flat[0], flat[1]),
+        MatrixOperation::LuForward if as_systems => writer.lu_forward_of_systems(flat[0], flat[1]),
+        MatrixOperation::LuAdjoint if as_systems => writer.lu_adjoint_of_systems(flat[0], flat[1]),
         MatrixOperation::CholeskyForward => writer.cholesky_forward(flat[0], flat[1]),
         MatrixOperation::CholeskyAdjoint => writer.cholesky_adjoint(flat[0], flat[1]),
         MatrixOperation::Lu => writer.lu(flat[0]),

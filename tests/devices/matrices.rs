@@ -196,6 +196,21 @@ fn derivatives_of_factors_are_those_of_the_processor() {
         Task::new(format!("derivatives of factors of {n}"), derivatives, (definite([count, n]), any([count, n, n])))
     });
     assert_same(&tasks, &OpenCl::default(), 1e-12);
+    // Square matrices, tall ones and wide ones, and those whose last pivot is 0.
+    let square = any([2, 4, 4]);
+    let singular: Vec<_> = (0..4).map(|column| (1, 3, column, square.to_vec()[16 + column])).collect();
+    let shapes = [[3, 7, 7], [1, 70, 70], [2, 40, 7], [2, 7, 40], [1, 100, 33], [1, 33, 100], [2, 1, 3], [2, 3, 1]];
+    let all = shapes.into_iter().map(|shape| (any(shape), any(shape)));
+    let all = all.chain([(changed(&square, &singular), any([2, 4, 4]))]);
+    let tasks = all.map(|at| {
+        let derivatives = |(a, moved): &(Tensor3<Staged, f64>, Tensor3<Staged, f64>)| {
+            let (factors, derivative) = jvp(|a: &Tensor3<_, f64>| lu(a).packed, a, moved);
+            let gradient = grad(|a: &Tensor3<_, f64>| lu(a).packed.powi(3).sum(), a);
+            (factors, (derivative, gradient))
+        };
+        Task::new(format!("derivatives of LU of {:?}", at.0.shape()), derivatives, at)
+    });
+    assert_same(&tasks.collect::<Vec<_>>(), &OpenCl::default(), 1e-9);
 }
 
 #[test]

@@ -1,8 +1,7 @@
-//! The derivatives of the Cholesky and LU factors, and their transposes: those of the loops over columns which compute the factors,
-//! or systems of equations with the factor (Murray, arXiv 1602.07527).
+//! The derivatives of the Cholesky and LU factors, and their transposes: those of the loops over columns which compute the factors.
 
 use super::LoopWriter;
-use crate::operation::{Binary, Comparison, Triangle};
+use crate::operation::{Binary, Comparison};
 use crate::term::NodeId;
 
 impl LoopWriter {
@@ -139,50 +138,5 @@ impl LoopWriter {
             vec![known]
         });
         self.placed(results[0], order)
-    }
-
-    /// The elements of matrices that are on and below the diagonal, and others in the places of those above.
-    fn lower(&mut self, a: NodeId, above: NodeId) -> NodeId {
-        let shape = self.shape(a);
-        let (row, column) = (self.position(&shape, 1), self.position(&shape, 2));
-        let is_lower = self.compare(Comparison::GreaterEqual, row, column);
-        self.select(is_lower, a, above)
-    }
-
-    /// Symmetric matrices, given what is on and below the diagonal.
-    fn mirrored(&mut self, a: NodeId) -> NodeId {
-        let turned = self.transposed(a);
-        self.lower(a, turned)
-    }
-
-    /// X = L Φ(L⁻¹ S L⁻ᵀ), where Φ takes the lower triangle, and half of the diagonal.
-    pub(super) fn forward_of_systems(&mut self, l: NodeId, s: NodeId) -> NodeId {
-        let symmetric = self.symmetric(s);
-        let half = self.triangular(Triangle::LOWER, l, symmetric);
-        let half = self.transposed(half);
-        let inner = self.triangular(Triangle::LOWER, l, half);
-        let (zero, shape) = (self.number(l, 0.0), self.shape(l));
-        let (row, column) = (self.position(&shape, 1), self.position(&shape, 2));
-        let is_own = self.compare(Comparison::Equal, row, column);
-        let one_half = self.number(l, 0.5);
-        let halves = self.binary(Binary::Mul, inner, one_half);
-        let scaled = self.select(is_own, halves, inner);
-        let (scaled, factor) = (self.lower(scaled, zero), self.lower(l, zero));
-        let product = self.product((factor, false), (scaled, false));
-        self.lower(product, zero)
-    }
-
-    /// 2 Y = L⁻ᵀ M L⁻¹, where the symmetric M has the lower triangle of Lᵀ Z.
-    pub(super) fn adjoint_of_systems(&mut self, l: NodeId, z: NodeId) -> NodeId {
-        let zero = self.number(l, 0.0);
-        let (factor, z) = (self.lower(l, zero), self.lower(z, zero));
-        let product = self.product((factor, true), (z, false));
-        let inner = self.mirrored(product);
-        let right = self.triangular(Triangle::LOWER.transposed(), l, inner);
-        let right = self.transposed(right);
-        let twice = self.triangular(Triangle::LOWER.transposed(), l, right);
-        let half = self.number(twice, 0.5);
-        let halves = self.binary(Binary::Mul, twice, half);
-        self.mirrored(halves)
     }
 }
