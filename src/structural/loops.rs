@@ -18,6 +18,9 @@ use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use std::sync::Arc;
 
+/// Up to so many columns, loops over these take less time than systems of equations for derivatives of the Cholesky factor.
+const SMALL: usize = 8;
+
 /// The program that computes an operation on operands of these types. Its loops have a step for each column, or each row of a
 /// right side, in which all matrices take part.
 pub(crate) fn written_out(op: MatrixOperation, operands: &[Type]) -> Body {
@@ -41,11 +44,16 @@ fn written(op: MatrixOperation, operands: &[Type], as_systems: bool) -> Body {
         .map(|(id, [rows, columns])| graph.add(Op::Reshape(Shape::from_slice(&[count, *rows, *columns])), &[id]))
         .collect();
     let mut writer = LoopWriter { graph, count, dtype };
+    let is_small = matrices[0][0] <= SMALL;
     let result = match op {
         MatrixOperation::Solve(triangle) => writer.solve(triangle, flat[0], flat[1]),
         MatrixOperation::Cholesky => writer.cholesky(flat[0]),
-        MatrixOperation::CholeskyForward if as_systems => writer.cholesky_forward_of_systems(flat[0], flat[1]),
-        MatrixOperation::CholeskyAdjoint if as_systems => writer.cholesky_adjoint_of_systems(flat[0], flat[1]),
+        MatrixOperation::CholeskyForward if as_systems && !is_small => {
+            writer.cholesky_forward_of_systems(flat[0], flat[1])
+        }
+        MatrixOperation::CholeskyAdjoint if as_systems && !is_small => {
+            writer.cholesky_adjoint_of_systems(flat[0], flat[1])
+        }
         MatrixOperation::LuForward if as_systems => writer.lu_forward_of_systems(flat[0], flat[1]),
         MatrixOperation::LuAdjoint if as_systems => writer.lu_adjoint_of_systems(flat[0], flat[1]),
         MatrixOperation::CholeskyForward => writer.cholesky_forward(flat[0], flat[1]),
