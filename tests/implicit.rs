@@ -410,6 +410,35 @@ fn conjugate_gradients_say_how_far_they_came() {
     assert_eq!((none.x.len(), none.residual.item()), (0, 0.0));
 }
 
+function!(Product: (V, M) => V, |(x, a)| a.dot(x));
+
+/// The residual that the iteration carries along is that of another vector, where rounding counts.
+#[test]
+fn conjugate_gradients_report_the_residual_of_their_solution() {
+    let matrix = |n: usize, element: &dyn Fn(usize, usize) -> f64| -> M {
+        Matrix::from_elements((n, n), (0..n * n).map(|at| element(at / n, at % n)).collect())
+    };
+    let hilbert = matrix(12, &|i, j| 1.0 / (1 + i + j) as f64);
+    // The second difference on a ring, which all but loses sums.
+    let ring = matrix(10, &|i, j| match (i + 10 - j) % 10 {
+        0 => 2.0 + 1e-14,
+        1 | 9 => -1.0,
+        _ => 0.0,
+    });
+    let (b, first): (V, V) = (iota(12).cast::<f64>().sin(), iota(10).equal(0).select(1.0, 0.0));
+    for (a, b) in [(hilbert, b), (ring, first)] {
+        let found = conjugate_gradients(&Product, &b, &a, &Implicit::default());
+        let left = &b - a.dot(&found.x);
+        let residual = (left.dot(&left) / b.dot(&b)).sqrt().item();
+        assert!(residual > 1e-3, "{residual}");
+        // The product is rounded in another way.
+        let ratio = found.residual.item() / residual;
+        assert!(ratio > 0.3 && ratio < 3.0, "{} and {residual}", found.residual.item());
+        let slope = grad(|b| conjugate_gradients(&Product, b, &a.lift(), &Implicit::default()).x.at(6), &b);
+        assert!(slope.to_vec().iter().all(|x| x.is_nan()), "{slope:?}");
+    }
+}
+
 #[test]
 fn conjugate_gradients_take_trees_and_report_mistakes() {
     let (b, a) = ((Vector::<C, f32>::from([1.0, 2.0]), scalar(3.0)), scalar(5.0));

@@ -19,9 +19,10 @@ use std::sync::Arc;
 pub struct ConjugateSolution<A: Algebra, X> {
     /// The last iterate, also where the steps ran out: `residual` says how good it is.
     pub x: X,
-    /// The norm of the residual b − A x relative to that of b, as the iteration knows it. Above the tolerance, it has not converged.
+    /// The norm of the residual b − A x relative to that of b. The iteration ends by a residual that it carries along, from which this
+    /// one differs by rounding: by much for a matrix that is nearly singular. Well above the tolerance, it has not converged.
     pub residual: Scalar<A, f64>,
-    /// The number of steps, with a product each.
+    /// The number of steps, with a product each. One more product is for the residual.
     pub steps: Scalar<A, i64>,
 }
 
@@ -30,7 +31,7 @@ pub struct ConjugateSolution<A: Algebra, X> {
 ///
 /// The iteration ends when the norm of the residual is at most the tolerance of [`Implicit::convergence`] times that of b, or the steps
 /// run out. It begins at 0, computes in double precision, and takes no more steps than unknowns but for rounding. Whether it converged
-/// or not, the result is the last iterate, as in SciPy and JAX; a `residual` above the tolerance says that it did not.
+/// or not, the result is the last iterate, as in SciPy and JAX; a `residual` well above the tolerance says that it did not.
 ///
 /// It is differentiable in b and the parameters, in any mode and order: the derivative is ẋ = A⁻¹ (ḃ − Ȧ x), by conjugate gradients
 /// again unless [`Implicit::linear`] says otherwise, and keeps nothing of the steps. Nothing comes of `residual` and `steps`. No residual
@@ -241,10 +242,12 @@ impl<M> Conjugate<M> {
             let direction = gradient + &next / square * direction;
             (x, residual, direction, next, count + 1)
         });
+        // Right sides that are not finite leave no residual, and the iteration where it began.
+        let is_known = residual.dot(&residual).le(f64::INFINITY);
+        // Rounding takes the residual of the iteration away from that of the solution.
+        let residual = &b - product(&x);
         // A right side of zeros leaves a residual of zero.
         let left = (residual.dot(&residual) / whole.equal(0.0).select(1.0, whole)).sqrt();
-        // Right sides that are not finite leave no residual, and the iteration where it began.
-        let is_known = left.le(f64::INFINITY);
         (x * size * is_known.select(1.0, f64::NAN), left, count)
     }
 }
