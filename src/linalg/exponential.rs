@@ -38,6 +38,9 @@ const LARGEST_NORM: f64 = 5.371_920_351_148_152;
 /// assert!((turn - Matrix::from([[0.0, -1.0], [1.0, 0.0]])).abs().lt(1e-12).all().item());
 /// ```
 ///
+/// Errors are relative to the norm of A, so that what comes of small elements beside large ones may have no right digit: of the diagonal
+/// matrix of −10³⁰⁰ and −1, the second element is 1 instead of 0.37.
+///
 /// Each matrix has an s of its own, by its [`column_sum_norm`]; the loop takes as many steps as the largest of them. Derivatives, of
 /// every order, are those of these products and of one solution. A matrix with NaN or infinities has NaN for its exponential, and
 /// one that is too large infinities or NaN. The exponential of a symmetric matrix is more precise by
