@@ -170,6 +170,8 @@ fn extreme() -> Vec<Known> {
         known!("solutions, small", |(a, b)| solve(a, b), (scaled(small), single([[3e-38], [2e-38]])) => [1.4, 0.2]),
         known!("solutions of definite systems, large", |(a, b)| solve_spd(a, b), (scaled(large), single([[3e38], [2e38]]))
             => [1.4, 0.2]),
+        known!("pseudo-inverses, large", |a| pseudo_inverse(a) * 1e38_f32, scaled(large) => [0.6, -0.2, -0.2, 0.4]),
+        known!("pseudo-inverses, small", |a| pseudo_inverse(a) * 1e-38_f32, scaled(small) => [0.6, -0.2, -0.2, 0.4]),
         known!("logarithm of a large determinant", |a| (slog_determinant(a).1, log_determinant(a)), scaled(large)
             => [5.0_f64.ln() + 76.0 * 10.0_f64.ln(); 2]),
         known!("logarithm of a small determinant", |a| (slog_determinant(a).1, log_determinant(a)), scaled(small)

@@ -32,12 +32,24 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
     on: &mut M,
     a: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
-    mut scratch: &mut [T],
+    scratch: &mut [T],
 ) {
+    let unit = parts_into(on, a, out.view_mut(), scratch);
+    let row = if out.nrows() > 1 { a.nrows() } else { 0 };
+    out.row_mut(row).mapv_inplace(|value| value * unit);
+}
+
+/// As [`factor_into`], with the values over a number, which is the result: in the range of numbers where they may not be.
+fn parts_into<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    a: ArrayView2<T>,
+    mut out: ArrayViewMut2<T>,
+    mut scratch: &mut [T],
+) -> T {
     let (m, n) = a.dim();
     let (long, k) = (m.max(n), m.min(n));
     if k == 0 {
-        return;
+        return T::one();
     }
     let has_vectors = out.nrows() > 1;
     let tall = if m < n { a.reversed_axes() } else { a };
@@ -54,7 +66,10 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
         #[inline(always)]
         || unit = scaled(tall, if is_square { &mut *work } else { &mut *whole }),
     );
-    let Some(unit) = unit else { return out.fill(T::NAN) };
+    let Some(unit) = unit else {
+        out.fill(T::NAN);
+        return T::one();
+    };
     if !is_square {
         qr::factor_into(on, matrix(whole, 0, [long, k]), matrix_mut(q, 0, [long + k, k]), scratch);
     }
@@ -95,12 +110,13 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
         },
     );
     if !is_found {
-        return out.fill(T::NAN);
+        out.fill(T::NAN);
+        return unit;
     }
     let row = if has_vectors { m } else { 0 };
-    out.row_mut(row).iter_mut().zip(&*values).for_each(|(place, &value)| *place = value * unit);
+    out.row_mut(row).iter_mut().zip(&*values).for_each(|(place, &value)| *place = value);
     if !has_vectors {
-        return;
+        return unit;
     }
     // Rows of Uᵀ.
     let left = if is_square {
@@ -125,6 +141,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
             assign(matrix(right, 0, [k, k]).reversed_axes(), out.slice_mut(of_right));
         },
     );
+    unit
 }
 
 /// Copies a matrix, over a number, which is the result if all numbers are finite.
@@ -155,13 +172,13 @@ pub(super) fn inverse_into<T: MatrixElement, M: Machine<T>>(
     let k = m.min(n);
     let (packed, rest) = scratch.split_at_mut((m + 1 + n) * k);
     let mut packed = matrix_mut(packed, 0, [m + 1 + n, k]);
-    factor_into(on, a, packed.view_mut(), rest);
+    let unit = parts_into(on, a, packed.view_mut(), rest);
     let (u, mut others) = packed.split_at(Axis(0), m);
     let (values, mut v) = others.view_mut().split_at(Axis(0), 1);
     let bound = if k > 0 { values[[0, 0]] * T::PRECISION * T::number(m.max(n)) } else { T::ZERO };
     for (mut column, &value) in v.columns_mut().into_iter().zip(values.row(0)) {
         // NaN stays NaN.
-        let inverse = if value <= bound { T::ZERO } else { T::one() / value };
+        let inverse = if value <= bound { T::ZERO } else { T::one() / value / unit };
         column.mapv_inplace(|x| x * inverse);
     }
     on.multiply(Update::Set, v.view(), u.t(), out);

@@ -255,9 +255,9 @@ impl LoopWriter {
             let shape = [count, n, m];
             return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &shape))), &[]);
         }
-        let packed = self.svd(a, true);
-        let (u, values, v) = (self.part(packed, 0, m), self.part(packed, m, 1), self.part(packed, m + 1, n));
-        let values = self.graph.add(Op::Reshape(Shape::from_slice(&[count, k])), &[values]);
+        // Values that are out of the range of numbers have inverses that are not.
+        let (values, unit, vectors) = self.singular(a, true);
+        let [u, v] = vectors.expect("they are asked for");
         let largest = self.cut(values, 1, 0, 1);
         let largest = self.graph.add(Op::Reshape(Shape::from_slice(&[count])), &[largest]);
         let factor = self.number(largest, self.dtype.epsilon() * m.max(n) as f64);
@@ -267,10 +267,13 @@ impl LoopWriter {
         let (zero, one) = (self.number(values, 0.0), self.number(values, 1.0));
         let safe = self.select(is_nothing, one, values);
         let inverse = self.binary(Binary::Div, one, safe);
+        let units = self.along(unit, &[count, k], &[0]);
+        let inverse = self.binary(Binary::Div, inverse, units);
         let inverse = self.select(is_nothing, zero, inverse);
         let scaled = self.times(v, inverse);
         let product = Contraction::new(&[0, 1, 2], &[0, 3, 2], &[0, 1, 3]);
-        self.graph.add(Op::Contract(product), &[scaled, u])
+        let product = self.graph.add(Op::Contract(product), &[scaled, u]);
+        self.unless_infinite(product, unit)
     }
 
     /// 1 over differences, or sums, of values, and 0 where these are as good as 0.
@@ -295,6 +298,17 @@ impl LoopWriter {
 
     /// Left vectors above a row of singular values above right vectors, or that row alone.
     pub(super) fn svd(&mut self, a: NodeId, has_vectors: bool) -> NodeId {
+        let (values, unit, vectors) = self.singular(a, has_vectors);
+        let row = self.row_of(values, unit);
+        let all = match vectors {
+            Some([u, v]) => self.graph.add(Op::Concatenate(1), &[u, row, v]),
+            None => row,
+        };
+        self.unless_infinite(all, unit)
+    }
+
+    /// Singular values over the size of the matrix, [count, k], that size, and, if they are asked for, left and right vectors.
+    fn singular(&mut self, a: NodeId, has_vectors: bool) -> (NodeId, NodeId, Option<[NodeId; 2]>) {
         let [count, m, n] = self.shape(a)[..] else { unreachable!("matrices along an axis") };
         let tall = if m < n { self.transposed(a) } else { a };
         let (scaled, unit) = self.scaled(tall);
@@ -316,9 +330,8 @@ impl LoopWriter {
         let values = self.graph.add(Op::Unary(Unary::Sqrt), &[squares]);
         let order = self.ranks(values, Comparison::Greater);
         let values = self.placed(values, order);
-        let row = self.row_of(values, unit);
         if !has_vectors {
-            return self.unless_infinite(row, unit);
+            return (values, unit, None);
         }
         let (work, right) = (self.sorted_columns(results[0], order), self.sorted_columns(results[1], order));
         // Columns that are 0 have no direction: reflections complete them.
@@ -332,7 +345,6 @@ impl LoopWriter {
         let (left, right) = (self.times(left, signs), self.times(right, signs));
         let (u, v) = if m < n { (right, left) } else { (left, right) };
         debug_assert_eq!(count, self.count);
-        let all = self.graph.add(Op::Concatenate(1), &[u, row, v]);
-        self.unless_infinite(all, unit)
+        (values, unit, Some([u, v]))
     }
 }
