@@ -234,6 +234,7 @@ fn linear_algebra() {
     assert!((exponential - linalg::sqrtm(&k).dot(&linalg::sqrtm(&k))).abs().lt(1e-12).all().item());
     assert!((linalg::expm(&a) - linalg::expm(&a.t()).t()).abs().lt(1e-9).all().item());
     assert!((linalg::pseudo_inverse(&a) - linalg::inverse(&a)).abs().lt(1e-12).all().item());
+    assert!((linalg::lstsq(&a, &b) - linalg::solve(&a, &b)).abs().lt(1e-12).all().item());
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Factorisations of matrices.
 
+use super::solve::fit;
 use super::triangular::{RightSide, with_columns};
-use super::{Side, checked, made, matrices, operation, part, turned};
+use super::{Side, Triangle, checked, made, matrices, operation, part, turned};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::operation::MatrixOperation;
@@ -214,12 +215,55 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
 }
 
 /// The factors of A = Q R.
+///
+/// [`Qr::solve`] solves least squares problems with the matrix, as often as there are right sides.
 #[derive(Clone, Tree)]
 pub struct Qr<A: Algebra, E: Float, R: Rank> {
     /// A matrix with orthonormal columns.
     pub q: Tensor<A, E, R>,
     /// An upper triangular matrix.
     pub r: Tensor<A, E, R>,
+}
+
+impl<A: Algebra, E: Float, R: Rank> Qr<A, E, R> {
+    /// The x that makes ‖A x − b‖ least, for an m × n matrix A with independent columns: one right side for each matrix, or a matrix with
+    /// one in each column. Of other matrices, [`lstsq`](super::lstsq) has the solution of least norm.
+    ///
+    /// ```
+    /// use deltaray::linalg::qr;
+    /// use deltaray::prelude::*;
+    ///
+    /// // Lines through three points.
+    /// let factors = qr(&Matrix::from([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]));
+    /// for (y, line) in [([1.0, 3.0, 5.0], [1.0, 2.0]), ([2.0, 2.0, 2.0], [2.0, 0.0])] {
+    ///     let found = factors.solve(&Vector::from(y));
+    ///     assert!((found - Vector::from(line)).abs().lt(1e-12).all().item());
+    /// }
+    /// ```
+    ///
+    /// The derivative is that of the factors. Where columns are dependent, the solution and its derivative are not finite or, because of
+    /// rounding, numbers that mean nothing.
+    ///
+    /// # Panics
+    ///
+    /// When the matrix has more columns than rows, or the right sides have another number of rows; staged, that is recorded instead.
+    #[track_caller]
+    pub fn solve<S: RightSide<R>>(&self, b: &Tensor<A, E, S>) -> Tensor<A, E, S> {
+        let _place = ReportedAt::caller();
+        let fixed = [&self.q, &self.r].map(|array| array.clone().into_dyn());
+        let solution = with_columns(&[&fixed[0], &fixed[1]], b, |fixed, b| {
+            fit(fixed, b)?;
+            let (q, r) = (fixed[0].shape(), fixed[1].shape());
+            let ((_, [m, own]), (_, [k, n])) = (matrices(&q)?, matrices(&r)?);
+            if own != k || k < n {
+                let reason = if own != k { "don't fit" } else { "leave many solutions" };
+                return Err(format!("Q of {m} by {own} and R of {k} by {n} {reason}"));
+            }
+            let (q, r) = (part(&fixed[0], Side::Columns, 0..n), part(&fixed[1], Side::Rows, 0..n));
+            operation(MatrixOperation::Solve(Triangle::UPPER), &[&r, &turned(&q).matmul(b)])
+        });
+        checked("solve", &b.shape(), solution)
+    }
 }
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! Systems of linear equations, by factors of their matrices.
 
 use super::triangular::{RightSide, with_columns};
-use super::{Lu, Side, Triangle, checked, factor, lu, matrices, operation, part, squares, turned};
+use super::{Lu, checked, factor, lu, matrices, operation, squares};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::operation::MatrixOperation;
@@ -154,8 +154,8 @@ pub(super) fn positive_solution<A: Algebra, E: Float, R: Rank, S: Rank>(
     CholeskyFactor::new(a).solution(b)
 }
 
-/// The x that makes ‖A x − b‖ least, for an m × n matrix A with independent columns, by [`qr`](super::qr): one right side for each
-/// matrix, or a matrix with one in each column.
+/// The x that makes ‖A x − b‖ least, for any m × n matrix A, and of several such x the one of least norm: x = A⁺ b, by the
+/// [`pseudo_inverse`](super::pseudo_inverse). One right side for each matrix, or a matrix with one in each column.
 ///
 /// ```
 /// use deltaray::linalg::lstsq;
@@ -165,12 +165,20 @@ pub(super) fn positive_solution<A: Algebra, E: Float, R: Rank, S: Rank>(
 /// let (a, y) = (Matrix::from([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), Vector::from([1.0, 3.0, 5.0]));
 /// let line = lstsq(&a, &y).to_vec();
 /// assert!((line[0] - 1.0_f64).abs() < 1e-12 && (line[1] - 2.0_f64).abs() < 1e-12);
+/// // Of all x with x₀ + 2 x₁ = 5, the shortest.
+/// let shortest = lstsq(&Matrix::from([[1.0, 2.0], [2.0, 4.0]]), &Vector::from([5.0, 10.0]));
+/// assert!((shortest - Vector::from([1.0, 2.0])).abs().lt(1e-12).all().item());
 /// ```
+///
+/// As in NumPy and JAX, singular values of no more than the larger extent times the precision of the numbers, times the largest, count
+/// as 0. The derivative is that of matrices of the same rank, at every order. A matrix with independent columns has the same
+/// solution by [`Qr::solve`](super::Qr::solve), which takes no singular values. A pseudo-inverse that is out of the range
+/// of numbers makes the result infinite or NaN.
 ///
 /// # Panics
 ///
-/// When a matrix has more columns than rows, or the right sides have another number of rows; in a staged function that is the error
-/// of [`stage`](crate::derivative::stage) instead.
+/// When the right sides have another number of rows than the matrix; in a staged function that is the error of
+/// [`stage`](crate::derivative::stage) instead.
 #[track_caller]
 pub fn lstsq<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     a: &Tensor<A, E, R>,
@@ -180,21 +188,32 @@ pub fn lstsq<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     checked("lstsq", &b.shape(), least_squares(a, b))
 }
 
+/// So many that residuals are some roundings of the right side where the condition number is at most a thousandth of 1 / ε.
+const CORRECTIONS: usize = 3;
+
 #[track_caller]
 pub(super) fn least_squares<A: Algebra, E: Float, R: Rank, S: Rank>(
     a: &Tensor<A, E, R>,
     b: &Tensor<A, E, S>,
 ) -> Result<Tensor<A, E, RDyn>, String> {
     with_columns(&[&a.clone().into_dyn()], b, |a, b| {
-        let shape = a[0].shape();
-        let (_, [m, n]) = matrices(&shape)?;
-        let rows = b.shape()[b.rank() - 2];
-        if m < n || rows != m {
-            let reason = if m < n { "there are many solutions" } else { "they don't fit" };
-            return Err(format!("a matrix of {m} by {n} with right sides of {rows} rows: {reason}"));
-        }
-        let packed = operation(MatrixOperation::Qr, &[&a[0]])?;
-        let (q, r) = (part(&packed, Side::Rows, 0..m), turned(&part(&packed, Side::Rows, m..m + n)));
-        operation(MatrixOperation::Solve(Triangle::UPPER), &[&r, &turned(&q).matmul(b)])
+        fit(a, b)?;
+        let inverse = operation(MatrixOperation::PseudoInverse, &[&a[0]])?;
+        // The rounding of the pseudo-inverse leaves a residual, which corrections make small. In exact arithmetic they are 0 for all
+        // matrices of one rank, so that no derivative comes of them.
+        Ok((0..CORRECTIONS).fold(inverse.matmul(b), |x, _| {
+            let correction = inverse.matmul(&(b - a[0].matmul(&x)));
+            x + correction.stop_gradient()
+        }))
     })
+}
+
+/// The failure of a matrix and right sides of another number of rows.
+pub(super) fn fit<A: Algebra, E: Float>(a: &[Tensor<A, E, RDyn>], b: &Tensor<A, E, RDyn>) -> Result<(), String> {
+    let (shape, side) = (a[0].shape(), b.shape());
+    let ((_, [m, n]), (_, [rows, _])) = (matrices(&shape)?, matrices(&side)?);
+    match rows == m {
+        true => Ok(()),
+        false => Err(format!("a matrix of {m} by {n} does not fit a right side of {rows} rows")),
+    }
 }

@@ -220,6 +220,13 @@ fn systems() -> Vec<Row> {
         row!("definite system": (M, V) => V, |(a, b)| solve_spd(&definite(a), b), (some((4, 4), 825), some(4, 826)))
             .smooth(),
         row!("least squares": (M, V) => V, |(a, b)| lstsq(a, b), (some((5, 2), 827), some(5, 828))).smooth(),
+        row!("least squares by factors": (M, V) => V, |(a, b)| qr(a).solve(b), (some((5, 2), 827), some(5, 828))).smooth(),
+        row!("the shortest of many solutions": (M, M) => M, |(a, b)| lstsq(a, b), (some((2, 3), 878), some((2, 2), 879)))
+            .smooth(),
+        row!("least squares of lower rank": ((V, V), V) => V, |((x, y), b)| lstsq(&x.outer(y), b),
+            ((v([1.0, 2.0]), v([1.0, 2.0])), v([1.0, 2.0])))
+        .value([0.2, 0.4])
+        .smooth(),
         row!("tridiagonal system": ((V, V), (V, V)) => V, |((lower, diagonal), (upper, b))| {
             tridiagonal_solve(lower, diagonal, upper, b)
         }, ((v([f64::NAN, 3.0]), v([0.0, 4.0])), (v([2.0, f64::NAN]), v([2.0, 10.0]))))

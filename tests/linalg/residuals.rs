@@ -128,6 +128,17 @@ fn check<E: Float>() {
                 assert_near(&what, &alone.insert_axis(0), &values.insert_axis(0), norm);
             }
         );
+        // Pseudo-inverses of the others are not in the range of numbers.
+        let not_small: Vec<_> = all.iter().filter(|(kind, _)| *kind != "small").cloned().collect();
+        check_each!(
+            "least squares",
+            not_small,
+            |a| {
+                let b = a.dot(&(iota(size[1]).cast::<E>().cos() * scalar(E::from_number(0.1))));
+                (lstsq(a, &b), b)
+            },
+            |what, a, norm, (x, b)| assert_near(&what, &a.dot(&x).insert_axis(0), &b.insert_axis(0), norm)
+        );
         if size[0] != size[1] {
             continue;
         }

@@ -74,6 +74,7 @@ fn without_elements() -> Vec<Known> {
         known!("least squares without columns", |(a, b)| lstsq(a, b), (zeros::<C, f64, _>((2, 0)), v(&[1.0, 2.0])) => none),
         known!("QR of rows of no element, as many as there may be", |a| (qr(a).q.sum(), qr(a).r.sum()),
             zeros::<C, f64, _>((1 << 40, 0)) => [0.0, 0.0]),
+        known!("least squares without rows", |(a, b)| lstsq(a, b), (zeros::<C, f64, _>((0, 2)), v(&[])) => [0.0, 0.0]),
         known!("least squares of nothing", |(a, b)| lstsq(a, b), (zeros::<C, f64, _>((0, 0)), v(&[])) => none),
     ]
 }
@@ -96,6 +97,8 @@ fn of_one_element() -> Vec<Known> {
 fn without_result() -> Vec<Known> {
     let (sqrt2, half) = (2.0_f64.sqrt(), 0.5_f64.sqrt());
     vec![
+        known!("dependent columns", |(a, b)| lstsq(a, b), (m([[0.1, 0.3], [0.2, 0.6]]), v(&[1.0, 2.0])) => [1.0, 3.0]),
+        known!("zeros for a matrix", |(a, b)| lstsq(a, b), (zeros::<C, f64, _>((3, 2)), v(&[1.0, 2.0, 3.0])) => [0.0; 2]),
         known!("not symmetric", |a| cholesky(a), m([[2.0, 0.0], [2.0, 1.0]]) => [sqrt2, 0.0, half, half]),
         known!("not definite", |a| (cholesky(a), log_determinant(a)), m([[1.0, 2.0], [2.0, 1.0]]) => [NAN; 5]),
         known!("only half definite", |a| cholesky(a), m([[1.0, 1.0], [1.0, 1.0]]) => [NAN; 4]),
@@ -172,6 +175,8 @@ fn extreme() -> Vec<Known> {
             => [1.4, 0.2]),
         known!("pseudo-inverses, large", |a| pseudo_inverse(a) * 1e38_f32, scaled(large) => [0.6, -0.2, -0.2, 0.4]),
         known!("pseudo-inverses, small", |a| pseudo_inverse(a) * 1e-38_f32, scaled(small) => [0.6, -0.2, -0.2, 0.4]),
+        known!("least squares, large", |(a, b)| lstsq(a, b), (scaled(large), single([[3e38], [2e38]])) => [1.4, 0.2]),
+        known!("least squares, small", |(a, b)| lstsq(a, b), (scaled(small), single([[3e-38], [2e-38]])) => [1.4, 0.2]),
         known!("logarithm of a large determinant", |a| (slog_determinant(a).1, log_determinant(a)), scaled(large)
             => [5.0_f64.ln() + 76.0 * 10.0_f64.ln(); 2]),
         known!("logarithm of a small determinant", |a| (slog_determinant(a).1, log_determinant(a)), scaled(small)
@@ -190,7 +195,9 @@ fn ill_conditioned() -> Vec<Known> {
         known!("Hilbert's matrix by LU", |a| { let f = lu(a); (f.lower().dot(&f.upper()) - a.gather(&f.order())).flatten() },
             a.clone() => [0.0; 144]),
         known!("Hilbert's matrix by QR", |a| { let Qr { q, r } = qr(a); (q.dot(&r) - a).flatten() }, a.clone() => [0.0; 144]),
-        known!("Hilbert's system", |(a, b)| a.dot(&solve(a, b)) - b, (a, b) => [0.0; 12]),
+        known!("Hilbert's system", |(a, b)| a.dot(&solve(a, b)) - b, (a.clone(), b.clone()) => [0.0; 12]),
+        // Of lower rank to rounding, so that its columns hardly make up for those that count as 0.
+        known!("Hilbert's least squares", |(a, b)| a.dot(&lstsq(a, b)) - b, (a, b) => [0.0; 12]),
     ]
 }
 

@@ -28,7 +28,7 @@ fn matrices_that_are_not_square() {
         mistake!("solve_spd"["2 by 3"] | x, m | solve_spd(m, x)),
         mistake!("solve_triangular"["2 by 3"] | x, m | solve_triangular(m, x, Triangle::LOWER)),
         mistake!("solve_triangular_right"["2 by 3"] | x, m | solve_triangular_right(m, m, Triangle::UPPER).sum() * x),
-        mistake!("lstsq" ["2 by 3", "2 rows"] |x, m| lstsq(m, x)),
+        mistake!("solve" ["2 by 3", "many solutions"] |x, m| qr(m).solve(x)),
     ]);
 }
 
@@ -74,6 +74,9 @@ fn right_sides_that_do_not_fit() {
         mistake!("tridiagonal_solve" ["[2]", "[3]"] |x, m| tridiagonal_solve(x, &m.at(0), x, x)),
         mistake!("tridiagonal_solve" ["2 by 2", "3 rows"] |x, m| tridiagonal_solve(x, x, x, &m.at(0)).sum() * x),
         mistake!("lstsq" ["3 by 2", "2 rows"] |x, m| lstsq(&m.t(), x)),
+        mistake!("lstsq" ["2 by 3", "3 rows"] |x, m| lstsq(m, &m.at(0)).sum() * x),
+        mistake!("solve" ["3 by 2", "2 rows"] |x, m| qr(&m.t()).solve(x)),
+        mistake!("solve" ["2 by 2", "1 by 3", "don't fit"] |x, m| Qr { q: m.slice(1, ..2), r: m.slice(0, ..1) }.solve(x).sum() * x),
         mistake!("kron" ["[1, 2, 3]", "[2, 3, 1]"] |x, m| kron(&m.insert_axis(0), &m.insert_axis(2)).sum() * x),
         mistake!("kron" ["[1099511627776, 0]", "too large"] |x, m| kron(&zeros((1 << 40, 0)), &(zeros::<A, f64, _>((1 << 40, 0)) + m.sum())).sum() * x),
     ]);

@@ -210,6 +210,9 @@ pub(super) fn composed<E: Float>(which: usize, x: &TensorD<Staged, E>, y: &Tenso
         4 => determinant(&a).into_dyn(),
         5 => slog_determinant(&a).1.into_dyn(),
         6 => log_determinant(&definite).into_dyn(),
+        7 if which >= 24 => {
+            linalg::qr(&concatenate(0, &[x.t(), eye(n)])).solve(&concatenate(0, &[y.t(), eye(n)])).into_dyn()
+        }
         7 => lstsq(&concatenate(0, &[x.t(), eye(n)]), &concatenate(0, &[y.t(), eye(n)])).into_dyn(),
         8 => matrix_power(&a, [-2, 3][which / 24]).into_dyn(),
         9 => quadratic_form(&CholeskyFactor::new(&definite), &side).into_dyn(),
