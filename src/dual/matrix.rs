@@ -230,31 +230,27 @@ impl Stack {
         (result, Some(both.shared()))
     }
 
-    /// P of A, of the same rank: Ṗ = −P Ȧ P + P Pᵀ Ȧᵀ (1 − A P) + (1 − P A) Ȧᵀ Pᵀ P (Golub and Pereyra, 1973).
+    /// P of A, of the same rank: Ṗ = −P Ȧ P + P Pᵀ Ȧᵀ (1 − A P) + (1 − P A) Ȧᵀ Pᵀ P (Golub and Pereyra, 1973). With M = P Ȧ and
+    /// Y = P Pᵀ Ȧᵀ that is Y − (M − (1 − P A) Mᵀ + Y A) P, where no matrix of a tall A has as many columns as A has rows, and as many
+    /// rows. The P of a wide A is the transpose of that of Aᵀ.
     fn pseudo_inverse<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
-        let (m, n) = (self.rows, self.columns);
         let p = A::matrix(MatrixOperation::PseudoInverse, smallvec![a.clone()]);
-        let stack = |rows: usize, columns: usize| Stack { rows, columns, ..self.clone() };
-        let contract = |left: &A::Array, right: &A::Array, turned: [bool; 2]| {
-            A::contract(&self.product(turned), left.clone(), right.clone())
-        };
-        let without = |product: A::Array, extent: usize| {
-            let square = self.square(extent);
-            let identity = square.identity::<A>();
-            A::binary(Binary::Sub, identity, product)
-        };
-        let both = |derivative: D, left: A::Array, right: A::Array| {
-            let inner = derivative.contract_right(&self.product([false, false]), left);
-            inner.contract_left(&self.product([false, false]), right)
-        };
+        let result = p.clone();
+        let is_wide = self.rows < self.columns;
+        let [turn, back] = [self.clone(), Stack { rows: self.columns, columns: self.rows, ..self.clone() }]
+            .map(|stack| stack.transpose());
+        let (a, p, da) = if is_wide { (A::view(a, &turn), A::view(p, &back), da.view(&turn)) } else { (a, p, da) };
+        let [product, to_transpose] = [false, true].map(|turned| self.product([false, turned]));
+        let square = A::contract(&to_transpose, p.clone(), p.clone());
+        let identity = self.square(self.rows.min(self.columns)).identity::<A>();
+        let beside = A::binary(Binary::Sub, A::contract(&product, p.clone(), a.clone()), identity);
         let da = da.shared();
-        let turned = da.clone().view(&self.transpose()).shared();
-        let (outside, beside) =
-            (without(contract(&a, &p, [false, false]), m), without(contract(&p, &a, [false, false]), n));
-        let inner = both(da, p.clone(), p.clone()).scale(A::constant(stack(n, m).full(-1.0)), Scaling::Product);
-        let right = both(turned.clone(), contract(&p, &p, [false, true]), outside);
-        let left = both(turned, beside, contract(&p, &p, [true, false]));
-        (p, inner.add(right).add(left))
+        let moved = da.clone().contract_right(&product, p.clone()).shared();
+        let turned = da.contract_right(&to_transpose, square).shared();
+        let reflected = moved.clone().contract_right(&to_transpose, beside);
+        let inner = moved.add(reflected).add(turned.clone().contract_left(&product, a));
+        let derivative = turned.add(inner.contract_left(&product, A::unary(Unary::Neg, p)));
+        (result, if is_wide { derivative.view(&turn) } else { derivative })
     }
 
     /// A = Q R: with X = Qᵀ Ȧ R₁⁻¹, where R₁ is the square part of R, and Ω what is below the diagonal of X minus its transpose,

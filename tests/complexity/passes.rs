@@ -1,7 +1,7 @@
 //! The effect of passes on programs: their growth in size, and in work.
 
 use super::*;
-use deltaray::linalg::{solve_banded, tridiagonal_solve};
+use deltaray::linalg::{lstsq, solve_banded, tridiagonal_solve};
 use deltaray::term::{Body, Op};
 
 #[test]
@@ -248,5 +248,24 @@ fn banded_systems_and_their_derivatives_cost_what_their_bands_have() {
             operations <= 1_000 * 500 && elements <= 500 * 500 && largest <= 25 * 500,
             "{operations}, {elements}, {largest}"
         );
+    }
+}
+
+#[test]
+fn derivatives_of_least_squares_cost_what_the_longer_side_has() {
+    for is_wide in [false, true] {
+        let costs = |length: usize| {
+            let a: Matrix<C, f64> = build((length, 4), |(i, j)| (i * 3 + &j * &j * 5).cast::<f64>().sin());
+            let (a, b) = if is_wide { (a.t(), ones(4)) } else { (a, ones(length)) };
+            let value = stage(|(a, b): &(Matrix<_, f64>, Vector<_, f64>)| lstsq(a, b).powi(2).sum(), (&a, &b)).unwrap();
+            let gradient = value.grad().unwrap();
+            let second = gradient.jvp().unwrap();
+            [value.program().cost(), gradient.program().cost(), second.program().cost()]
+        };
+        for (short, long) in costs(200).into_iter().zip(costs(400)) {
+            let (few, more) = (short.float_operations, long.float_operations);
+            assert!(more < few * 21 / 10, "{few} and {more}");
+            assert!(long.largest < 400 * 4 * 3, "{}", long.largest);
+        }
     }
 }
