@@ -1,33 +1,50 @@
 //! Functions of plain arrays whose failures are errors that say which matrix has no result, and why.
 
-use super::solve::{least_squares, positive_solution, square_solution};
-use super::{CholeskyFactor, RightSide, lu, made, matrices, operation};
+use super::solve::{least_squares, positive_factor, square_factors};
+use super::{CholeskyFactor, Lu, RightSide, lu, made, matrices, operation};
 use crate::array::ReportedAt;
 use crate::concrete::Concrete;
 use crate::error::{Error, Result};
 use crate::operation::MatrixOperation;
-use crate::tensor::{Float, Matrix, RDyn, Rank, Tensor, Tensor3};
+use crate::tensor::{Float, Matrix, RDyn, Rank, Tensor, Tensor3, Vector};
 use std::panic::Location;
 
 type Array<E> = Tensor<Concrete, E, RDyn>;
+
+/// A result, and whether the factors that it is found with are those of regular matrices.
+struct Solved<E: Float> {
+    result: Array<E>,
+    is_factored: bool,
+}
+
+/// A result by factors of square matrices: there may be no right side to show that there are none.
+#[track_caller]
+fn by_lu<E: Float, R: Rank>(
+    a: &Tensor<Concrete, E, R>,
+    solution: impl FnOnce(&Lu<Concrete, E, RDyn>) -> std::result::Result<Array<E>, String>,
+) -> std::result::Result<Solved<E>, String> {
+    let factors = square_factors(a)?;
+    let is_regular = factors.pivots()?.cast::<f64>().abs().gt(0.0).all().item();
+    Ok(Solved { result: solution(&factors)?, is_factored: is_regular && is_finite(&factors.packed) })
+}
 
 /// Whether all elements are finite.
 fn is_finite<E: Float, R: Rank>(a: &Tensor<Concrete, E, R>) -> bool {
     a.cast::<f64>().abs().lt(f64::INFINITY).all().item()
 }
 
-/// The result, if it and the matrices are finite. Otherwise the error names the first matrix whose elements are not, or that has this
-/// flaw.
+/// The result, if it, the matrices and their factors are finite, and no matrix is singular. Otherwise the error names the first matrix
+/// whose elements are not finite, or that has this flaw.
 #[track_caller]
 fn tried<E: Float, R: Rank, S: Rank>(
     name: &str,
     a: &Tensor<Concrete, E, R>,
-    result: std::result::Result<Array<E>, String>,
+    result: std::result::Result<Solved<E>, String>,
     flaw: impl Fn(&Matrix<Concrete, E>) -> Option<String>,
 ) -> Result<Tensor<Concrete, E, S>> {
     let place = ReportedAt::or(Location::caller());
-    let result = result.map_err(|problem| Error::operands(name, problem, place))?;
-    if is_finite(&result) && is_finite(a) {
+    let Solved { result, is_factored } = result.map_err(|problem| Error::operands(name, problem, place))?;
+    if is_factored && is_finite(&result) && is_finite(a) {
         return Ok(Tensor::wrap(result.into_array()));
     }
     let shape = a.shape();
@@ -48,7 +65,7 @@ fn tried<E: Float, R: Rank, S: Rank>(
             }
             format!("matrix {position:?} of shape {:?} {problem}", &shape[..])
         }
-        None => format!("a result of shape {:?} is not finite, though no matrix is singular", &result.shape()[..]),
+        None => format!("a result of shape {:?} is not finite, though the matrices are", &result.shape()[..]),
     };
     Err(Error::operands(name, problem, place))
 }
@@ -68,10 +85,17 @@ fn indefinite<E: Float>(a: &Matrix<Concrete, E>) -> Option<String> {
     (definite < n).then(|| format!("is not positive definite: column {definite} has no positive pivot"))
 }
 
-/// The first column that depends on those before it, by the diagonal of a triangular factor.
-fn dependent<E: Float>(triangle: &Matrix<Concrete, E>) -> Option<String> {
-    let column = triangle.diagonal().cast::<f64>().to_vec().into_iter().position(|x| x == 0.0)?;
-    Some(format!("is singular: column {column} depends on those before it"))
+/// The first column that depends on those before it, or is not in the range of numbers when these are eliminated.
+fn dependent<E: Float>(a: &Matrix<Concrete, E>) -> Option<String> {
+    let upper = lu(a).upper();
+    (0..a.shape()[0]).find_map(|column| {
+        let above: Vector<Concrete, E> = upper.index_axis(1, column);
+        if !is_finite(&above) {
+            return Some(format!("has factors that are not finite: column {column} is too large"));
+        }
+        let is_zero = above.at(column).cast::<f64>().item() == 0.0;
+        is_zero.then(|| format!("is singular: column {column} depends on those before it"))
+    })
 }
 
 /// As [`cholesky`](super::cholesky), of plain arrays.
@@ -95,7 +119,8 @@ fn dependent<E: Float>(triangle: &Matrix<Concrete, E>) -> Option<String> {
 #[track_caller]
 pub fn try_cholesky<E: Float, R: Rank>(a: &Tensor<Concrete, E, R>) -> Result<Tensor<Concrete, E, R>> {
     let _place = ReportedAt::caller();
-    tried("try_cholesky", a, operation(MatrixOperation::Cholesky, &[&a.clone().into_dyn()]), indefinite)
+    let factor = operation(MatrixOperation::Cholesky, &[&a.clone().into_dyn()]);
+    tried("try_cholesky", a, factor.map(|result| Solved { result, is_factored: true }), indefinite)
 }
 
 /// As [`solve`](super::solve), of plain arrays.
@@ -115,15 +140,15 @@ pub fn try_cholesky<E: Float, R: Rank>(a: &Tensor<Concrete, E, R>) -> Result<Ten
 ///
 /// # Errors
 ///
-/// [`Error::Operands`] when the operands do not fit, where a matrix is singular, so that a pivot is 0, or has elements that are not
-/// finite, and where a solution is not finite because the right sides are not, or numbers overflow.
+/// [`Error::Operands`] when the operands do not fit, where a matrix is singular, so that a pivot is 0, or has elements or factors that
+/// are not finite, and where a solution is not finite because the right sides are not, or numbers overflow.
 #[track_caller]
 pub fn try_solve<E: Float, R: Rank, S: RightSide<R>>(
     a: &Tensor<Concrete, E, R>,
     b: &Tensor<Concrete, E, S>,
 ) -> Result<Tensor<Concrete, E, S>> {
     let _place = ReportedAt::caller();
-    tried("try_solve", a, square_solution(a, b), |a| dependent(&lu(a).upper()))
+    tried("try_solve", a, by_lu(a, |factors| factors.solution(b)), dependent)
 }
 
 /// As [`solve_spd`](super::solve_spd), of plain arrays.
@@ -137,7 +162,9 @@ pub fn try_solve_spd<E: Float, R: Rank, S: RightSide<R>>(
     b: &Tensor<Concrete, E, S>,
 ) -> Result<Tensor<Concrete, E, S>> {
     let _place = ReportedAt::caller();
-    tried("try_solve_spd", a, positive_solution(a, b), indefinite)
+    let solved = positive_factor(a)
+        .and_then(|factor| Ok(Solved { result: factor.solution(b)?, is_factored: is_finite(&factor.lower) }));
+    tried("try_solve_spd", a, solved, indefinite)
 }
 
 /// As [`inverse`](super::inverse), of plain arrays.
@@ -148,7 +175,7 @@ pub fn try_solve_spd<E: Float, R: Rank, S: RightSide<R>>(
 #[track_caller]
 pub fn try_inverse<E: Float, R: Rank>(a: &Tensor<Concrete, E, R>) -> Result<Tensor<Concrete, E, R>> {
     let _place = ReportedAt::caller();
-    tried("try_inverse", a, made::inverses(a), |a| dependent(&lu(a).upper()))
+    tried("try_inverse", a, by_lu(a, made::inverse_by), dependent)
 }
 
 /// As [`lstsq`](super::lstsq), of plain arrays.
@@ -162,5 +189,6 @@ pub fn try_lstsq<E: Float, R: Rank, S: RightSide<R>>(
     b: &Tensor<Concrete, E, S>,
 ) -> Result<Tensor<Concrete, E, S>> {
     let _place = ReportedAt::caller();
-    tried("try_lstsq", a, least_squares(a, b), |_| None)
+    let solved = least_squares(a, b).map(|result| Solved { result, is_factored: true });
+    tried("try_lstsq", a, solved, |_| None)
 }

@@ -1,6 +1,7 @@
 //! Functions that are made of factorisations, products and masks.
 
-use super::{CholeskyFactor, Side, checked, lu, matrices, operation, part, squares};
+use super::solve::square_factors;
+use super::{CholeskyFactor, Lu, Side, checked, lu, matrices, operation, part, squares};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
@@ -114,15 +115,15 @@ pub fn trace<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E,
 #[track_caller]
 pub fn inverse<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Tensor<A, E, R> {
     let _place = ReportedAt::caller();
-    checked("inverse", &a.shape(), inverses(a))
+    checked("inverse", &a.shape(), square_factors(a).and_then(|factors| inverse_by(&factors)))
 }
 
 #[track_caller]
-pub(super) fn inverses<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Result<Tensor<A, E, RDyn>, String> {
-    let shape = a.shape();
+pub(super) fn inverse_by<A: Algebra, E: Float>(factors: &Lu<A, E, RDyn>) -> Result<Tensor<A, E, RDyn>, String> {
+    let shape = factors.matrix.shape();
     let (_, n) = squares(&shape)?;
     let identity: Tensor<A, E, RDyn> = eye(n).into_dyn().broadcast_to(&shape[..]);
-    lu(&a.clone().into_dyn()).solution(&identity)
+    factors.solution(&identity)
 }
 
 /// The determinant of each matrix, by [`lu`]; of a matrix without rows it is 1.

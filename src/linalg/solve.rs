@@ -30,18 +30,13 @@ pub fn solve<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     b: &Tensor<A, E, S>,
 ) -> Tensor<A, E, S> {
     let _place = ReportedAt::caller();
-    checked("solve", &b.shape(), square_solution(a, b))
+    checked("solve", &b.shape(), square_factors(a).and_then(|factors| factors.solution(b)))
 }
 
 #[track_caller]
-pub(super) fn square_solution<A: Algebra, E: Float, R: Rank, S: Rank>(
-    a: &Tensor<A, E, R>,
-    b: &Tensor<A, E, S>,
-) -> Result<Tensor<A, E, RDyn>, String> {
-    let a = a.clone().into_dyn();
+pub(super) fn square_factors<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Result<Lu<A, E, RDyn>, String> {
     squares(&a.shape())?;
-    let factors: Lu<A, E, RDyn> = lu(&a);
-    factors.solution(b)
+    Ok(lu(&a.clone().into_dyn()))
 }
 
 /// The Cholesky factor of a positive definite matrix, to be kept and solved with. It is a tree, so that programs take and give it.
@@ -89,7 +84,7 @@ impl<A: Algebra, E: Float, R: Rank> CholeskyFactor<A, E, R> {
     }
 
     #[track_caller]
-    fn solution<S: Rank>(&self, b: &Tensor<A, E, S>) -> Result<Tensor<A, E, RDyn>, String> {
+    pub(super) fn solution<S: Rank>(&self, b: &Tensor<A, E, S>) -> Result<Tensor<A, E, RDyn>, String> {
         let fixed = [&self.matrix, &self.lower].map(|array| array.clone().into_dyn());
         with_columns(&[&fixed[0], &fixed[1]], b, |fixed, b| {
             operation(MatrixOperation::SolvePositive, &[&fixed[0], &fixed[1], b])
@@ -142,16 +137,15 @@ pub fn solve_spd<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
     b: &Tensor<A, E, S>,
 ) -> Tensor<A, E, S> {
     let _place = ReportedAt::caller();
-    checked("solve_spd", &b.shape(), positive_solution(a, b))
+    checked("solve_spd", &b.shape(), positive_factor(a).and_then(|factor| factor.solution(b)))
 }
 
 #[track_caller]
-pub(super) fn positive_solution<A: Algebra, E: Float, R: Rank, S: Rank>(
+pub(super) fn positive_factor<A: Algebra, E: Float, R: Rank>(
     a: &Tensor<A, E, R>,
-    b: &Tensor<A, E, S>,
-) -> Result<Tensor<A, E, RDyn>, String> {
+) -> Result<CholeskyFactor<A, E, R>, String> {
     squares(&a.shape())?;
-    CholeskyFactor::new(a).solution(b)
+    Ok(CholeskyFactor::new(a))
 }
 
 /// The x that makes ‖A x − b‖ least, for any m × n matrix A, and of several such x the one of least norm: x = A⁺ b, by the

@@ -41,6 +41,25 @@ fn errors_say_which_matrix_failed_and_why() {
     );
 }
 
+/// Without right sides there is no element of a solution that could tell.
+#[test]
+fn singular_matrices_are_errors_without_right_sides_too() {
+    let (singular, none) = (Matrix::from([[1.0, 2.0], [2.0, 4.0]]), zeros((2, 0)));
+    assert!(problem(try_solve(&singular, &none)).ends_with("column 1 depends on those before it"));
+    assert!(problem(try_solve_spd(&singular, &none)).ends_with("column 1 has no positive pivot"));
+    assert_eq!(try_lstsq(&singular, &none).unwrap(), none);
+    assert_eq!(try_solve(&eye(2), &none).unwrap(), none);
+}
+
+/// An infinite element of a factor makes zeros, not infinities, of the solution.
+#[test]
+fn factors_that_are_not_finite_are_errors() {
+    let large = Matrix::from([[1e308, 1e308], [-1e308, 1e308]]);
+    let expected = "the matrix of 2 by 2 has factors that are not finite: column 1 is too large";
+    assert_eq!(problem(try_inverse(&large)), format!("try_inverse: {expected}"));
+    assert_eq!(problem(try_solve(&large, &Vector::from([1.0, 1.0]))), format!("try_solve: {expected}"));
+}
+
 #[test]
 fn elements_that_are_not_finite_are_errors() {
     let (good, infinite) = ([[4.0, 2.0], [2.0, 5.0]], [[1.0, f64::INFINITY], [2.0, 4.0]]);
@@ -50,12 +69,12 @@ fn elements_that_are_not_finite_are_errors() {
     assert_eq!(problem(try_cholesky(&a)), format!("try_cholesky: {expected}"));
     assert_eq!(problem(try_inverse(&a)), format!("try_inverse: {expected}"));
     let side = Vector::from([1.0, f64::NAN]);
-    let expected = "a result of shape [2] is not finite, though no matrix is singular";
+    let expected = "a result of shape [2] is not finite, though the matrices are";
     for named in [problem(try_solve(&a.at(0), &side)), problem(try_solve_spd(&a.at(0), &side))] {
         assert!(named.ends_with(expected), "{named}");
     }
     let tiny: Matrix<C, f32> = Matrix::from([[1e-38_f32]]);
-    assert!(problem(try_solve(&tiny, &Vector::from([1e30_f32]))).ends_with("though no matrix is singular"));
+    assert!(problem(try_solve(&tiny, &Vector::from([1e30_f32]))).ends_with("though the matrices are"));
 }
 
 #[test]
