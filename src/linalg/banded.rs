@@ -1,6 +1,6 @@
 //! Systems of equations with matrices whose elements lie near the diagonal.
 
-use super::triangular::{RightSide, with_columns};
+use super::triangular::{RightSide, named_columns, unfit, with_columns};
 use super::{Side, checked, matrices, operation, part};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
@@ -99,7 +99,8 @@ pub fn tridiagonal_solve<A: Algebra, E: Float, R: Rank, S: RightSide<R::Larger>>
     };
     let result = rows(&[lower]).and_then(|lower| {
         let rest = rows(&[diagonal, upper])?;
-        with_columns(&[&lower, &rest], b, |bands, b| {
+        let problem = || unfit("bands", &diagonal.shape(), &b.shape());
+        named_columns(&[&lower, &rest], b, &problem, |bands, b| {
             operation(MatrixOperation::SolveBanded, &[&bands[0], &bands[1], b])
         })
     });

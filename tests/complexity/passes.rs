@@ -1,7 +1,7 @@
 //! The effect of passes on programs: their growth in size, and in work.
 
 use super::*;
-use deltaray::linalg::{lstsq, solve_banded, tridiagonal_solve};
+use deltaray::linalg::{Triangle, lstsq, qr, solve, solve_banded, solve_spd, solve_triangular, tridiagonal_solve};
 use deltaray::term::{Body, Op};
 
 #[test]
@@ -248,6 +248,37 @@ fn banded_systems_and_their_derivatives_cost_what_their_bands_have() {
             operations <= 1_000 * 500 && elements <= 500 * 500 && largest <= 25 * 500,
             "{operations}, {elements}, {largest}"
         );
+    }
+}
+
+/// Systems of one matrix along an axis of right sides.
+fn shared<A: Algebra>((a, b): &(Tensor3<A, f64>, Matrix<A, f64>)) -> Scalar<A, f64> {
+    let all = [
+        solve(a, b),
+        solve_spd(&a.matmul(&a.tr(&[0, 2, 1])), b),
+        solve_triangular(a, b, Triangle::LOWER),
+        qr(a).solve(b),
+        lstsq(a, b),
+    ];
+    all.iter().fold(scalar(0.0), |sum, x| sum + x.powi(2).sum())
+}
+
+#[test]
+fn a_matrix_that_right_sides_share_is_factorised_once() {
+    let n = 16;
+    let costs = |count: usize| {
+        let a: Matrix<C, f64> = eye(n) + 0.01 * build((n, n), |(i, j)| (i + 2 * j).cast::<f64>().sin());
+        let value = stage(shared, (&a.insert_axis(0), &ones((count, n)))).unwrap();
+        let gradient = value.grad().unwrap();
+        [value.program(), gradient.program()].map(|program| {
+            let cost = program.cost();
+            (cost.float_operations, cost.largest)
+        })
+    };
+    for ((operations, _), (more, largest)) in costs(100).into_iter().zip(costs(200)) {
+        // A factorisation of each would be 100 n³ operations and more, and as many elements as 200 matrices have.
+        assert!(more - operations <= 100 * 100 * (n * n) as u128 / 2, "{operations} and {more}");
+        assert!(largest < (200 * n * n / 4) as u128, "{largest}");
     }
 }
 

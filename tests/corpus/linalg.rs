@@ -214,6 +214,10 @@ fn systems() -> Vec<Row> {
         row!("systems of several matrices": (T3, T3) => T3, |(a, b)| solve(&(a + eye(3) * 2.0), b),
             (some((2, 3, 3), 821), some((1, 3, 2), 822)))
         .smooth(),
+        row!("systems of one matrix along an axis": (T3, M) => (M, M),
+            |(a, b)| (solve(a, b), solve_triangular(&(a + eye(3) * 2.0), b, Triangle::UPPER)),
+            (some((1, 3, 3), 880), some((2, 3), 881)))
+        .smooth(),
         row!("systems of several matrices, a side each": (T3, M) => M, |(a, b)| solve(a, b),
             (some((2, 3, 3), 823), some((2, 3), 824)))
         .smooth(),

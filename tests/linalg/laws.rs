@@ -289,3 +289,29 @@ fn banded_systems_have_their_solutions() {
         }
     }
 }
+
+/// Along axes that a matrix does not have, right sides are solved together.
+#[test]
+fn right_sides_that_share_a_matrix_have_the_solutions_of_copies() {
+    let random = &mut Random::new(47);
+    let flat: Vec<Matrix<C, f64>> = (0..6).map(|_| definite(random, 4)).collect();
+    let flat: Tensor3<C, f64> = stack(&flat);
+    let a = flat.reshape((2, 1, 3, 1, 4, 4)).into_dyn();
+    let whole = a.broadcast_to(&[2, 5, 3, 2, 4, 4][..]);
+    let columns = matrix::<f64>(random, 5 * 2, 4 * 2).reshape((1, 5, 1, 2, 4, 2)).into_dyn();
+    let single = columns.index_axis(5, 0);
+    let both = |f: &dyn Fn(&Tensor<C, f64, RDyn>, &Tensor<C, f64, RDyn>) -> Tensor<C, f64, RDyn>| {
+        for (b, shape) in [(&columns, &[2, 5, 3, 2, 4, 2][..]), (&single, &[2, 5, 3, 2, 4])] {
+            let (found, expected) = (f(&a, b), f(&whole, b));
+            assert_eq!(&found.shape()[..], shape);
+            assert!((found - expected).abs().lt(1e-12).all().item());
+        }
+    };
+    both(&|a, b| solve(a, b));
+    both(&|a, b| solve_spd(a, b));
+    both(&|a, b| lstsq(a, b));
+    both(&|a, b| qr(a).solve(b));
+    both(&|a, b| solve_triangular(a, b, Triangle::UPPER));
+    let none = solve(&a, &zeros(&[1, 0, 1, 2, 4, 2][..]));
+    assert_eq!(none.shape()[..], [2, 0, 3, 2, 4, 2]);
+}

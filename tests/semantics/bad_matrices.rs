@@ -65,7 +65,7 @@ fn right_sides_that_do_not_fit() {
         mistake!("solve_spd" ["2 by 2", "3 rows"] |x, m| solve_spd(&m.dot(&m.t()), &m.at(0)).sum() * x),
         mistake!("solve" ["2 by 2", "3 rows"] |x, m| CholeskyFactor::new(&m.dot(&m.t())).solve(&m.at(0)).sum() * x),
         mistake!("solve_triangular" ["3 by 3", "2 rows"] |x, m| solve_triangular(&m.t().dot(m), x, Triangle::UPPER)),
-        mistake!("solve_triangular_right" ["3 by 3", "2 rows"] |x, m| solve_triangular_right(&m.t().dot(m), &m.t(), Triangle::UPPER).sum() * x),
+        mistake!("solve_triangular_right" ["3 by 3", "2 columns"] |x, m| solve_triangular_right(&m.t().dot(m), &m.t(), Triangle::UPPER).sum() * x),
         mistake!("solve" ["[3, 2, 2]", "[2, 2, 1]"] |x, m| solve(&m.t().insert_axis(1).broadcast_to((3, 2, 2)), &m.slice(1, ..1).insert_axis(0).broadcast_to((2, 2, 1))).sum() * x),
         mistake!("solve_banded" ["2 by 3", "2 bands", "0 above"] |x, m| solve_banded((2, 0), m, x)),
         mistake!("solve_banded" ["2 by 3", "bands"] |x, m| solve_banded((usize::MAX, usize::MAX), m, x)),
