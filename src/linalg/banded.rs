@@ -44,7 +44,7 @@ pub fn solve_banded<A: Algebra, E: Float, R: Rank, S: RightSide<R>>(
         let (_, [rows, n]) = matrices(&shape)?;
         if below.checked_add(above).and_then(|others| others.checked_add(1)) != Some(rows) {
             return Err(format!(
-                "a matrix of {rows} by {n} has not {below} bands below a diagonal and {above} above it"
+                "a matrix of {rows} by {n} does not have a row for the diagonal, {below} for bands below it and {above} for bands above it"
             ));
         }
         // As rows of the transpose, whose bands below the diagonal these are, the lowest first.

@@ -140,9 +140,19 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
         &self,
         wanted: impl FnOnce(&Tensor<A, E, RDyn>, usize) -> Result<Tensor<A, E, RDyn>, String>,
     ) -> Result<Tensor<A, E, RDyn>, String> {
-        let shape = self.matrix.shape();
-        let (_, [m, n]) = matrices(&shape)?;
-        wanted(&part(&self.packed.clone().into_dyn(), Side::Columns, 0..n), m.min(n))
+        let (packed, [m, n]) = self.whole()?;
+        wanted(&part(&packed, Side::Columns, 0..n), m.min(n))
+    }
+
+    /// All that is packed, with the extents of the matrix, if these are factors of one like that.
+    fn whole(&self) -> Result<(Tensor<A, E, RDyn>, [usize; 2]), String> {
+        let (shape, packed) = (self.matrix.shape(), self.packed.clone().into_dyn());
+        let (batch, [m, n]) = matrices(&shape)?;
+        let own = packed.shape();
+        match own[..] == *[batch, &[m, n.saturating_add(1)]].concat() {
+            true => Ok((packed, [m, n])),
+            false => Err(format!("an array of shape {:?} has no factors of one of shape {:?}", &own[..], &shape[..])),
+        }
     }
 
     /// The number of the row of A that each row of P A is.
@@ -153,14 +163,12 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
     #[track_caller]
     pub fn order(&self) -> Tensor<A, i64, R::Smaller> {
         let _place = ReportedAt::caller();
-        let shape = self.matrix.shape();
-        match matrices(&shape) {
-            Ok((batch, [_, n])) => {
-                let packed = self.packed.clone().into_dyn();
-                let order = part(&packed, Side::Columns, n..n + 1).remove_axis(batch.len() + 1);
+        match self.whole() {
+            Ok((packed, [_, n])) => {
+                let order = part(&packed, Side::Columns, n..n + 1).remove_axis(packed.rank() - 1);
                 Tensor::wrap(order.cast::<i64>().into_array())
             }
-            Err(problem) => fail("order", problem, &shape),
+            Err(problem) => fail("order", problem, &self.matrix.shape()),
         }
     }
 

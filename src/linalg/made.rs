@@ -330,7 +330,12 @@ pub fn quadratic_form<A: Algebra, E: Float, R: Rank>(
 where
     R::Smaller: super::RightSide<R>,
 {
-    (x * factor.solve(x)).sum_axis(x.rank().saturating_sub(1))
+    let _place = ReportedAt::caller();
+    let form = factor.solution(x).map(|solution| {
+        let products = x.clone().into_dyn() * solution;
+        products.sum_axis(products.rank().saturating_sub(1))
+    });
+    checked("quadratic_form", &[], form)
 }
 
 /// A matrix with these elements on its diagonal, and zeros beside, for each row of numbers.

@@ -19,9 +19,11 @@ pub(crate) fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArr
         let outputs: SmallVec<[&[Type]; 4]> = args.iter().map(|arg| &arg.0.types[..]).collect();
         match infer::outputs(&op, &outputs) {
             Ok(types) => types,
-            // Callers check shapes; this is met only where an instance is used without the tensor layer.
+            // Callers check shapes; this is met only where an instance is used without the tensor layer, and by derivatives of
+            // more orders than there are.
             Err(problem) => {
-                session::record(Error::operands("array operation", problem, place));
+                let name = if let Op::Matrix(op) = &op { op.name() } else { "array operation".into() };
+                session::record(Error::operands(&name, problem, ReportedAt::or(place)));
                 return match args.first() {
                     Some(first) => placeholder(&first.0.types[0]),
                     None => placeholder(&Type::scalar(DType::F64)),
