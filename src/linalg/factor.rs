@@ -125,7 +125,8 @@ pub struct Lu<A: Algebra, E: Float, R: Rank> {
 ///
 /// # Panics
 ///
-/// When the array has fewer than two axes; in a staged function that is the error of [`stage`](crate::derivative::stage) instead.
+/// When the array has fewer than two axes, or matrices of `f32` have more than 2²⁴ rows, whose numbers `f32` does not tell apart; in a
+/// staged function that is the error of [`stage`](crate::derivative::stage) instead.
 #[track_caller]
 pub fn lu<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Lu<A, E, R> {
     let _place = ReportedAt::caller();

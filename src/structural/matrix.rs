@@ -2,7 +2,7 @@
 
 use super::Structural;
 use crate::operation::MatrixOperation;
-use crate::shape::{Type, size};
+use crate::shape::{DType, Type, size};
 use crate::term::{Cost, Op};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -40,7 +40,14 @@ impl Structural for MatrixOperation {
                 &other.shape[..]
             ));
         }
-        let result = self.result(&matrices(operands))?;
+        let matrices = matrices(operands);
+        if *self == MatrixOperation::Lu && first.dtype == DType::F32 && matrices[0][0] > 1 << f32::MANTISSA_DIGITS {
+            return Err(format!(
+                "takes f32 matrices of at most 2²⁴ rows, whose numbers are f32 too, not {}",
+                matrices[0][0]
+            ));
+        }
+        let result = self.result(&matrices)?;
         let mut shape = first.shape.clone();
         shape.truncate(first.rank() - 2);
         shape.extend(result);

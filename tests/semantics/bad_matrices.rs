@@ -40,6 +40,7 @@ fn arrays_without_matrices() {
         mistake!("lu"["[2]"] | x, m | lu(x).packed * m.sum()),
         mistake!("lu"["[2]"] | x, m | lu(x).lower() * m.sum()),
         mistake!("lu"["[2]"] | x, m | lu(x).upper() * m.sum()),
+        mistake!("lu"["2²⁴ rows", "16777217"] | x, m | (lu(&m.sum().cast::<f32>().broadcast_to(((1 << 24) + 1, 1))).packed.sum().cast::<f64>() * x)),
         mistake!("lu"["[]"] | x, m | lu(&m.sum()).upper() * x),
         mistake!("qr"["[2]"] | x, m | qr(x).q * m.sum()),
         mistake!("full_qr"["[2]"] | x, m | full_qr(x).r * m.sum()),
