@@ -179,9 +179,11 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
         let _place = ReportedAt::caller();
         let lower = self.factor(|factors, count| {
             let columns = part(factors, Side::Columns, 0..count);
-            let strict = made::kept(&columns, |row, column| row.gt(column));
-            let diagonal = made::kept(&ones(&columns.shape()[..]), |row, column| row.equal(column));
-            Ok(strict + diagonal)
+            let shape = columns.shape();
+            let diagonal = made::kept(&ones(&shape[..]), |row, column| row.equal(column));
+            // Of a single row nothing is below the diagonal, so that no derivative comes of it, though it were NaN.
+            let is_single = shape[shape.len() - 2] == 1;
+            Ok(if is_single { diagonal } else { made::kept(&columns, |row, column| row.gt(column)) + diagonal })
         });
         checked("lower", &self.matrix.shape(), lower)
     }

@@ -89,6 +89,8 @@ fn of_one_element() -> Vec<Known> {
         known!("functions of one number", |a| (expm(a), (sqrtm(a), logm(a))), t((5, 1, 1), &[0.0, 1.0, -1.0, INF, NAN])
             => [1.0, 1.0_f64.exp(), (-1.0_f64).exp(), NAN, NAN, 0.0, 1.0, NAN, NAN, NAN, -INF, 0.0, NAN, NAN, NAN]),
         known!("LU of one number", |a| lu(a).packed, m([[-4.0]]) => [-4.0, 0.0]),
+        known!("the lower factor of one number", |a| (lu(a).lower(), grad(|a| lu(a).lower().sum(), a)), m([[NAN]])
+            => [1.0, 0.0]),
         known!("QR of one number", |a| (qr(a).q, qr(a).r), m([[-4.0]]) => [1.0, -4.0]),
         known!("determinants of one number", |a| (determinant(a), slog_determinant(a)), m([[-1.0]]) => [-1.0, -1.0, 0.0]),
     ]
