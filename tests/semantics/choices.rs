@@ -73,6 +73,17 @@ fn only_the_chosen_side_of_cond_has_influence() {
             let a = x.reshape((1, 1));
             (cond(x.gt(0.0), || &c + log_determinant(&a), || &c + &x), ())
         }).0.reshape(1); [1.0, -4.0], [] => [-4.0], [1.0, 1.0];
+        // In a `build` both sides run, so that the gradient needs a matrix without fault there.
+        |x, i| build(x.len(), |j| cond(
+            x.at(&j).gt(0.0),
+            || log_determinant(&(eye(2) * x.at(&j))) + solve(&(eye(2) * x.at(&j)), x).sum(),
+            || x.at(&j) * 3.0
+        )); [2.0, -1.0], [] => [2.0 * 2.0_f64.ln() + 0.5, -3.0];
+        |x, i| build(x.len(), |j| {
+            let holds = x.at(&j).gt(0.0);
+            let a = eye(2) * cond(&holds, || x.at(&j), || scalar(1.0));
+            cond(&holds, || log_determinant(&a) + solve(&a, x).sum(), || x.at(&j) * 3.0)
+        }); [2.0, -1.0], [] => [2.0 * 2.0_f64.ln() + 0.5, -3.0], [1.25, 3.5];
         // In loops, and one in another.
         |x, i| scan(scalar(0.0), x, x.len(), |c, x| (cond(x.gt(0.0), || &c + x.sqrt(), || &c + &x), ())).0.reshape(1);
             [0.0, 4.0, -1.0], [] => [1.0], [1.0, 0.25, 1.0];
