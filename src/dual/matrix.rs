@@ -231,8 +231,8 @@ impl Stack {
     }
 
     /// P of A, of the same rank: Ṗ = −P Ȧ P + P Pᵀ Ȧᵀ (1 − A P) + (1 − P A) Ȧᵀ Pᵀ P (Golub and Pereyra, 1973). With M = P Ȧ and
-    /// Y = P Pᵀ Ȧᵀ that is Y − (M − (1 − P A) Mᵀ + Y A) P, where no matrix of a tall A has as many columns as A has rows, and as many
-    /// rows. The P of a wide A is the transpose of that of Aᵀ.
+    /// Y = P Pᵀ Ȧᵀ that is Y − (M − (1 − P A) Mᵀ + Y A) P, which takes no m × m matrix. A wide A is turned first: its P is the transpose
+    /// of that of Aᵀ.
     fn pseudo_inverse<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
         let p = A::matrix(MatrixOperation::PseudoInverse, smallvec![a.clone()]);
         let result = p.clone();
