@@ -329,11 +329,11 @@ impl Stack {
         let vectors = A::matrix(MatrixOperation::Unique, smallvec![vectors, values.clone()]);
         let symmetric = self.symmetric(da, 1.0);
         let right = symmetric.contract_left(&self.product([false, false]), vectors.clone());
+        if op == MatrixOperation::EighValues {
+            return (values, self.dots_of_columns(right, vectors));
+        }
         let inner = right.contract_right(&self.product([true, false]), vectors.clone()).shared();
         let dvalues = self.diagonal_row(inner.clone());
-        if op == MatrixOperation::EighValues {
-            return (values, dvalues);
-        }
         let turning =
             inner.scale(A::matrix(MatrixOperation::InverseDifferences, smallvec![values]), Scaling::KeepFactor);
         let dvectors = turning.contract_right(&self.product([false, false]), vectors);
@@ -346,6 +346,16 @@ impl Stack {
         let row = Stack { rows: 1, ..self.clone() }.shape();
         let places: Vec<usize> = (0..self.axes()).chain([self.axes() + 1, self.axes() + 1]).collect();
         derivative.view(&AffineMap::broadcast(&self.shape(), &row, &places))
+    }
+
+    /// The dot products of columns, as a row: the diagonal of a product, without the product.
+    fn dots_of_columns<A: Algebra, D: Derivative<A>>(&self, derivative: D, columns: A::Array) -> D {
+        let (axes, row) = (self.axes(), Stack { rows: 1, ..self.clone() }.shape());
+        let labels: Labels = (0..axes + 2).map(|label| label as Label).collect();
+        let kept = labels.iter().copied().filter(|&label| usize::from(label) != axes).collect();
+        let dots = Contraction { left: labels.clone(), right: labels, result: kept };
+        let without_rows = [&self.batch[..], &[self.columns]].concat();
+        derivative.contract_right(&dots, columns).reshape(&without_rows, &row)
     }
 
     /// A = U S Vᵀ: with P = Uᵀ Ȧ V, ṡ is its diagonal. Of its symmetric and antisymmetric parts, U turns by
@@ -366,11 +376,11 @@ impl Stack {
         let product = |turned: [bool; 2]| self.product(turned);
         // Ȧ V and Ȧᵀ U
         let right = da.clone().contract_left(&product([false, false]), v.clone()).shared();
+        if op == MatrixOperation::SvdValues {
+            return (values, stack(m, k).dots_of_columns(right, u));
+        }
         let inner = right.clone().contract_right(&product([true, false]), u.clone()).shared();
         let dvalues = square.diagonal_row(inner.clone());
-        if op == MatrixOperation::SvdValues {
-            return (values, dvalues);
-        }
         let half = |x: f64| A::constant(square.full(x));
         let turned = inner.clone().view(&square.transpose()).shared();
         let plus = inner.clone().add(turned.clone()).scale(half(0.5), Scaling::Product);
