@@ -267,7 +267,10 @@ impl<A: Algebra, E: Float, R: Rank> Qr<A, E, R> {
             let (q, r) = (fixed[0].shape(), fixed[1].shape());
             let ((_, [m, own]), (_, [k, n])) = (matrices(&q)?, matrices(&r)?);
             if own != k || k < n {
-                let reason = if own != k { "don't fit" } else { "leave many solutions" };
+                let reason = match own == k {
+                    true => "leave many solutions, of which `lstsq` has that of least norm",
+                    false => "don't fit",
+                };
                 return Err(format!("Q of {m} by {own} and R of {k} by {n} {reason}"));
             }
             let (q, r) = (part(&fixed[0], Side::Columns, 0..n), part(&fixed[1], Side::Rows, 0..n));

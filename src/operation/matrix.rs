@@ -324,10 +324,12 @@ impl MatrixOperation {
                     return Err(format!("a matrix of {n} by {n} does not move along one of {rows} by {columns}"));
                 }
                 // Its program has an element for each row, in each of so many axes.
-                match n.checked_pow(u32::from(order) + 2) {
-                    Some(count) if order <= MOST_ORDERS && count <= MOST_ELEMENTS => Ok([n, n]),
-                    _ => Err(format!("has no derivative of order {order} for a matrix of {n} by {n}: it is too large")),
-                }
+                let limit = match n.checked_pow(u32::from(order) + 2) {
+                    _ if order > MOST_ORDERS => format!("orders above {MOST_ORDERS} are not computed"),
+                    Some(count) if count <= MOST_ELEMENTS => return Ok([n, n]),
+                    _ => "it has too many elements".to_string(),
+                };
+                Err(format!("has no derivative of order {order} for a matrix of {n} by {n}: {limit}"))
             }
             MatrixOperation::Determinant => {
                 square()?;
