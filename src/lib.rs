@@ -51,8 +51,8 @@
 //! - [`tensor`]: arrays, their operations, loops, and trees of arrays.
 //! - [`derivative`]: gradients and other derivatives, and functions that are staged and compiled.
 //! - [`functions`]: what models are made of, from softmax to convolutions.
-//! - [`linalg`]: factorisations of matrices, and systems of equations.
-//! - [`sparse`]: sparse Jacobians and Hessians.
+//! - [`linalg`]: factorisations and functions of matrices, and systems of equations.
+//! - [`sparse`]: sparse Jacobians and Hessians, and sparse systems of equations.
 //! - [`slices`]: staged functions of slices, for solvers, optimisers and samplers.
 //! - [`engine`]: processors and devices that run programs.
 //! - [`export`]: programs as text, source in other languages, data and pictures.

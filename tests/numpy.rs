@@ -235,6 +235,19 @@ fn linear_algebra() {
     assert!((linalg::expm(&a) - linalg::expm(&a.t()).t()).abs().lt(1e-9).all().item());
     assert!((linalg::pseudo_inverse(&a) - linalg::inverse(&a)).abs().lt(1e-12).all().item());
     assert!((linalg::lstsq(&a, &b) - linalg::solve(&a, &b)).abs().lt(1e-12).all().item());
+    assert_eq!(linalg::lu(&a).solve(&b), linalg::solve(&a, &b));
+    let factors = linalg::svd(&a);
+    let product = (&factors.u * factors.values.insert_axis(0)).dot(&factors.v.t());
+    assert!((product - &a).abs().lt(1e-12).all().item());
+    let ratio = linalg::spectral_norm(&a) / factors.values.at(1);
+    assert!((linalg::condition_number(&a) - ratio).abs().lt(1e-12).item());
+    assert_eq!((linalg::trace(&a).item(), linalg::kron(&a, &k).shape()[..].to_vec()), (4.0, vec![4, 4]));
+    assert_eq!(linalg::matrix_power(&k, 3), k.dot(&k).dot(&k));
+    assert_eq!(
+        linalg::triangle_lower(&a) + linalg::triangle_upper(&a) - &a,
+        linalg::diagonal_matrix(&Vector::from([0.0, 4.0]))
+    );
+    assert_eq!(linalg::trace(&linalg::diagonal_matrix(&b)).item(), 10.0);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::array::ReportedAt;
 use crate::operation::MatrixOperation;
 use crate::tensor::{Float, RDyn, Rank, Tensor, concatenate};
 
-/// The solution x of A x = b for a matrix A with so many bands of elements below its diagonal and above it: one right side for each
+/// The solution x of A x = b for a matrix A with these numbers of bands below its diagonal and above it: one right side for each
 /// matrix, or a matrix with one in each column. Time and memory are in proportion to the elements of the bands.
 ///
 /// The bands are the rows of a matrix of as many columns as A, the uppermost first, as in SciPy: element (i, j) of A is at

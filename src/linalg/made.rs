@@ -232,7 +232,7 @@ pub fn log_determinant<A: Algebra, E: Float, R: Rank>(
     }
 }
 
-/// A matrix times itself so many times; a negative power is one of the [`inverse`], and the power 0 is the identity.
+/// A matrix to an integer power; a negative power is one of the [`inverse`], and the power 0 is the identity.
 ///
 /// ```
 /// use deltaray::linalg::matrix_power;
@@ -362,7 +362,7 @@ pub fn diagonal_matrix<A: Algebra, E: Number, R: Rank>(x: &Tensor<A, E, R>) -> T
     Tensor::wrap(kept(&rows.broadcast_to(square), |row, column| row.equal(column)).into_array())
 }
 
-/// The square root of the sum of all squares, for each matrix: the norm of Frobenius. Its derivative at 0 is 0.
+/// The Frobenius norm of each matrix: the square root of the sum of all squares. Its derivative at 0 is 0.
 ///
 /// ```
 /// use deltaray::linalg::frobenius_norm;

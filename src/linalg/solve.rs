@@ -51,7 +51,7 @@ pub(super) fn square_factors<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>)
 /// ```
 ///
 /// Matrix and factor belong together: derivatives of solutions and determinants are those of the matrix, and nothing comes of the
-/// factor. Of a factor L that is given, the matrix is L Lᵀ.
+/// factor. With a factor L from elsewhere that is `CholeskyFactor { matrix: l.dot(&l.t()), lower: l }`.
 #[derive(Clone, Tree)]
 pub struct CholeskyFactor<A: Algebra, E: Float, R: Rank> {
     /// The matrix A, of which the symmetric part counts.

@@ -90,7 +90,7 @@ fn row<A: Algebra, E: Float, R: Rank>(
 /// The singular values and vectors of a matrix.
 #[derive(Clone, Tree)]
 pub struct Svd<A: Algebra, E: Float, R: Rank> {
-    /// Left singular vectors, as columns: m × k. Of columns of the longer side, U or V, the largest element is positive.
+    /// Left singular vectors, as columns: m × k. The largest element of each is positive or, where m < n, that of each column of `v`.
     pub u: Tensor<A, E, R>,
     /// The singular values, which descend: k; one axis less than the vectors.
     pub values: Tensor<A, E, R::Smaller>,
@@ -238,7 +238,7 @@ pub fn condition_number<A: Algebra, E: Float, R: Rank>(
     checked("condition_number", &shape, result)
 }
 
-/// The pseudo-inverse of each m × n matrix, n × m: of Moore and Penrose. Singular values of no more than the larger extent times the
+/// The Moore–Penrose inverse of each m × n matrix, n × m. Singular values of no more than the larger extent times the
 /// precision of the numbers, times the largest, count as 0.
 ///
 /// ```
