@@ -1,7 +1,10 @@
 //! The effect of passes on programs: their growth in size, and in work.
 
 use super::*;
-use deltaray::linalg::{Triangle, lstsq, qr, solve, solve_banded, solve_spd, solve_triangular, tridiagonal_solve};
+use deltaray::linalg::{
+    Triangle, eigh_values, lstsq, qr, singular_values, solve, solve_banded, solve_spd, solve_triangular,
+    tridiagonal_solve,
+};
 use deltaray::term::{Body, Op};
 
 #[test]
@@ -298,5 +301,25 @@ fn derivatives_of_least_squares_cost_what_the_longer_side_has() {
             assert!(more < few * 21 / 10, "{few} and {more}");
             assert!(long.largest < 400 * 4 * 3, "{}", long.largest);
         }
+    }
+}
+
+#[test]
+fn gradients_of_eigenvalues_and_singular_values_take_one_product() {
+    let n = 30;
+    let a: Matrix<C, f64> = build((n, n), |(i, j)| (i * 3 + &j * &j * 5).cast::<f64>().sin());
+    let functions: [fn(&Matrix<Staged, f64>) -> Scalar<Staged, f64>; 2] =
+        [|a| eigh_values(a).sin().sum(), |a| singular_values(a).sin().sum()];
+    for function in functions {
+        let gradient = stage(function, &a).unwrap().grad().unwrap();
+        let body = gradient.program();
+        let products = body.nodes().iter().filter(|node| match &node.op {
+            Op::Contract(spec) => {
+                let summed = spec.left.iter().any(|label| spec.right.contains(label) && !spec.result.contains(label));
+                summed && node.ty().size() == n * n
+            }
+            _ => false,
+        });
+        assert_eq!(products.count(), 1, "{}", gradient.program());
     }
 }
