@@ -123,7 +123,7 @@ def main():
     text = [
         f"# {title}",
         "",
-        "Medians in microseconds, objective / derivative; behind those of others, the ratio of their derivative's time to "
+        "Medians in microseconds, objective / objective with its derivative; behind those of others, the ratio of the latter to "
         "ours. Written by `scripts/compare`, which runs the tools in turns; ratios are comparable, times are this machine's.",
         "",
         f"{processor()}, {options.threads} thread{'s' if options.threads > 1 else ''}; {versions}; "
