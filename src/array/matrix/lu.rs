@@ -2,6 +2,7 @@
 
 use super::hardware::Update;
 use super::machine::Machine;
+use super::rows::assign_in_parts;
 use super::{MatrixElement, half, triangular};
 use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, s};
 
@@ -153,7 +154,7 @@ pub(super) fn solve_transposed_into<T: MatrixElement, M: Machine<T>>(
     let n = packed.nrows();
     let (factors, order) = packed.split_at(Axis(1), n);
     let mut x = ArrayViewMut2::from_shape(b.raw_dim(), scratch).expect("as many elements");
-    x.assign(&b);
+    assign_in_parts(on, b, x.view_mut());
     triangular::solve_lower(on, factors.t(), false, x.view_mut());
     triangular::solve_upper(on, factors.t(), true, x.view_mut());
     order_back_into(order, x.view(), out);

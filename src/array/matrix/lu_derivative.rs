@@ -4,6 +4,7 @@
 
 use super::hardware::{Update, Vector};
 use super::machine::{Machine, divide, subtract};
+use super::rows::assign_in_parts;
 use super::{BASE, MatrixElement, half, lu, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, aview_mut2, aview2, s};
 
@@ -86,7 +87,7 @@ pub(super) fn adjoint_into<T: MatrixElement, M: Machine<T>>(
 ) {
     let (factors, order) = packed.split_at(Axis(1), z.ncols());
     let mut w = ArrayViewMut2::from_shape(z.raw_dim(), scratch).expect("as many elements");
-    w.assign(&z);
+    assign_in_parts(on, z, w.view_mut());
     adjoint(on, factors, w.view_mut());
     lu::order_back_into(order, w.view(), out);
 }
