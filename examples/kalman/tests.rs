@@ -106,7 +106,7 @@ fn what_is_learnt_is_likelier_and_near_the_truth() {
     let error = |of: &M| root_mean_square(&(of - &states));
     let (filtered, smoothed) = track(&learnt, &system, &measurements);
     assert!(error(&smoothed) <= 0.9 * error(&filtered), "{} and {}", error(&smoothed), error(&filtered));
-    // What is learnt is of use.
+    // Learnt noise is of use.
     let (guessed, _) = track(&data::guess(2), &system, &measurements);
     assert!(error(&filtered) < error(&guessed), "{} and {}", error(&filtered), error(&guessed));
 }

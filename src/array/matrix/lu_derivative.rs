@@ -54,7 +54,7 @@ fn forward_small<T: MatrixElement, V: Vector<T>>(factors: ArrayView2<T>, mut out
     let (m, n) = out.dim();
     assert!(m <= BASE && n <= BASE);
     let (known, mut x) = (rows(factors), rows(out.view()));
-    // What is below the diagonal, column by column.
+    // The strictly lower triangle, column by column.
     let mut below = [[T::ZERO; BASE]; BASE];
     for step in 0..m.min(n) {
         let own = x[step];

@@ -162,8 +162,8 @@ impl LoopWriter {
 struct LuFactors {
     /// Both of them in one matrix.
     square: NodeId,
-    /// What is below the diagonal.
+    /// The strictly lower triangle of that.
     lower: NodeId,
-    /// The rest, of all columns.
+    /// The upper triangle, of all columns.
     upper: NodeId,
 }

@@ -253,7 +253,7 @@ fn extended(a: &Rows, [rows, columns]: [usize; 2]) -> Rows {
     (0..rows).map(|row| (0..columns).map(|column| entry(row, column)).collect()).collect()
 }
 
-/// What is below the diagonal of the first matrix, and the rest of the second.
+/// The strictly lower triangle of the first matrix, and the rest of the second.
 fn joined(below: &Rows, rest: &Rows) -> Rows {
     let entry = |row: usize, column: usize| if column < row { below[row][column] } else { rest[row][column] };
     (0..below.len()).map(|row| (0..below.len()).map(|column| entry(row, column)).collect()).collect()

@@ -92,7 +92,7 @@ fn reflection<T: MatrixElement, V: Vector<T>>(m: usize, at: usize, a: &mut Cells
     sum.if_equal(zero, zero, (zero - distance) / norm)
 }
 
-/// What a reflection takes from the first element of a column that it moves, and, times elements of its vector, from those below.
+/// The number that a reflection subtracts from the first element of a column and, times elements of its vector, from those below.
 #[inline(always)]
 fn reflected<T: MatrixElement, V: Vector<T>>(
     [m, at]: [usize; 2],

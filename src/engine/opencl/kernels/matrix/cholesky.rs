@@ -92,7 +92,7 @@ impl KernelWriter {
         let mut actions = vec![symmetric.launch(count * n * n, &[n])];
         let whole = Strides::of(n, n);
         let sides = Sides { system: to, from: to, to };
-        // What is below a tile of the diagonal is the solution of a system, transposed.
+        // Tiles below one on the diagonal are the solution of a system, transposed.
         let layout = SystemLayout { has_unit_diagonal: false, is_turned: false, is_side_turned: true };
         let substitution = self.substitution(scope, dtype, sides, layout, [TILE, n - TILE, count]);
         let update = self.update(scope, dtype, (to, to), [true, true], true);
