@@ -132,6 +132,9 @@ where
         const { assert!(C == 2 * V::WIDTH) };
         // SAFETY: panels have as many elements, there are rows of the result, and the machine has the instructions.
         unsafe {
+            if depth >= LONG {
+                counted!(i in 0..R => { prefetch::<V::Element, C>(result[i]) });
+            }
             let mut sums = [[V::repeated(V::Element::ZERO); 2]; R];
             counted!(p in 0..depth as isize => {
                 let b = right.0.wrapping_offset(p.wrapping_mul(right.1));
@@ -155,6 +158,22 @@ where
             });
         }
     }
+}
+
+/// The depth of a product during which its result's memory arrives, if it is asked for before.
+#[cfg(target_arch = "x86_64")]
+const LONG: usize = 128;
+
+/// Asks for the memory of some elements.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn prefetch<T, const C: usize>(row: *const T) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    let line = size_of::<CacheLine>() / size_of::<T>();
+    counted!(at in 0..C + line, line => {
+        // SAFETY: every such machine has the instruction, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(at.min(C - 1)).cast()) };
+    });
 }
 
 macro_rules! kernels {
