@@ -115,7 +115,7 @@ fn dependent<E: Float>(a: &Matrix<Concrete, E>) -> Option<String> {
 /// # Errors
 ///
 /// [`Error::Operands`] when the matrices are not square, and where one has elements that are not finite, or is not positive definite.
-/// The error names the first such matrix.
+/// The error names the first such matrix, and a column of it, counted from 0.
 #[track_caller]
 pub fn try_cholesky<E: Float, R: Rank>(a: &Tensor<Concrete, E, R>) -> Result<Tensor<Concrete, E, R>> {
     let _place = ReportedAt::caller();

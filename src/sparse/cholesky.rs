@@ -189,9 +189,8 @@ impl<A: Algebra, E: Float> SparseFactor<A, E> {
     #[track_caller]
     pub fn solve<S: RightSide<R2>>(&self, b: &Tensor<A, E, S>) -> Tensor<A, E, S> {
         let _place = ReportedAt::caller();
-        let (shape, rows) = (b.shape(), self.cholesky.elimination.extent());
-        if shape[0] != rows {
-            let problem = format!("a matrix of {rows} by {rows} does not fit a right side of {} rows", shape[0]);
+        let shape = b.shape();
+        if let Err(problem) = self.fits(shape[0]) {
             return fail("solve", problem, &shape);
         }
         let columns = if shape.len() == 1 { b.clone().into_dyn().insert_axis(1) } else { b.clone().into_dyn() };
@@ -216,6 +215,15 @@ impl<A: Algebra, E: Float> SparseFactor<A, E> {
     pub fn inverse_entries(&self) -> Vector<A, E> {
         let _place = ReportedAt::caller();
         self.of_factor(SparseKind::InverseEntries(0), None)
+    }
+
+    /// Whether a right side has as many rows as the matrix.
+    fn fits(&self, rows: usize) -> std::result::Result<(), String> {
+        let own = self.cholesky.elimination.extent();
+        if rows == own {
+            return Ok(());
+        }
+        Err(format!("a matrix of {own} by {own} does not fit a right side of {rows} rows"))
     }
 
     #[track_caller]
@@ -244,8 +252,8 @@ impl<E: Float> Csr<E> {
     ///
     /// # Errors
     ///
-    /// As [`SparseCholesky::new`], and where the matrix is not positive definite, with the first row, in the order of elimination, whose
-    /// pivot is not a positive number.
+    /// As [`SparseCholesky::new`]; where elements are not finite; and where the matrix is not positive definite, with the first row, in
+    /// the order of elimination, whose pivot is not a positive number.
     #[track_caller]
     pub fn cholesky(&self) -> Result<SparseFactor<Concrete, E>> {
         let cholesky = SparseCholesky::new(self.pattern())?;
@@ -254,7 +262,11 @@ impl<E: Float> Csr<E> {
         match packed {
             Ok(packed) => Ok(SparseFactor { cholesky, values, packed: Tensor::wrap(packed) }),
             Err(row) => {
-                let problem = format!("the matrix is not positive definite, as row {row} shows");
+                let are_finite = values.cast::<f64>().abs().lt(f64::INFINITY).all().item();
+                let problem = match are_finite {
+                    true => format!("the matrix is not positive definite, as row {row} shows"),
+                    false => "the matrix has elements that are not finite".into(),
+                };
                 Err(Error::operands("cholesky", problem, Location::caller()))
             }
         }
@@ -273,14 +285,12 @@ impl<E: Float> Csr<E> {
     ///
     /// # Errors
     ///
-    /// As [`Csr::cholesky`].
-    ///
-    /// # Panics
-    ///
-    /// When b has another number of rows.
+    /// As [`Csr::cholesky`], and when b has another number of rows.
     #[track_caller]
     pub fn solve_spd<S: RightSide<R2>>(&self, b: &Tensor<Concrete, E, S>) -> Result<Tensor<Concrete, E, S>> {
-        let _place = ReportedAt::caller();
-        Ok(self.cholesky()?.solve(b))
+        let (_place, place) = (ReportedAt::caller(), Location::caller());
+        let factor = self.cholesky()?;
+        factor.fits(b.shape()[0]).map_err(|problem| Error::operands("solve_spd", problem, place))?;
+        Ok(factor.solve(b))
     }
 }

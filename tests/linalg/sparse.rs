@@ -281,14 +281,15 @@ fn what_is_not_positive_definite_is_nan_or_an_error_that_names_a_row() {
     let cholesky = SparseCholesky::new(&pattern).unwrap();
     let (good, b) = (values(&pattern, &mut Random::new(4)), Vector::from(vec![1.0; 4]));
     // The element on the diagonal of row 2.
-    for bad in [-1.0, 0.0, f64::NAN, f64::INFINITY] {
+    let (indefinite, unbounded) = ("is not positive definite, as row ", "has elements that are not finite");
+    for (bad, reason) in [(-1.0, indefinite), (0.0, indefinite), (f64::NAN, unbounded), (f64::INFINITY, unbounded)] {
         let bad = good.clone().with(6, bad);
         let factor = cholesky.factor(&bad);
         let all = [factor.solve(&b), factor.inverse_entries(), factor.log_determinant().insert_axis(0)];
         assert!(all.iter().all(|result| result.to_vec().iter().all(|x| x.is_nan())), "{all:?}");
         let matrix = Csr::new(pattern.clone().into(), bad).unwrap();
         let problem = matrix.solve_spd(&b).unwrap_err().to_string();
-        assert!(problem.starts_with("cholesky: the matrix is not positive definite, as row "), "{problem}");
+        assert!(problem.starts_with(&format!("cholesky: the matrix {reason}")), "{problem}");
         assert!(problem.contains("tests/linalg/sparse.rs"), "{problem}");
     }
     let diagonal = Csr::from_triplets((3, 3), [(0, 0, 1.0), (1, 1, -1.0), (2, 2, 1.0)]).unwrap();
@@ -296,6 +297,9 @@ fn what_is_not_positive_definite_is_nan_or_an_error_that_names_a_row() {
     assert!(problem.contains("as row 1 shows"), "{problem}");
     let matrix = Csr::new(pattern.into(), good.clone()).unwrap();
     close("eager", &matrix.solve_spd(&b).unwrap(), &cholesky.solve(&good, &b));
+    let problem = matrix.solve_spd(&Vector::from(vec![1.0; 3])).unwrap_err().to_string();
+    assert!(problem.starts_with("solve_spd: a matrix of 4 by 4 does not fit a right side of 3 rows"), "{problem}");
+    assert!(problem.contains("tests/linalg/sparse.rs"), "{problem}");
 }
 
 #[test]
