@@ -3,6 +3,7 @@
 
 use crate::shape::{Axes, Shape, copied_shape, size, strides};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
 
 mod compose;
@@ -402,6 +403,18 @@ impl AffineMap {
             matrix.push(coefficients);
         }
         AffineMap::new(shape, &result, &matrix, &offsets)
+    }
+
+    /// The same read of a part of the source along an axis, if all of it is read from there.
+    pub(crate) fn of_part(&self, axis: usize, part: &Range<usize>) -> Option<AffineMap> {
+        let (low, high) = self.range(axis);
+        if low < part.start as i128 || high >= part.end as i128 {
+            return None;
+        }
+        let (mut source, mut offsets) = (self.0.source.clone(), self.0.offset.clone());
+        source[axis] = part.len();
+        offsets[axis] -= part.start as i64;
+        Some(AffineMap::assemble(source, self.0.result.clone(), self.0.matrix.clone(), offsets))
     }
 
     /// Result axes that no source axis depends on: along them the view repeats its source.

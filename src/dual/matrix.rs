@@ -57,7 +57,7 @@ pub(super) fn matrix<A: Algebra, D: Derivative<A>>(
             (l.clone(), da.linear(Op::Matrix(MatrixOperation::CholeskyForward), smallvec![l]))
         }
         MatrixOperation::Lu => lu::factors(a, da),
-        MatrixOperation::Qr | MatrixOperation::FullQr => stack.qr::<A, D>(op, a, da),
+        MatrixOperation::Qr | MatrixOperation::QrTriangle | MatrixOperation::FullQr => stack.qr::<A, D>(op, a, da),
         MatrixOperation::Eigh | MatrixOperation::EighValues => stack.eigh::<A, D>(op, a, da),
         MatrixOperation::Svd | MatrixOperation::SvdValues => stack.svd::<A, D>(op, a, da),
         MatrixOperation::PseudoInverse => stack.pseudo_inverse::<A, D>(a, da),
@@ -258,13 +258,15 @@ impl Stack {
     /// determine move by what keeps Q orthogonal, and not among themselves.
     fn qr<A: Algebra, D: Derivative<A>>(&self, op: MatrixOperation, a: A::Array, da: D) -> (A::Array, D) {
         let (m, n) = (self.rows, self.columns);
-        let packed = A::matrix(op, smallvec![a]);
+        let whole_op = if op == MatrixOperation::QrTriangle { MatrixOperation::Qr } else { op };
+        let packed = A::matrix(whole_op, smallvec![a]);
         let k = A::shape(&packed)[self.axes() + 1];
         let count = m.min(n);
         let whole = Stack { rows: m + n, columns: k, ..self.clone() };
         let q = A::view(packed.clone(), &whole.rows(0, m));
         let turned_r = Stack { rows: n, columns: k, ..self.clone() };
-        let r = A::view(A::view(packed.clone(), &whole.rows(m, n)), &turned_r.transpose());
+        let turned_factor = A::view(packed.clone(), &whole.rows(m, n));
+        let r = A::view(turned_factor.clone(), &turned_r.transpose());
         let stack = |rows: usize, columns: usize| Stack { rows, columns, ..self.clone() };
         let first = A::view(A::view(r.clone(), &stack(k, n).rows(0, count)), &stack(count, n).columns(0, count));
         let product = self.product([false, false]);
@@ -287,13 +289,17 @@ impl Stack {
         let negated = |derivative: D, stack: &Stack| derivative.scale(A::constant(stack.full(-1.0)), Scaling::Product);
         let omega = below.clone().add(negated(below.view(&stack(k, k).transpose()), &stack(k, k))).shared();
         let dr = turned.add(negated(omega.clone().contract_left(&product, r), &stack(k, n)));
+        let dr = dr.view(&stack(k, n).transpose());
+        if op == MatrixOperation::QrTriangle {
+            return (turned_factor, dr);
+        }
         let mut dq = omega.contract_right(&product, q.clone());
         if k < m {
             let outside = x.contract_right(&product, q);
             dq = dq.add(over_r(da, m)).add(negated(outside, &stack(m, k)));
         }
         let types = [stack(m, k).ty(), turned_r.ty()];
-        let parts = vec![Some(dq), Some(dr.view(&stack(k, n).transpose()))];
+        let parts = vec![Some(dq), Some(dr)];
         (packed, D::concatenate(self.axes(), parts, &types))
     }
 

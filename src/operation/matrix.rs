@@ -5,6 +5,7 @@
 
 use super::SpectralFunction;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// A triangular matrix in a system of equations. Only its own triangle is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -80,6 +81,8 @@ pub enum MatrixOperation {
     /// A = Q R of an m × n matrix, by Householder's reflections; k is the lesser of m and n. The result is (m + n) × k: Q, whose
     /// columns are orthonormal, above the transpose of R, which is upper triangular.
     Qr,
+    /// The transpose of R of [`MatrixOperation::Qr`] alone.
+    QrTriangle,
     /// As [`MatrixOperation::Qr`], with k = m: Q is square.
     FullQr,
     /// The eigenvalues λ, ascending, and orthonormal eigenvectors V of the symmetric part A of an n × n matrix: A V = V Λ. The result
@@ -136,7 +139,7 @@ pub(crate) const MOST_ORDERS: u8 = 8;
 pub(crate) const CLUSTER: f64 = 8.0;
 
 /// The operations, with their names in printed programs.
-const MATRIX_ROWS: [(&str, MatrixOperation); 32] = [
+const MATRIX_ROWS: [(&str, MatrixOperation); 33] = [
     ("cholesky", MatrixOperation::Cholesky),
     ("cholesky_forward", MatrixOperation::CholeskyForward),
     ("cholesky_adjoint", MatrixOperation::CholeskyAdjoint),
@@ -144,6 +147,7 @@ const MATRIX_ROWS: [(&str, MatrixOperation); 32] = [
     ("lu_forward", MatrixOperation::LuForward),
     ("lu_adjoint", MatrixOperation::LuAdjoint),
     ("qr", MatrixOperation::Qr),
+    ("qr_triangle", MatrixOperation::QrTriangle),
     ("full_qr", MatrixOperation::FullQr),
     ("eigh", MatrixOperation::Eigh),
     ("eigh_values", MatrixOperation::EighValues),
@@ -342,6 +346,7 @@ impl MatrixOperation {
                 if is_factored { Ok([rows, columns]) } else { Err(factors(&[operands[1], operands[0]])) }
             }
             MatrixOperation::Qr => Ok([m.saturating_add(n), m.min(n)]),
+            MatrixOperation::QrTriangle => Ok([n, m.min(n)]),
             MatrixOperation::FullQr => Ok([m.saturating_add(n), m]),
             MatrixOperation::Eigh | MatrixOperation::EighValues => {
                 square()?;
@@ -394,6 +399,16 @@ impl MatrixOperation {
         }
     }
 
+    /// The operation whose result is some rows of this one's alone, and those rows, if there is one.
+    pub(crate) fn alone(self, [m, n]: [usize; 2]) -> Option<(MatrixOperation, Range<usize>)> {
+        match self {
+            MatrixOperation::Qr => Some((MatrixOperation::QrTriangle, m..m + n)),
+            MatrixOperation::Eigh => Some((MatrixOperation::EighValues, n..n + 1)),
+            MatrixOperation::Svd => Some((MatrixOperation::SvdValues, m..m + 1)),
+            _ => None,
+        }
+    }
+
     /// Operations on floats for one matrix, to the leading order.
     pub(crate) fn work(self, operands: &[[usize; 2]]) -> u128 {
         let [m, n] = operands[0].map(|extent| extent as u128);
@@ -420,6 +435,7 @@ impl MatrixOperation {
                 MatrixOperation::Lu.work(&operands[1..]).saturating_mul(2)
             }
             MatrixOperation::Qr => product([m, n, k]).saturating_mul(4),
+            MatrixOperation::QrTriangle => product([m, n, k]).saturating_mul(2),
             MatrixOperation::FullQr => product([m, n, k]).saturating_mul(2).saturating_add(product([m, m, k]) * 2),
             MatrixOperation::Eigh => product([n, n, n]).saturating_mul(9),
             MatrixOperation::EighValues => product([n, n, n]) * 4 / 3,

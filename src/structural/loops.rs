@@ -62,6 +62,10 @@ fn written(op: MatrixOperation, operands: &[Type], as_systems: bool) -> Body {
         MatrixOperation::LuForward => writer.lu_forward(flat[0], flat[1]),
         MatrixOperation::LuAdjoint => writer.lu_adjoint(flat[0], flat[1]),
         MatrixOperation::Qr | MatrixOperation::FullQr => writer.qr(flat[0], op == MatrixOperation::FullQr),
+        MatrixOperation::QrTriangle => {
+            let packed = writer.qr(flat[0], false);
+            writer.cut(packed, 1, matrices[0][0], matrices[0][1])
+        }
         MatrixOperation::Eigh | MatrixOperation::EighValues => writer.eigh(flat[0], op == MatrixOperation::Eigh),
         MatrixOperation::Svd | MatrixOperation::SvdValues => writer.svd(flat[0], op == MatrixOperation::Svd),
         MatrixOperation::SolveGeneral => writer.solve_general(flat[1], flat[2]),

@@ -1,11 +1,12 @@
 //! The effect of passes on programs: their growth in size, and in work.
 
 use super::*;
+use deltaray::algebra::MatrixOperation;
 use deltaray::linalg::{
-    Triangle, eigh_values, lstsq, qr, singular_values, solve, solve_banded, solve_spd, solve_triangular,
+    Triangle, eigh, eigh_values, lstsq, qr, singular_values, solve, solve_banded, solve_spd, solve_triangular, svd,
     tridiagonal_solve,
 };
-use deltaray::term::{Body, Op};
+use deltaray::term::{Body, Node, Op};
 
 #[test]
 fn grow_with_the_program() {
@@ -322,4 +323,25 @@ fn gradients_of_eigenvalues_and_singular_values_take_one_product() {
         });
         assert_eq!(products.count(), 1, "{}", gradient.program());
     }
+}
+
+#[test]
+fn a_part_of_a_factorisation_is_computed_alone() {
+    let a: Matrix<C, f64> = build((6, 4), |(i, j)| (i * 3 + &j * &j * 5).cast::<f64>().sin());
+    let square = a.t().dot(&a);
+    let operations = |program: &Body| -> Vec<MatrixOperation> {
+        let of = |node: &Node| if let Op::Matrix(op) = node.op { Some(op) } else { None };
+        program.nodes().iter().filter_map(of).collect()
+    };
+    let of = |function: fn(&Matrix<Staged, f64>) -> Scalar<Staged, f64>, a: &Matrix<C, f64>| {
+        operations(stage(function, a).unwrap().program())
+    };
+    assert_eq!(of(|a| qr(a).r.sin().sum(), &a), [MatrixOperation::QrTriangle]);
+    assert_eq!(of(|a| svd(a).values.sin().sum(), &a), [MatrixOperation::SvdValues]);
+    assert_eq!(of(|a| eigh(a).values.sin().sum(), &square), [MatrixOperation::EighValues]);
+    // Both parts come from one factorisation.
+    assert_eq!(of(|a| qr(a).r.sin().sum() + qr(a).q.sin().sum(), &a), [MatrixOperation::Qr]);
+    let gradient = stage(|a: &Matrix<_, f64>| qr(a).r.sin().sum(), &a).unwrap().grad().unwrap();
+    let factorisations = operations(gradient.program()).into_iter().filter(|op| !op.name().starts_with("solve"));
+    assert_eq!(factorisations.collect::<Vec<_>>(), [MatrixOperation::Qr]);
 }

@@ -68,7 +68,8 @@ fn reflections_and_rotations_are_the_same_bits_on_any_number_of_threads() {
     agree(&[[1, 150, 150], [1, 110, 110]], |graph| {
         let qr = graph.add(Op::Matrix(MatrixOperation::Qr), &[0]);
         let eigh = graph.add(Op::Matrix(MatrixOperation::Eigh), &[1]);
-        vec![qr, eigh, graph.add(Op::Matrix(MatrixOperation::Svd), &[1])]
+        let r = graph.add(Op::Matrix(MatrixOperation::QrTriangle), &[0]);
+        vec![qr, r, eigh, graph.add(Op::Matrix(MatrixOperation::Svd), &[1])]
     });
 }
 

@@ -108,6 +108,12 @@ fn check<E: Float>() {
             assert_near(&what, &q.dot(&r), a, norm);
             assert_orthonormal(&what, &q);
         });
+        // Rᵀ R = Aᵀ A, in the range of numbers.
+        check_each!("R alone", all, |a| qr(a).r, |what, a, norm, r| {
+            let unit = largest(a).max(f64::MIN_POSITIVE);
+            let [r, a] = [&r, a].map(|x| (x.cast::<f64>() / unit).cast::<E>());
+            assert_near(&what, &r.t().dot(&r), &a.t().dot(&a), (norm / unit).powi(2));
+        });
         check_each!("full QR", all, |a| (full_qr(a).q, full_qr(a).r), |what, a, norm, (q, r)| {
             assert_near(&what, &q.dot(&r), a, norm);
             assert_orthonormal(&what, &q);

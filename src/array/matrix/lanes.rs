@@ -29,6 +29,7 @@ pub(super) fn are_lanes(op: MatrixOperation, operands: &[[usize; 2]], count: usi
             | MatrixOperation::LuForward
             | MatrixOperation::LuAdjoint
             | MatrixOperation::Qr
+            | MatrixOperation::QrTriangle
             | MatrixOperation::FullQr
             | MatrixOperation::Solve(_)
             | MatrixOperation::SolveGeneral
@@ -131,11 +132,11 @@ pub(super) fn run<T: MatrixElement, V: Vector<T>>(
                 square!([m, n] => lu::factor::<T, V>([m, n], &a, &mut x));
                 x.scatter::<V>(&mut out[first * m * (n + 1)..], m * (n + 1));
             }
-            MatrixOperation::Qr | MatrixOperation::FullQr => {
+            MatrixOperation::Qr | MatrixOperation::QrTriangle | MatrixOperation::FullQr => {
                 let (mut a, scratch) = cells::<T, V>(scratch, [m, n]);
                 let (mut x, _) = cells::<T, V>(scratch, sized.result);
                 a.gather::<V>(operands[0], first, m * n);
-                square!([m, n] => qr::factor::<T, V>([m, n], &mut a, &mut x));
+                square!([m, n] => qr::factor::<T, V>([m, n], sized.op != MatrixOperation::QrTriangle, &mut a, &mut x));
                 let each = sized.result[0] * sized.result[1];
                 x.scatter::<V>(&mut out[first * each..], each);
             }

@@ -153,7 +153,8 @@ impl SizedOperation {
             return (false, lanes::scratch(self));
         }
         match self.op {
-            MatrixOperation::Qr | MatrixOperation::FullQr => (true, qr::scratch(own, self.result[1])),
+            MatrixOperation::Qr | MatrixOperation::FullQr => (true, qr::scratch(own, Some(self.result[1]))),
+            MatrixOperation::QrTriangle => (true, qr::scratch(own, None)),
             MatrixOperation::Eigh => (true, eigen::scratch(own[0])),
             MatrixOperation::EighValues => (false, eigen::scratch(own[0])),
             MatrixOperation::Svd | MatrixOperation::SvdValues => (true, singular::scratch(own)),
@@ -214,7 +215,11 @@ fn one_by_one<T: MatrixElement, M: Machine<T>>(
             MatrixOperation::Lu => lu::factor_into(on, of(0), out, scratch),
             MatrixOperation::LuForward => lu_derivative::forward_into(on, of(0), of(1), out),
             MatrixOperation::LuAdjoint => lu_derivative::adjoint_into(on, of(0), of(1), out, scratch),
-            MatrixOperation::Qr | MatrixOperation::FullQr => qr::factor_into(on, of(0), out, scratch),
+            MatrixOperation::Qr | MatrixOperation::FullQr => {
+                let (q, r) = out.split_at(Axis(0), sized.operands[0][0]);
+                qr::factor_into(on, of(0), Some(q), r, scratch);
+            }
+            MatrixOperation::QrTriangle => qr::factor_into(on, of(0), None, out, scratch),
             MatrixOperation::Eigh | MatrixOperation::EighValues => eigen::factor_into(on, of(0), out, scratch),
             MatrixOperation::Svd | MatrixOperation::SvdValues => singular::factor_into(on, of(0), out, scratch),
             MatrixOperation::PseudoInverse => singular::inverse_into(on, of(0), out, scratch),

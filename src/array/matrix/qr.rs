@@ -1,29 +1,38 @@
 //! The factorisation A = Q R by reflections (Householder), several columns at a time.
 
-use super::reflections::{BLOCK, combine, is_blocked, product_into, product_scratch, reflect, reflection, subtract};
+use super::reflections::{BLOCK, FEW, combine_few, combine_halves, is_blocked};
+use super::reflections::{product_into, product_scratch, reflect, reflection, subtract};
 use super::rows::{assign, largest, scale};
-use super::{Machine, MatrixElement, matrix, matrix_mut};
+use super::{Machine, MatrixElement, half, matrix, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
-/// Elements of scratch for a matrix, and so many columns of Q.
-pub(super) fn scratch([m, n]: [usize; 2], k: usize) -> usize {
+/// Elements of scratch for a matrix, and so many columns of Q, if that is wanted.
+pub(super) fn scratch([m, n]: [usize; 2], columns: Option<usize>) -> usize {
     let count = m.min(n);
-    // The matrix, the vectors of all reflections, alone and combined, their factors, and what products need.
-    m * n + 2 * count * m + count + (BLOCK * n).max(product_scratch(count, [m, k]))
+    let product = columns.map_or(0, |columns| product_scratch(count, [m, columns]));
+    // The matrix, the vectors of reflections, alone and combined, the factors of all, and what products need.
+    m * n + 2 * kept(count, columns.is_some()) * m + count + (BLOCK * n).max(product)
 }
 
-/// Writes Q above the transpose of R.
+/// How many of so many reflections are kept: all of them for Q, else one block after the other.
+fn kept(count: usize, has_q: bool) -> usize {
+    if has_q { count } else { count.min(BLOCK) }
+}
+
+/// Writes the transpose of R, and Q if that is wanted.
 pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
     on: &mut M,
     a: ArrayView2<T>,
-    out: ArrayViewMut2<T>,
+    q: Option<ArrayViewMut2<T>>,
+    r: ArrayViewMut2<T>,
     scratch: &mut [T],
 ) {
     let (m, n) = a.dim();
     let count = m.min(n);
+    let kept = kept(count, q.is_some());
     let (work, rest) = scratch.split_at_mut(m * n);
-    let (vectors, rest) = rest.split_at_mut(count * m);
-    let (combined, rest) = rest.split_at_mut(count * m);
+    let (vectors, rest) = rest.split_at_mut(kept * m);
+    let (combined, rest) = rest.split_at_mut(kept * m);
     let (factors, rest) = rest.split_at_mut(count);
     let mut work = matrix_mut(work, 0, [m, n]);
     let mut unit = T::one();
@@ -33,32 +42,34 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
     );
     for start in (0..count).step_by(BLOCK) {
         let end = (start + BLOCK).min(count);
-        let (mut known, mut after) = work.view_mut().split_at(Axis(1), end);
-        let [vectors, combined] = [&mut *vectors, &mut *combined].map(|rows| &mut rows[start * m..end * m]);
-        let factors = &mut factors[start..end];
-        let mut combined = matrix_mut(combined, 0, [end - start, m]);
-        let mut combined = combined.slice_mut(s![.., start..]);
+        let (mut known, after) = work.view_mut().slice_move(s![start.., start..]).split_at(Axis(1), end - start);
+        let [mut vectors, mut combined] = [&mut *vectors, &mut *combined].map(|rows| {
+            let first = start.min(kept - (end - start));
+            let block = matrix_mut(&mut rows[first * m..], 0, [end - start, m]);
+            block.slice_move(s![.., start..])
+        });
         on.run(
             #[inline(always)]
-            || {
-                factor_block(start, known.view_mut(), vectors, factors);
-                let vectors = matrix(vectors, 0, [end - start, m]);
-                if is_blocked(count) || end < n {
-                    combine(vectors.slice(s![.., start..]), factors, combined.view_mut());
-                }
-            },
+            || assign(known.t(), vectors.view_mut()),
         );
+        let factors = &mut factors[start..end];
+        if (q.is_some() && is_blocked(count)) || end < n {
+            factor_block(on, 0, &mut known, [vectors.view_mut(), combined.view_mut()], factors, rest);
+        } else {
+            on.run(
+                #[inline(always)]
+                || factor_few(0, &mut known, vectors.view_mut(), factors),
+            );
+        }
         if end < n {
-            let vectors = matrix(vectors, 0, [end - start, m]);
-            let own = vectors.slice(s![.., start..]);
-            subtract(on, [combined.view(), own], after.slice_mut(s![start.., ..]), rest);
+            subtract(on, [combined.view(), vectors.view()], after, rest);
         }
     }
-    let (q, r) = out.split_at(Axis(0), m);
     on.run(
         #[inline(always)]
         || write_r(work.view(), unit, r),
     );
+    let Some(q) = q else { return };
     let [vectors, combined] = [vectors, combined].map(|rows| matrix(rows, 0, [count, m]));
     product_into(on, (vectors, Some(combined)), factors, q, rest);
 }
@@ -77,25 +88,53 @@ fn scaled<T: MatrixElement>(a: ArrayView2<T>, mut to: ArrayViewMut2<T>) -> T {
     T::PRECISION
 }
 
-/// Reflects columns from one on, each to one of R, which takes its place. The reflections' vectors become rows of the block.
+/// Reflects columns, given as rows, each to one of R. The reflections' vectors take the place of the rows, the rows of
+/// [`combine_few`](super::reflections::combine_few) of all stand in another matrix.
+fn factor_block<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    start: usize,
+    r: &mut ArrayViewMut2<T>,
+    [rows, mut combined]: [ArrayViewMut2<T>; 2],
+    factors: &mut [T],
+    scratch: &mut [T],
+) {
+    if factors.len() <= FEW {
+        return on.run(
+            #[inline(always)]
+            || {
+                let mut rows = rows;
+                factor_few(start, r, rows.view_mut(), factors);
+                combine_few(rows.view(), factors, combined.view_mut());
+            },
+        );
+    }
+    let middle = half(factors.len());
+    let (mut first, mut second) = rows.split_at(Axis(0), middle);
+    let (mut above, mut below) = combined.split_at(Axis(0), middle);
+    let (before, after) = factors.split_at_mut(middle);
+    factor_block(on, start, r, [first.view_mut(), above.view_mut()], before, scratch);
+    subtract(on, [above.view(), first.view()], second.view_mut().reversed_axes(), scratch);
+    factor_block(on, start + middle, r, [second.view_mut(), below.view_mut()], after, scratch);
+    combine_halves(on, above, [second.view(), below.view()], scratch);
+}
+
+/// As [`factor_block`], one by one, without the other matrix.
 #[inline(always)]
-fn factor_block<T: MatrixElement>(start: usize, mut columns: ArrayViewMut2<T>, block: &mut [T], factors: &mut [T]) {
-    let m = columns.nrows();
-    let mut rows = matrix_mut(block, 0, [factors.len(), m]);
-    assign(columns.slice(s![start.., start..]).reversed_axes(), rows.slice_mut(s![.., start..]));
+fn factor_few<T: MatrixElement>(start: usize, r: &mut ArrayViewMut2<T>, mut rows: ArrayViewMut2<T>, factors: &mut [T]) {
     for (number, place) in factors.iter_mut().enumerate() {
         let at = start + number;
-        let (own, others) = block[number * m..].split_at_mut(m);
-        let (r, vector) = own.split_at_mut(at);
+        let (mut known, mut others) = rows.view_mut().split_at(Axis(0), number + 1);
+        let own = known.row_mut(number).into_slice().unwrap_or(&mut []);
+        let (above, vector) = own.split_at_mut(at);
         let (norm, factor) = reflection(vector);
         *place = factor;
-        for (row, &x) in r.iter().enumerate().skip(start) {
-            columns[[row, at]] = x;
+        for (row, x) in above.iter_mut().enumerate() {
+            r[[row, at]] = *x;
+            *x = T::ZERO;
         }
-        columns[[at, at]] = norm;
-        r.fill(T::ZERO);
-        for other in others.chunks_exact_mut(m) {
-            reflect(&mut other[at..], vector, factor);
+        r[[at, at]] = norm;
+        for other in others.rows_mut() {
+            reflect(&mut other.into_slice().unwrap_or(&mut [])[at..], vector, factor);
         }
     }
 }

@@ -2,11 +2,13 @@
 //! rows of a matrix, with 1 on its diagonal and zeros before it.
 
 use super::rows::{add_scaled, divide_by, dot, largest, scale};
-use super::{Machine, MatrixElement, Update, matrix_mut};
+use super::{Machine, MatrixElement, Update, half, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Reflections that are applied at once.
 pub(super) const BLOCK: usize = 32;
+/// Reflections whose vectors are combined one by one.
+pub(super) const FEW: usize = 16;
 /// Fewer of them are applied one by one.
 const SMALL: usize = 48;
 
@@ -49,9 +51,45 @@ pub(super) fn reflect<T: MatrixElement>(x: &mut [T], vector: &[T], factor: T) {
     }
 }
 
-/// Writes T Vᵀ: each row is that of V times its factor, less what the rows after it take away.
+/// Writes T Vᵀ. The scratch has as many elements as one half of the vectors times the other.
+fn combine<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    vectors: ArrayView2<T>,
+    factors: &[T],
+    out: ArrayViewMut2<T>,
+    scratch: &mut [T],
+) {
+    if factors.len() <= FEW {
+        return on.run(
+            #[inline(always)]
+            || combine_few(vectors, factors, out),
+        );
+    }
+    let middle = half(factors.len());
+    let (first, second) = vectors.split_at(Axis(0), middle);
+    let (mut above, mut below) = out.split_at(Axis(0), middle);
+    combine(on, first, &factors[..middle], above.view_mut(), scratch);
+    combine(on, second, &factors[middle..], below.view_mut(), scratch);
+    combine_halves(on, above, [second, below.view()], scratch);
+}
+
+/// Turns rows of [`combine`] of some vectors into those of a product with reflections after them, given the vectors of these and
+/// their own rows.
+pub(super) fn combine_halves<T: MatrixElement, M: Machine<T>>(
+    on: &mut M,
+    mut above: ArrayViewMut2<T>,
+    below: [ArrayView2<T>; 2],
+    scratch: &mut [T],
+) {
+    // Elements before a vector's own first one are 0.
+    let start = above.nrows();
+    let [vectors, combined] = below.map(|rows| rows.slice_move(s![.., start..]));
+    subtract(on, [combined, vectors], above.slice_mut(s![.., start..]).reversed_axes(), scratch);
+}
+
+/// As [`combine`]: each row is that of V times its factor, less what the rows after it take away.
 #[inline(always)]
-pub(super) fn combine<T: MatrixElement>(vectors: ArrayView2<T>, factors: &[T], mut out: ArrayViewMut2<T>) {
+pub(super) fn combine_few<T: MatrixElement>(vectors: ArrayView2<T>, factors: &[T], mut out: ArrayViewMut2<T>) {
     let count = vectors.nrows();
     let vector = |number: usize| vectors.row(number).to_slice().unwrap_or(&[]);
     for at in (0..count).rev() {
@@ -120,10 +158,7 @@ pub(super) fn product_into<T: MatrixElement, M: Machine<T>>(
         let combined = match &known {
             Some(known) => known.slice(s![start..end, start..]),
             None => {
-                on.run(
-                    #[inline(always)]
-                    || combine(own, &factors[start..end], combined.view_mut()),
-                );
+                combine(on, own, &factors[start..end], combined.view_mut(), scratch);
                 combined.view()
             }
         };

@@ -15,7 +15,7 @@ pub(super) fn scratch([m, n]: [usize; 2]) -> usize {
     // both kinds of singular vectors, and what is needed for these; then, of a matrix that is not square, that, or its left
     // vectors, and its factors.
     let inner = bidiagonal::scratch(k).max(product_scratch(k, [k, k])).max(2 * Sweeps::<f64>::scratch(k));
-    let outer = if long > k { (2 * long + k) * k + qr::scratch([long, k], k) } else { 0 };
+    let outer = if long > k { (2 * long + k) * k + qr::scratch([long, k], Some(k)) } else { 0 };
     4 * k + 4 * k * k + inner + outer
 }
 
@@ -71,7 +71,8 @@ fn parts_into<T: MatrixElement, M: Machine<T>>(
         return T::one();
     };
     if !is_square {
-        qr::factor_into(on, matrix(whole, 0, [long, k]), matrix_mut(q, 0, [long + k, k]), scratch);
+        let (q, r) = matrix_mut(q, 0, [long + k, k]).split_at(Axis(0), long);
+        qr::factor_into(on, matrix(whole, 0, [long, k]), has_vectors.then_some(q), r, scratch);
     }
     let mut bidiagonal = Bidiagonal { diagonal: &mut *values, above };
     on.run(

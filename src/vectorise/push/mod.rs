@@ -12,6 +12,7 @@
 
 mod contract;
 mod cost;
+mod part;
 mod read;
 mod reshape;
 mod rules;
@@ -223,7 +224,7 @@ impl<'a> Push<'a> {
     /// Decides on a node: whether the reads that are asked of it move into it.
     fn settle(&mut self, at: NodeId) {
         let pending = std::mem::take(&mut self.pending[at as usize]);
-        if pending.is_empty() {
+        if pending.is_empty() || self.settle_part(at, &pending) {
             return;
         }
         let moves = self.moves(at, &pending);

@@ -58,6 +58,8 @@ fn admits_nothing(node: &Node) -> bool {
     match &node.op {
         Op::Constant(array) => array.uniform().is_none(),
         Op::Parameter(_) => true,
+        // Its reads may all be of one part.
+        Op::Matrix(op) => op.alone([0, 0]).is_none(),
         op => op.ask(|operation| !operation.admits_reads()).unwrap_or(false),
     }
 }

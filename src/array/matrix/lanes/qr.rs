@@ -5,9 +5,14 @@ use super::vector::Cells;
 use crate::array::matrix::MatrixElement;
 use crate::array::matrix::Vector;
 
-/// Writes Q above the transpose of R. The matrices become anything.
+/// Writes the transpose of R, below Q if that is wanted. The matrices become anything.
 #[inline(always)]
-pub(super) fn factor<T: MatrixElement, V: Vector<T>>([m, n]: [usize; 2], a: &mut Cells<T>, out: &mut Cells<T>) {
+pub(super) fn factor<T: MatrixElement, V: Vector<T>>(
+    [m, n]: [usize; 2],
+    has_q: bool,
+    a: &mut Cells<T>,
+    out: &mut Cells<T>,
+) {
     let (zero, one) = (V::all(T::ZERO), V::all(T::one()));
     let unit = scale::<T, V>([m, n], a);
     let mut factors = [zero; LARGEST];
@@ -22,12 +27,13 @@ pub(super) fn factor<T: MatrixElement, V: Vector<T>>([m, n]: [usize; 2], a: &mut
         }
     }
     let k = out.columns;
-    for row in 0..m {
+    let (above, count) = if has_q { (m, m.min(n)) } else { (0, 0) };
+    for row in 0..above {
         for column in 0..k {
             out.put(row, column, if row == column { one } else { zero });
         }
     }
-    for at in (0..m.min(n)).rev() {
+    for at in (0..count).rev() {
         for column in at..k {
             let x = reflected::<T, V>([m, at], a, factors[at], out, column);
             out.put(at, column, out.at::<V>(at, column) - x);
@@ -38,7 +44,7 @@ pub(super) fn factor<T: MatrixElement, V: Vector<T>>([m, n]: [usize; 2], a: &mut
     }
     for row in 0..n {
         for column in 0..k {
-            out.put(m + row, column, if column > row { zero } else { a.at::<V>(column, row) / unit });
+            out.put(above + row, column, if column > row { zero } else { a.at::<V>(column, row) / unit });
         }
     }
 }
