@@ -322,7 +322,7 @@ impl Stack {
         (packed, D::concatenate(self.axes(), parts, &types))
     }
 
-    /// 1 over differences, or sums, of values: Ḟ = −F ∘ F ∘ (λ̇ⱼ ± λ̇ᵢ).
+    /// 1 over differences, or sums, of values: Ḟ = −F ∘ (F ∘ (λ̇ⱼ ± λ̇ᵢ)). The square of F may be out of the range of numbers.
     fn inverses<A: Algebra, D: Derivative<A>>(
         &self,
         op: MatrixOperation,
@@ -339,8 +339,9 @@ impl Stack {
         let sign = if op == MatrixOperation::InverseSums { 1.0 } else { -1.0 };
         let dvalues = dvalues.shared();
         let other = along(dvalues.clone(), 0).scale(A::constant(square.full(sign)), Scaling::Product);
-        let factor = A::unary(Unary::Neg, A::binary(Binary::Mul, inverse.clone(), inverse.clone()));
-        (inverse, along(dvalues, 1).add(other).scale(factor, Scaling::KeepFactor))
+        let negated = A::unary(Unary::Neg, inverse.clone());
+        let once = along(dvalues, 1).add(other).scale(inverse.clone(), Scaling::KeepFactor);
+        (inverse, once.scale(negated, Scaling::KeepFactor))
     }
 
     /// A V = V Λ: with M = Vᵀ S V, where S is the symmetric part of Ȧ, λ̇ is the diagonal of M, and V̇ = V (F ∘ M), where F has

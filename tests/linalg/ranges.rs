@@ -130,3 +130,23 @@ fn derivatives_of_least_squares_that_are_in_range() {
         }
     }
 }
+
+#[test]
+fn second_derivatives_of_vectors_that_are_in_range() {
+    fn f<A: Algebra>(a: &Matrix<A, f64>) -> Scalar<A, f64> {
+        let weights = |shape: (usize, usize)| iota::<A>(shape.0 * shape.1).cast::<f64>().sin().reshape(shape);
+        let Svd { u, v, .. } = svd(&a.slice(1, ..2));
+        (eigh(a).vectors * weights((3, 3))).sum() + (u * weights((3, 2))).sum() + (v * weights((2, 2))).sum()
+    }
+    let (a, along) =
+        (Matrix::from([[1.0, 0.5, 0.0], [0.5, 3.0, -1.0], [0.0, -1.0, 7.0]]), iota(9).cast().reshape((3, 3)));
+    let at = |scale: f64| {
+        let (a, along) = (&a * scale, &along * scale);
+        let staged = stage(|a: &Matrix<_, f64>| f(a), &a).unwrap().grad().unwrap().jvp().unwrap();
+        [hvp(|a| f(a), &a, &along), staged.call((&a, &along)).unwrap().1].map(|found| (found * scale).to_vec())
+    };
+    let expected = at(1.0);
+    for scale in [1e-250, 1e250] {
+        assert_close(&at(scale), &expected, 1e-11);
+    }
+}
