@@ -143,7 +143,7 @@ fn second_derivatives_of_vectors_that_are_in_range() {
     let at = |scale: f64| {
         let (a, along) = (&a * scale, &along * scale);
         let staged = stage(|a: &Matrix<_, f64>| f(a), &a).unwrap().grad().unwrap().jvp().unwrap();
-        [hvp(|a| f(a), &a, &along), staged.call((&a, &along)).unwrap().1].map(|found| (found * scale).to_vec())
+        [hvp(f, &a, &along), staged.call((&a, &along)).unwrap().1].map(|found| (found * scale).to_vec())
     };
     let expected = at(1.0);
     for scale in [1e-250, 1e250] {
