@@ -13,7 +13,7 @@ use super::spectral;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::Array;
-use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Reduction, Triangle, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Triangle, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::Op;
 use smallvec::smallvec;
@@ -232,8 +232,7 @@ impl Stack {
 
     /// P of A, of the same rank: Ṗ = −P Ȧ P + P Pᵀ Ȧᵀ (1 − A P) + (1 − P A) Ȧᵀ Pᵀ P (Golub and Pereyra, 1973). With M = P Ȧ and
     /// Y = P Pᵀ Ȧᵀ that is Y − (M − (1 − P A) Mᵀ + Y A) P, which takes no m × m matrix. A wide A is turned first: its P is the transpose
-    /// of that of Aᵀ. P Pᵀ is in the range of numbers because it is that of P / s, where s is the largest element: s A has that for its
-    /// pseudo-inverse, and moves by s Ȧ.
+    /// of that of Aᵀ.
     fn pseudo_inverse<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
         let p = A::matrix(MatrixOperation::PseudoInverse, smallvec![a.clone()]);
         let result = p.clone();
@@ -241,35 +240,17 @@ impl Stack {
         let [turn, back] = [self.clone(), Stack { rows: self.columns, columns: self.rows, ..self.clone() }]
             .map(|stack| stack.transpose());
         let (a, p, da) = if is_wide { (A::view(a, &turn), A::view(p, &back), da.view(&turn)) } else { (a, p, da) };
-        let [size, turned_size] = Stack::of::<A>(&a).sizes::<A>(p.clone());
-        let (a, p) = (A::binary(Binary::Mul, a, size.clone()), A::binary(Binary::Div, p, turned_size.clone()));
         let [product, to_transpose] = [false, true].map(|turned| self.product([false, turned]));
         let square = A::contract(&to_transpose, p.clone(), p.clone());
         let identity = self.square(self.rows.min(self.columns)).identity::<A>();
         let beside = A::binary(Binary::Sub, A::contract(&product, p.clone(), a.clone()), identity);
-        let da = da.scale(size, Scaling::Product).shared();
+        let da = da.shared();
         let moved = da.clone().contract_right(&product, p.clone()).shared();
         let turned = da.contract_right(&to_transpose, square).shared();
         let reflected = moved.clone().contract_right(&to_transpose, beside);
         let inner = moved.add(reflected).add(turned.clone().contract_left(&product, a));
         let derivative = turned.add(inner.contract_left(&product, A::unary(Unary::Neg, p)));
-        let derivative = derivative.scale(turned_size, Scaling::Product);
         (result, if is_wide { derivative.view(&turn) } else { derivative })
-    }
-
-    /// The largest magnitude in each of other matrices, or 1 if that is 0, as matrices of these extents and of their transposes. It is
-    /// a constant.
-    fn sizes<A: Algebra>(&self, of: A::Array) -> [A::Array; 2] {
-        let magnitudes = A::unary(Unary::Abs, A::unary(Unary::StopGradient, of));
-        let axes: Vec<usize> = (0..self.axes()).collect();
-        let largest = A::reduce(Reduction::Max, magnitudes, &[axes.len(), axes.len() + 1]);
-        let number = |x: f64| A::constant(Array::full(&self.batch, Value::from_f64(self.dtype, x)));
-        let is_zero = A::compare(Comparison::Equal, largest.clone(), number(0.0));
-        let size = A::select(is_zero, number(1.0), largest);
-        [[self.rows, self.columns], [self.columns, self.rows]].map(|[rows, columns]| {
-            let shape = Stack { rows, columns, ..self.clone() }.shape();
-            A::view(size.clone(), &AffineMap::broadcast(&self.batch, &shape, &axes))
-        })
     }
 
     /// A = Q R: with X = Qᵀ Ȧ R₁⁻¹, where R₁ is the square part of R, and Ω what is below the diagonal of X minus its transpose,
