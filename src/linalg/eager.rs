@@ -29,7 +29,7 @@ fn by_lu<E: Float, R: Rank>(
 }
 
 /// Whether all elements are finite.
-fn is_finite<E: Float, R: Rank>(a: &Tensor<Concrete, E, R>) -> bool {
+pub(crate) fn is_finite<E: Float, R: Rank>(a: &Tensor<Concrete, E, R>) -> bool {
     a.cast::<f64>().abs().lt(f64::INFINITY).all().item()
 }
 

@@ -38,6 +38,7 @@ mod triangular;
 
 pub use crate::operation::{Exponent, SpectralFunction, Triangle};
 pub use banded::{solve_banded, tridiagonal_solve};
+pub(crate) use eager::is_finite;
 pub use eager::{try_cholesky, try_inverse, try_lstsq, try_solve, try_solve_spd};
 pub use exponential::expm;
 pub use factor::{Ldl, Lu, Qr, cholesky, cholesky_upper, full_qr, ldl, lu, qr};

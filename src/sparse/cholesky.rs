@@ -5,7 +5,7 @@ use crate::algebra::{Algebra, Operands};
 use crate::array::{self, ReportedAt, available};
 use crate::concrete::Concrete;
 use crate::error::{Error, Result};
-use crate::linalg::RightSide;
+use crate::linalg::{RightSide, is_finite};
 use crate::operation::{Elimination, SparseKind, SparseOperation};
 use crate::tensor::apply::fail;
 use crate::tensor::{Float, R2, Rank, Scalar, Tensor, Vector};
@@ -262,8 +262,7 @@ impl<E: Float> Csr<E> {
         match packed {
             Ok(packed) => Ok(SparseFactor { cholesky, values, packed: Tensor::wrap(packed) }),
             Err(row) => {
-                let are_finite = values.cast::<f64>().abs().lt(f64::INFINITY).all().item();
-                let problem = match are_finite {
+                let problem = match is_finite(&values) {
                     true => format!("the matrix is not positive definite, as row {row} shows"),
                     false => "the matrix has elements that are not finite".into(),
                 };
