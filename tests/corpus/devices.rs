@@ -100,7 +100,6 @@ fn miscounted(program: &Program, cpu: &cpu::Program, repeated: usize) -> Option<
             "cholesky",
             "lu",
             "qr",
-            "qr_triangle",
             "full_qr",
             "solve_",
             "eigh",

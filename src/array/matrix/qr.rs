@@ -44,7 +44,8 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
         let end = (start + BLOCK).min(count);
         let (mut known, after) = work.view_mut().slice_move(s![start.., start..]).split_at(Axis(1), end - start);
         let [mut vectors, mut combined] = [&mut *vectors, &mut *combined].map(|rows| {
-            let first = start.min(kept - (end - start));
+            // Blocks that are not kept take the place of those before.
+            let first = if q.is_some() { start } else { 0 };
             let block = matrix_mut(&mut rows[first * m..], 0, [end - start, m]);
             block.slice_move(s![.., start..])
         });
@@ -94,7 +95,7 @@ fn factor_block<T: MatrixElement, M: Machine<T>>(
     on: &mut M,
     start: usize,
     r: &mut ArrayViewMut2<T>,
-    [rows, mut combined]: [ArrayViewMut2<T>; 2],
+    [mut rows, mut combined]: [ArrayViewMut2<T>; 2],
     factors: &mut [T],
     scratch: &mut [T],
 ) {
@@ -102,7 +103,6 @@ fn factor_block<T: MatrixElement, M: Machine<T>>(
         return on.run(
             #[inline(always)]
             || {
-                let mut rows = rows;
                 factor_few(start, r, rows.view_mut(), factors);
                 combine_few(rows.view(), factors, combined.view_mut());
             },
