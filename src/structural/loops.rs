@@ -9,6 +9,8 @@ mod sparse;
 mod spectral;
 mod systems;
 
+#[cfg(feature = "opencl")]
+pub(crate) use rotations::sweeps;
 pub(crate) use sparse::sparse_written_out;
 
 use crate::affine::AffineMap;
@@ -84,7 +86,7 @@ fn written(op: MatrixOperation, operands: &[Type], as_systems: bool) -> Body {
             let sum = writer.sum(twice, 1);
             writer.graph.add(Op::Reshape(Shape::from_slice(&[count, 1, 1])), &[sum])
         }
-        MatrixOperation::PseudoInverse => writer.pseudo_inverse(flat[0]),
+        MatrixOperation::PseudoInverse => writer.pseudo_inverse(flat[0], as_systems),
         MatrixOperation::InverseDifferences => writer.inverses(flat[0], Binary::Sub),
         MatrixOperation::InverseSums => writer.inverses(flat[0], Binary::Add),
         MatrixOperation::Unique => flat[0],

@@ -25,9 +25,9 @@ mod shapes;
 mod sparse;
 mod view;
 
-#[cfg(feature = "opencl")]
-pub(crate) use loops::written_as_systems;
 pub(crate) use loops::{sparse_written_out, written_out};
+#[cfg(feature = "opencl")]
+pub(crate) use loops::{sweeps, written_as_systems};
 
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::term::{Cost, Op};

@@ -57,6 +57,15 @@ fn assert_same(tasks: &[Task], options: &OpenCl, precision: f64) -> Vec<Program>
     programs
 }
 
+/// Asserts that a source has kernels of these names, which end in a number.
+fn assert_kernels(program: &Program, names: &[&str]) {
+    for name in names {
+        let numbered = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
+        let head = format!("void {name}");
+        assert!(program.source().split(&head).skip(1).any(numbered), "no kernel {name}");
+    }
+}
+
 /// With the device's defaults, and as for graphics processors.
 fn both() -> [OpenCl; 2] {
     [OpenCl::default(), OpenCl::default().written_for(DeviceKind::Gpu)]
@@ -171,6 +180,89 @@ fn factors_and_solutions_are_those_of_the_processor() {
     for options in both() {
         assert_same(&tasks, &options, 1e-11);
     }
+}
+
+/// All kinds of factors by reflections.
+fn reflections<E: Float>([count, m, n]: [usize; 3]) -> Task {
+    reflections_of(format!("reflections of {count} matrices of {m} by {n}"), any::<E>([count, m, n]))
+}
+
+fn reflections_of<E: Float>(name: String, a: Tensor3<Concrete, E>) -> Task {
+    let factors = |a: &Tensor3<Staged, E>| {
+        let (Qr { q, r }, Qr { q: square, r: rest }) = (qr(a), full_qr(a));
+        ((q, r), (square, (rest, qr(&(a + a)).r)))
+    };
+    Task::new(name, factors, a)
+}
+
+#[test]
+fn reflections_are_those_of_the_processor() {
+    if !is_there() {
+        return;
+    }
+    let shapes = [[20, 1, 1], [5, 7, 7], [9, 4, 4], [3, 9, 4], [3, 4, 9], [2, 32, 32], [1, 33, 33], [2, 70, 70]];
+    let shapes = shapes.into_iter().chain([[2, 100, 40], [2, 40, 100], [1, 300, 3], [1, 3, 300], [1, 64, 128]]);
+    let mut tasks: Vec<Task> = shapes.map(reflections::<f64>).collect();
+    // Columns of zeros, and a matrix of them; numbers whose squares leave their range, and some that almost do; bad ones.
+    for n in [5, 40] {
+        let a = any([6, n, n]);
+        let mut changes: Vec<_> = (0..n).flat_map(|row| [(0, row, 0, 0.0), (1, row, 3, 0.0)]).collect();
+        changes.extend((0..n * n).map(|at| (2, at / n, at % n, 0.0)));
+        let size = n * n;
+        changes.extend((0..size).map(|at| (3, at / n, at % n, a.to_vec()[3 * size + at] * 1e-200)));
+        changes.extend((0..size).map(|at| (4, at / n, at % n, a.to_vec()[4 * size + at] * 1.7e308)));
+        if n <= 32 {
+            changes.push((5, n - 1, 2, NAN));
+        }
+        tasks.push(reflections_of(format!("special reflections of {n}"), changed(&a, &changes)));
+    }
+    for options in both() {
+        let programs = assert_same(&tasks, &options, 1e-11);
+        assert_kernels(&programs[0], &["qr", "qr_triangle", "reflections"]);
+    }
+    let single = [reflections::<f32>([5, 7, 7]), reflections::<f32>([2, 65, 40])];
+    assert_same(&single, &both()[1], 1e-4);
+}
+
+/// Eigenvalues and singular values, alone and with vectors.
+fn rotations<E: Float>([count, m, n]: [usize; 3]) -> Task {
+    let (square, any) = (any::<E>([count, n, n]), any::<E>([count, m, n]));
+    rotations_of(format!("rotations of {count} matrices of {m} by {n}"), square, any)
+}
+
+fn rotations_of<E: Float>(name: String, square: Tensor3<Concrete, E>, any: Tensor3<Concrete, E>) -> Task {
+    let factors = |(square, any): &(Tensor3<Staged, E>, Tensor3<Staged, E>)| {
+        let (eigen, singular) = (eigh(square), svd(any));
+        let alone = (eigh_values(square), singular_values(any));
+        ((eigen.values, eigen.vectors), (singular.values, (singular.u, singular.v)), alone)
+    };
+    Task::new(name, factors, (square, any))
+}
+
+#[test]
+fn rotations_are_those_of_the_processor() {
+    if !is_there() {
+        return;
+    }
+    let shapes =
+        [[20, 1, 1], [9, 2, 2], [3, 3, 3], [5, 7, 7], [40, 4, 4], [3, 9, 4], [3, 4, 9], [1, 33, 33], [2, 90, 70]];
+    let shapes = shapes.into_iter().chain([[1, 40, 64], [1, 300, 3], [1, 3, 10], [1, 1, 5], [3, 5, 1]]);
+    let mut tasks: Vec<Task> = shapes.map(rotations::<f64>).collect();
+    for n in [5, 40] {
+        let all = any([5, n, n]);
+        let size = n * n;
+        let mut changes: Vec<_> = (0..size).map(|at| (0, at / n, at % n, all.to_vec()[at] * 1e-200)).collect();
+        changes.extend((0..size).map(|at| (1, at / n, at % n, all.to_vec()[size + at] * 1e300)));
+        changes.extend([(2, 0, 1, NAN), (3, n - 1, n - 1, INF)]);
+        let all = changed(&all, &changes);
+        tasks.push(rotations_of(format!("special rotations of {n}"), all.clone(), all));
+    }
+    for options in both() {
+        let programs = assert_same(&tasks, &options, 1e-9);
+        assert_kernels(&programs[0], &["eigh", "eigh_values", "svd", "svd_values"]);
+    }
+    let single = [rotations::<f32>([5, 7, 7]), rotations::<f32>([2, 9, 40])];
+    assert_same(&single, &both()[1], 1e-3);
 }
 
 #[test]

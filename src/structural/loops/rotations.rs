@@ -3,13 +3,18 @@
 use super::LoopWriter;
 use crate::affine::AffineMap;
 use crate::array::{Array, Data};
-use crate::operation::{Binary, CLUSTER, Comparison, Contraction, Extreme, Reduction, Unary};
+use crate::operation::{Binary, CLUSTER, Comparison, Contraction, Extreme, MatrixOperation, Reduction, Unary};
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::term::{NodeId, Op};
 
 /// All pairs are rotated so many times, and once more for each doubling of the columns: the angles that remain square each time,
 /// once they are small.
 const SWEEPS: usize = 8;
+
+/// How many times all pairs of so many columns are rotated.
+pub(crate) fn sweeps(columns: usize) -> usize {
+    SWEEPS + columns.max(2).ilog2() as usize
+}
 
 /// For each step of a sweep, the column that each column is paired with, by the rounds of a tournament; one that has no partner is
 /// paired with itself.
@@ -42,8 +47,7 @@ impl LoopWriter {
     /// Steps over all pairs, several times: the partners of the columns, as rows of a table.
     fn schedule(&mut self, n: usize) -> (usize, NodeId) {
         let round = partners(n);
-        let sweeps = SWEEPS + n.max(2).ilog2() as usize;
-        let all: Vec<i64> = round.iter().copied().cycle().take(round.len() * sweeps).collect();
+        let all: Vec<i64> = round.iter().copied().cycle().take(round.len() * sweeps(n)).collect();
         let steps = all.len().checked_div(n).unwrap_or(0);
         let table = Array::I64(Data::from_vec(&[steps, n], all));
         (steps, self.graph.add(Op::Constant(table), &[]))
@@ -247,8 +251,8 @@ impl LoopWriter {
         self.transposed(rows)
     }
 
-    /// V S⁺ Uᵀ.
-    pub(super) fn pseudo_inverse(&mut self, a: NodeId) -> NodeId {
+    /// V S⁺ Uᵀ, of vectors and values that are an operation of their own or written out.
+    pub(super) fn pseudo_inverse(&mut self, a: NodeId, has_operation: bool) -> NodeId {
         let [count, m, n] = self.shape(a)[..] else { unreachable!("matrices along an axis") };
         let k = m.min(n);
         if k == 0 {
@@ -256,8 +260,13 @@ impl LoopWriter {
             return self.graph.add(Op::Constant(Array::zeros(&Type::new(self.dtype, &shape))), &[]);
         }
         // Values that are out of the range of numbers have inverses that are not.
-        let (values, unit, vectors) = self.singular(a, true);
-        let [u, v] = vectors.expect("they are asked for");
+        let (values, unit, [u, v]) = match has_operation {
+            true => self.singular_as_operation(a),
+            false => {
+                let (values, unit, vectors) = self.singular(a, true);
+                (values, unit, vectors.expect("they are asked for"))
+            }
+        };
         let largest = self.cut(values, 1, 0, 1);
         let largest = self.graph.add(Op::Reshape(Shape::from_slice(&[count])), &[largest]);
         let factor = self.number(largest, self.dtype.epsilon() * m.max(n) as f64);
@@ -305,6 +314,16 @@ impl LoopWriter {
             None => row,
         };
         self.unless_infinite(all, unit)
+    }
+
+    /// Singular values over the size of the matrix, that size, and both kinds of vectors, by [`MatrixOperation::Svd`].
+    fn singular_as_operation(&mut self, a: NodeId) -> (NodeId, NodeId, [NodeId; 2]) {
+        let [count, m, n] = self.shape(a)[..] else { unreachable!("matrices along an axis") };
+        let (scaled, unit) = self.scaled(a);
+        let all = self.graph.add(Op::Matrix(MatrixOperation::Svd), &[scaled]);
+        let [u, values, v] = [(0, m), (m, 1), (m + 1, n)].map(|(start, extent)| self.part(all, start, extent));
+        let values = self.graph.add(Op::Reshape(Shape::from_slice(&[count, m.min(n)])), &[values]);
+        (values, unit, [u, v])
     }
 
     /// Singular values over the size of the matrix, [count, k], that size, and, if they are asked for, left and right vectors.

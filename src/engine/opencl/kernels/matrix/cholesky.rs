@@ -1,7 +1,7 @@
 //! The Cholesky factorisation.
 
 use super::triangular::{Sides, SystemLayout};
-use super::update::Product;
+use super::update::{Change, Product};
 use super::{ACROSS, Matrices, Strides, TILE, shared};
 use crate::engine::opencl::code::Action;
 use crate::engine::opencl::kernels::{KernelScope, KernelWriter};
@@ -95,7 +95,7 @@ impl KernelWriter {
         // Tiles below one on the diagonal are the solution of a system, transposed.
         let layout = SystemLayout { has_unit_diagonal: false, is_turned: false, is_side_turned: true };
         let substitution = self.substitution(scope, dtype, sides, layout, [TILE, n - TILE, count]);
-        let update = self.update(scope, dtype, (to, to), [true, true], true);
+        let update = self.update(scope, dtype, (to, to), [true, true], Change::Lower);
         for start in (0..n).step_by(TILE) {
             actions.push(factored(start));
             let end = start + TILE;

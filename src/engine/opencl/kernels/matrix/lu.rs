@@ -1,17 +1,13 @@
 //! The factorisation P A = L U, with partial pivoting.
 
 use super::triangular::{Sides, SystemLayout};
-use super::update::Product;
-use super::{ACROSS, Matrices, Share, Strides, TILE, shared};
+use super::update::{Change, Product};
+use super::{ACROSS, ITEMS, Matrices, Strides, TILE, composed, shared};
 use crate::engine::opencl::code::Action;
-use crate::engine::opencl::kernels::nest::power_of_two_below;
 use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
 use crate::kernel::BufferId;
 use crate::shape::DType;
 use crate::source::plan::BufferPlan;
-
-/// Items of a group that eliminates columns of a large matrix, at most.
-const PANEL_LANES: usize = 256;
 
 /// The matrix, and the numbers of its rows beside it.
 const START: &str = "\
@@ -24,10 +20,7 @@ TO[item] = column == n ? row % m : FROM[item - row];
 const PANEL: &str = "\
 __local T uppers[EACH * TILE], lowers[EACH * TILE], sizes[EACH * LANES];
 __local int places[EACH * LANES];
-const int slot = get_local_id(0) / LANES, lane = get_local_id(0) % LANES, id = get_local_id(0);
-const long number = get_group_id(0) * EACH + slot;
-// Items without a matrix do the last one's work, and write nothing.
-const long matrix = min(number, count - 1);
+ITEMS
 const long first = matrix * m * (n + 1);
 const int rows = m - start;
 __local T *upper = uppers + slot * TILE, *lower = lowers + slot * TILE;
@@ -163,11 +156,10 @@ impl KernelWriter {
             [("TO", operands.names[&to].clone()), ("PIVOTS", operands.names[&pivots].clone())]
         };
         let operands = scope.operands(&[], &[to, pivots]);
-        let lanes = if self.limits.is_serial { 1 } else { power_of_two_below(PANEL_LANES.min(self.limits.group)) };
-        let share = Share { lanes, matrices: 1 };
+        let share = self.panel_share();
         let mut words = shared(share, TILE, ACROSS);
         words.extend(named(&operands));
-        let template = PANEL.replace("BEGINNING", BEGINNING).replace("KEPT", KEPT);
+        let template = composed(PANEL, &[("ITEMS", ITEMS), ("BEGINNING", BEGINNING), ("KEPT", KEPT)]);
         let panel = self.matrix_kernel(("panel", &template), operands, &NUMBERS, (dtype, share), &words);
         let operands = scope.operands(&[pivots], &[to]);
         let mut words = named(&operands).to_vec();
@@ -179,7 +171,7 @@ impl KernelWriter {
         let (sides, most) = (Sides { system: to, from: to, to }, n - TILE.min(steps));
         let substitution = (most > 0).then(|| self.substitution(scope, dtype, sides, layout, [TILE, most, count]));
         let has_rest = most > 0 && m > TILE;
-        let update = has_rest.then(|| self.update(scope, dtype, (to, to), [true, false], false));
+        let update = has_rest.then(|| self.update(scope, dtype, (to, to), [true, false], Change::All));
         let whole = Strides { matrix: m * (n + 1), row: n as isize + 1, ..Strides::of(m, n) };
         for start in (0..steps).step_by(TILE) {
             let end = (start + TILE).min(steps);
@@ -219,7 +211,8 @@ impl KernelWriter {
         let mut words = shared(share, tile, ACROSS);
         words.extend([("FROM", operands.names[&from].clone()), ("TO", operands.names[&to].clone())]);
         words.push(("HEIGHT", m.to_string()));
-        let template = PANEL.replace("BEGINNING", SMALL_BEGINNING).replace("        KEPT\n", "") + SMALL_END;
+        let parts = [("ITEMS", ITEMS), ("BEGINNING", SMALL_BEGINNING), ("KEPT", "")];
+        let template = composed(PANEL, &parts) + SMALL_END;
         let kernel = self.matrix_kernel(("lu", &template), operands, &NUMBERS, (dtype, share), &words);
         let numbers = [0, n, m, n, count].map(|number| number as i64);
         Some(kernel.launch(count.div_ceil(share.matrices), numbers.to_vec()))

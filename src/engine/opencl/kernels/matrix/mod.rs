@@ -3,10 +3,14 @@
 //! A large matrix is cut into panels of [`TILE`] columns. The host launches a few kernels for each, which are the same for all
 //! panels and take their places as numbers: one group finishes the panel, others solve for what is beside it and take products
 //! out of the rest. Small matrices are one launch, and several of them share a group. What is in local memory is read and
-//! written by all items of a group in turn with barriers, which all of them reach: how often depends on no element.
+//! written by all items of a group in turn with barriers, which all of them reach: how often is the same for all.
 
 mod cholesky;
+mod eigen;
 mod lu;
+mod qr;
+mod rotations;
+mod singular;
 mod triangular;
 mod update;
 
@@ -27,13 +31,43 @@ const TILE: usize = 32;
 /// Items of a group at most.
 const LANES: usize = 64;
 
+/// Items of a group that has a large matrix for itself, at most.
+const PANEL_LANES: usize = 256;
+
 /// Items that are side by side along the rows of a tile, where there are as many.
 const ACROSS: usize = 8;
 
 /// The operations with kernels of their own. Some of the others are written out in terms of them.
 fn has_kernels(op: MatrixOperation) -> bool {
-    matches!(op, MatrixOperation::Cholesky | MatrixOperation::Solve(_) | MatrixOperation::Lu)
+    use MatrixOperation::{Cholesky, Eigh, EighValues, FullQr, Lu, Qr, QrTriangle, Solve, Svd, SvdValues};
+    matches!(op, Cholesky | Solve(_) | Lu | Qr | QrTriangle | FullQr | Eigh | EighValues | Svd | SvdValues)
 }
+
+/// The items of a matrix.
+const ITEMS: &str = "\
+const int slot = get_local_id(0) / LANES, lane = get_local_id(0) % LANES, id = get_local_id(0);
+const long number = get_group_id(0) * EACH + slot;
+// Items without a matrix do the last one's work, and write nothing.
+const long matrix = min(number, count - 1);";
+
+/// The first of the numbers of a matrix's items becomes their sum.
+const SUM: &str = "\
+barrier(CLK_LOCAL_MEM_FENCE);
+for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    if (lane < distance) sums[id] += sums[id + distance];
+    barrier(CLK_LOCAL_MEM_FENCE);
+}";
+
+/// The first of the numbers of a matrix's items becomes the largest of them, or NaN if one is.
+const MOST: &str = "\
+barrier(CLK_LOCAL_MEM_FENCE);
+for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    if (lane < distance) {
+        const T other = sums[id + distance];
+        if (other > sums[id] || isnan(other)) sums[id] = other;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}";
 
 /// The matrices of an operation.
 #[derive(Clone, Copy)]
@@ -136,18 +170,30 @@ impl KernelWriter {
         let matrices = Matrices { dtype: ty.dtype, count: size(batch), rows: extents[0], columns: extents[1] };
         // Items count rows and columns by 32 bits.
         let is_countable = extents.iter().all(|&extent| extent <= i32::MAX as usize);
-        if !has_kernels(op) || !self.has_matrix_kernels(ty.dtype) || !is_countable {
+        if !self.has_matrix_kernels(ty.dtype) || !is_countable {
             return None;
         }
-        Some(match op {
-            _ if scope.count(to) == 0 => Vec::new(),
+        if has_kernels(op) && scope.count(to) == 0 {
+            return Some(Vec::new());
+        }
+        let actions = match op {
             MatrixOperation::Cholesky => self.cholesky(scope, matrices, operands[0], to),
             MatrixOperation::Solve(triangle) => {
                 self.triangular(scope, triangle, matrices, [operands[0], operands[1]], to)
             }
             MatrixOperation::Lu => self.lu(scope, plan, matrices, operands[0], to),
-            op => unreachable!("written out: {op:?}"),
-        })
+            MatrixOperation::Qr | MatrixOperation::QrTriangle | MatrixOperation::FullQr => {
+                self.qr(scope, plan, op, matrices, [operands[0], to])
+            }
+            MatrixOperation::Eigh | MatrixOperation::EighValues => {
+                self.eigh(scope, plan, op == MatrixOperation::Eigh, matrices, [operands[0], to])?
+            }
+            MatrixOperation::Svd | MatrixOperation::SvdValues => {
+                self.svd(scope, plan, op == MatrixOperation::Svd, matrices, [operands[0], to])?
+            }
+            _ => return None,
+        };
+        Some(actions)
     }
 
     /// Whether the device has local memory for these kernels.
@@ -160,10 +206,16 @@ impl KernelWriter {
         if self.limits.is_serial { 1 } else { power_of_two_below(LANES.min(self.limits.group)) }
     }
 
+    /// The same of a group that has a large matrix for itself.
+    fn panel_share(&self) -> Share {
+        let lanes = if self.limits.is_serial { 1 } else { power_of_two_below(PANEL_LANES.min(self.limits.group)) };
+        Share { lanes, matrices: 1 }
+    }
+
     /// The items for matrices that occupy no more than so many each.
     fn share(&self, lanes: usize, count: usize) -> Share {
         let most = self.most_lanes();
-        let lanes = lanes.next_power_of_two().min(most);
+        let lanes = lanes.min(most).next_power_of_two();
         let matrices = (most / lanes).min(count.next_power_of_two());
         Share { lanes: most / matrices, matrices }
     }
@@ -221,6 +273,28 @@ impl KernelWriter {
         let numbers = [&["items"], numbers].concat();
         ElementKernel(self.matrix_kernel((word, &template), operands, &numbers, (dtype, share), words))
     }
+}
+
+/// A template whose parts stand in for lines that name them, as far in as these.
+fn composed(template: &str, parts: &[(&str, &str)]) -> String {
+    let mut result = String::new();
+    for line in template.lines() {
+        let name = line.trim_start();
+        let indentation = &line[..line.len() - name.len()];
+        let text = parts.iter().find(|(part, _)| *part == name).map_or(name, |(_, text)| text);
+        for line in text.lines() {
+            result.extend([indentation, line, "\n"]);
+        }
+    }
+    result
+}
+
+/// The words that stand for arrays.
+fn named<const N: usize>(
+    operands: &KernelOperands,
+    arrays: [(&'static str, BufferId); N],
+) -> [(&'static str, String); N] {
+    arrays.map(|(word, id)| (word, operands.names[&id].clone()))
 }
 
 /// The words of a share, of which so many items are side by side, and of tiles of so many rows and columns.

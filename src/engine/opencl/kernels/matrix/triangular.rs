@@ -1,6 +1,6 @@
 //! Systems of equations with triangular matrices.
 
-use super::update::Product;
+use super::update::{Change, Product};
 use super::{ACROSS, Matrices, MatrixKernel, Strides, TILE, shared};
 use crate::engine::opencl::code::Action;
 use crate::engine::opencl::kernels::{KernelScope, KernelWriter};
@@ -141,7 +141,7 @@ impl KernelWriter {
             return vec![substitution.launch([n, columns], count, [a, x])];
         }
         let mut actions = vec![self.copy(scope, dtype, from, to)];
-        let update = self.update(scope, dtype, (system, to), [!triangle.is_transposed, false], false);
+        let update = self.update(scope, dtype, (system, to), [!triangle.is_transposed, false], Change::All);
         for start in (0..n).step_by(TILE) {
             let end = (start + TILE).min(n);
             let own = x.from(start, 0);

@@ -10,7 +10,7 @@ use crate::shape::DType;
 const ROWS: usize = 4;
 
 /// A tile of the target, less the product of as many rows of the left operand and columns of the right one. Tiles of both are in
-/// local memory, one position of the summed axis after the other.
+/// local memory, one position of the summed axis after the other; a tile of that axis is summed before the next one.
 const UPDATE: &str = "\
 __local T left_tile[TILE * PITCH], right_tile[TILE * PITCH];
 const int lane = get_local_id(0);
@@ -20,41 +20,48 @@ const long left = left_first + matrix * left_matrix + row * left_row;
 const long right = right_first + matrix * right_matrix + column * right_column;
 const long target = target_first + matrix * target_matrix + row * target_row + column * target_column;
 const int height = min((int)(rows - row), TILE), width = min((int)(columns - column), TILE);
-for (int at = lane; at < TILE * TILE; at += LANES) {
-    const int i = LEFT_LINE, k = LEFT_SUMMED;
-    left_tile[k * PITCH + i] = i < height && k < summed ? FACTORS[left + i * left_row + k * left_column] : 0;
-}
-for (int at = lane; at < TILE * TILE; at += LANES) {
-    const int j = RIGHT_LINE, k = RIGHT_SUMMED;
-    right_tile[k * PITCH + j] = j < width && k < summed ? TO[right + k * right_row + j * right_column] : 0;
-}
-barrier(CLK_LOCAL_MEM_FENCE);
-for (int block = lane; block < TILE / ROWS * (TILE / WIDTH); block += LANES) {
-    const int i = block / (TILE / WIDTH) * ROWS, j = block % (TILE / WIDTH) * WIDTH;
-    T sums[ROWS * WIDTH];
-    VECTOR sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
-    for (int k = 0; k < summed; k++) {
-        const VECTOR own = LOAD(0, right_tile + k * PITCH + j);
-        __local const T *factors = left_tile + k * PITCH + i;
-        sum0 += factors[0] * own;
-        sum1 += factors[1] * own;
-        sum2 += factors[2] * own;
-        sum3 += factors[3] * own;
+for (long start = 0; start < summed; start += TILE) {
+    const int depth = min((int)(summed - start), TILE);
+    for (int at = lane; at < TILE * TILE; at += LANES) {
+        const int i = LEFT_LINE, k = LEFT_SUMMED;
+        const bool is_there = i < height && k < depth;
+        left_tile[k * PITCH + i] = is_there ? FACTORS[left + i * left_row + (start + k) * left_column] : 0;
     }
-    STORE(sum0, 0, sums);
-    STORE(sum1, 1, sums);
-    STORE(sum2, 2, sums);
-    STORE(sum3, 3, sums);
-    #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
+    for (int at = lane; at < TILE * TILE; at += LANES) {
+        const int j = RIGHT_LINE, k = RIGHT_SUMMED;
+        const bool is_there = j < width && k < depth;
+        right_tile[k * PITCH + j] = is_there ? TO[right + (start + k) * right_row + j * right_column] : 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int block = lane; block < TILE / ROWS * (TILE / WIDTH); block += LANES) {
+        const int i = block / (TILE / WIDTH) * ROWS, j = block % (TILE / WIDTH) * WIDTH;
+        T sums[ROWS * WIDTH];
+        VECTOR sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+        for (int k = 0; k < depth; k++) {
+            const VECTOR own = LOAD(0, right_tile + k * PITCH + j);
+            __local const T *factors = left_tile + k * PITCH + i;
+            sum0 += factors[0] * own;
+            sum1 += factors[1] * own;
+            sum2 += factors[2] * own;
+            sum3 += factors[3] * own;
+        }
+        STORE(sum0, 0, sums);
+        STORE(sum1, 1, sums);
+        STORE(sum2, 2, sums);
+        STORE(sum3, 3, sums);
         #pragma unroll
-        for (int c = 0; c < WIDTH; c++) {
-            const bool is_there = i + r < height && j + c < width;
-            if (is_there && IS_WANTED) {
-                TO[target + (i + r) * target_row + (j + c) * target_column] -= sums[r * WIDTH + c];
+        for (int r = 0; r < ROWS; r++) {
+            #pragma unroll
+            for (int c = 0; c < WIDTH; c++) {
+                const bool is_there = i + r < height && j + c < width;
+                if (is_there && IS_WANTED) {
+                    const long place = target + (i + r) * target_row + (j + c) * target_column;
+                    TO[place] = BEFORE - sums[r * WIDTH + c];
+                }
             }
         }
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
 }
 ";
 
@@ -95,6 +102,17 @@ pub(super) fn local(dtype: DType) -> usize {
     2 * TILE * (TILE + 1) * dtype.bytes()
 }
 
+/// The elements that an update writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The product is taken out of all of them.
+    All,
+    /// The product is taken out of those in tiles on and below the diagonal.
+    Lower,
+    /// They become the product's, with the opposite sign.
+    Anew,
+}
+
 /// The parts of matrices that an update reads and writes.
 pub(super) struct Product {
     pub(super) target: Strides,
@@ -122,16 +140,17 @@ impl Update {
 
 impl KernelWriter {
     /// The kernel of updates, of products whose left operands are in one array, and whose right ones are in the other one, which
-    /// it changes. The summed axis may be that of neighbours, in each of both. Where both operands are one, the tiles that are
-    /// on and below the diagonal are enough.
+    /// it changes. The summed axis may be that of neighbours, in each of both. Where both operands are one, the lower tiles are
+    /// enough.
     pub(super) fn update(
         &mut self,
         scope: &KernelScope<'_>,
         dtype: DType,
         (from, to): (BufferId, BufferId),
         along_summed: [bool; 2],
-        is_lower: bool,
+        change: Change,
     ) -> Update {
+        let is_lower = change == Change::Lower;
         let share = Share { lanes: self.most_lanes(), matrices: 1 };
         let operands = scope.operands(&[from], &[to]);
         // Processors have registers for a cache line, groups many items.
@@ -154,7 +173,8 @@ impl KernelWriter {
             let (own, other) = if along_summed { (&second, &first) } else { (&first, &second) };
             words.extend([(line, own.clone()), (summed, other.clone())]);
         }
-        let template = UPDATE.replace("TILES", if is_lower { LOWER } else { ALL });
+        let before = if change == Change::Anew { "(start > 0 ? TO[place] : 0)" } else { "TO[place]" };
+        let template = UPDATE.replace("TILES", if is_lower { LOWER } else { ALL }).replace("BEFORE", before);
         let kernel = self.matrix_kernel(("update", &template), operands, &NUMBERS, (dtype, share), &words);
         Update { kernel, is_lower }
     }
