@@ -13,7 +13,7 @@ use super::spectral;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Operands};
 use crate::array::Array;
-use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Triangle, Unary};
+use crate::operation::{Binary, Comparison, Contraction, Label, Labels, MatrixOperation, Reduction, Triangle, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::Op;
 use smallvec::smallvec;
@@ -194,11 +194,6 @@ impl Stack {
         })
     }
 
-    /// 1 on the diagonal, and 0 beside it.
-    fn identity<A: Algebra>(&self) -> A::Array {
-        A::select(self.compared::<A>(Comparison::Equal), A::constant(self.full(1.0)), A::zeros(&self.ty()))
-    }
-
     /// The symmetric part of a derivative, times a number.
     fn symmetric<A: Algebra, D: Derivative<A>>(&self, derivative: D, factor: f64) -> D {
         let derivative = derivative.shared();
@@ -232,25 +227,43 @@ impl Stack {
 
     /// P of A, of the same rank: Ṗ = −P Ȧ P + P Pᵀ Ȧᵀ (1 − A P) + (1 − P A) Ȧᵀ Pᵀ P (Golub and Pereyra, 1973). With M = P Ȧ and
     /// Y = P Pᵀ Ȧᵀ that is Y − (M − (1 − P A) Mᵀ + Y A) P, which takes no m × m matrix. A wide A is turned first: its P is the transpose
-    /// of that of Aᵀ.
+    /// of that of Aᵀ. P Pᵀ may be out of the range of numbers where its product with Ȧᵀ is not, so P is divided by its size there.
     fn pseudo_inverse<A: Algebra, D: Derivative<A>>(&self, a: A::Array, da: D) -> (A::Array, D) {
         let p = A::matrix(MatrixOperation::PseudoInverse, smallvec![a.clone()]);
         let result = p.clone();
         let is_wide = self.rows < self.columns;
-        let [turn, back] = [self.clone(), Stack { rows: self.columns, columns: self.rows, ..self.clone() }]
-            .map(|stack| stack.transpose());
-        let (a, p, da) = if is_wide { (A::view(a, &turn), A::view(p, &back), da.view(&turn)) } else { (a, p, da) };
+        let turned = Stack { rows: self.columns, columns: self.rows, ..self.clone() };
+        let (turn, back) = (self.transpose(), turned.transpose());
+        let size = turned.size::<A>(p.clone());
+        let unit = A::binary(Binary::Div, p.clone(), size.clone());
+        let turn_back = |a: A::Array| if is_wide { A::view(a, &back) } else { a };
+        let (p, size, unit) = (turn_back(p), turn_back(size), turn_back(unit));
+        let (a, da) = if is_wide { (A::view(a, &turn), da.view(&turn)) } else { (a, da) };
         let [product, to_transpose] = [false, true].map(|turned| self.product([false, turned]));
-        let square = A::contract(&to_transpose, p.clone(), p.clone());
-        let identity = self.square(self.rows.min(self.columns)).identity::<A>();
-        let beside = A::binary(Binary::Sub, A::contract(&product, p.clone(), a.clone()), identity);
+        let square = A::contract(&to_transpose, unit.clone(), unit);
+        let projection = A::contract(&product, p.clone(), a.clone());
         let da = da.shared();
         let moved = da.clone().contract_right(&product, p.clone()).shared();
-        let turned = da.contract_right(&to_transpose, square).shared();
-        let reflected = moved.clone().contract_right(&to_transpose, beside);
+        let turned = da.contract_right(&to_transpose, square);
+        let turned = turned.scale(size.clone(), Scaling::Product).scale(size, Scaling::Product).shared();
+        let small = self.square(self.rows.min(self.columns));
+        let reflected = moved.clone().view(&small.transpose()).scale(A::constant(small.full(-1.0)), Scaling::Product);
+        let reflected = reflected.add(moved.clone().contract_right(&to_transpose, projection));
         let inner = moved.add(reflected).add(turned.clone().contract_left(&product, a));
         let derivative = turned.add(inner.contract_left(&product, A::unary(Unary::Neg, p)));
         (result, if is_wide { derivative.view(&turn) } else { derivative })
+    }
+
+    /// The largest magnitude in each of the matrices, or the least normal number if that is more, in each of their elements. It is a
+    /// constant.
+    fn size<A: Algebra>(&self, of: A::Array) -> A::Array {
+        let magnitudes = A::unary(Unary::Abs, A::unary(Unary::StopGradient, of));
+        let axes: Vec<usize> = (0..self.axes()).collect();
+        let largest = A::reduce(Reduction::Max, magnitudes, &[axes.len(), axes.len() + 1]);
+        let least = if self.dtype == DType::F32 { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
+        let least = A::constant(Array::full(&self.batch, Value::from_f64(self.dtype, least)));
+        let size = A::binary(Binary::Max, largest, least);
+        A::view(size, &AffineMap::broadcast(&self.batch, &self.shape(), &axes))
     }
 
     /// A = Q R: with X = Qᵀ Ȧ R₁⁻¹, where R₁ is the square part of R, and Ω what is below the diagonal of X minus its transpose,

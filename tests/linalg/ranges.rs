@@ -81,6 +81,27 @@ fn second_derivatives_of_determinants_of_large_and_small_matrices() {
     }
 }
 
+/// The gradient of a weighted sum of solutions, at a matrix and a right side that are as large or small as the scale, times that.
+fn gradients_of_solutions<E: Float>(matrices: &[Vec<f64>], [m, n]: [usize; 2], scale: f64) -> Vec<Vec<f64>> {
+    fn f<A: Algebra, E: Float>((a, b): &(Matrix<A, E>, Vector<A, E>)) -> Scalar<A, E> {
+        let weights = (iota::<A>(a.shape()[1]) + 1).cast::<E>();
+        (lstsq(a, b) * weights).sum()
+    }
+    let all = matrices.iter().flat_map(|elements| {
+        let scaled: Vec<E> = elements.iter().map(|&x| E::from_number(x * scale)).collect();
+        let a = Matrix::<C, E>::from_elements((m, n), scaled);
+        let b = (iota::<C>(m) + 1).cast::<E>() * scalar(E::from_number(scale));
+        let at = (a, b);
+        let eager = grad(|at| f(at), &at);
+        let staged = stage(|at: &(Matrix<_, E>, Vector<_, E>)| f(at), &at).unwrap().grad().unwrap().call(&at).unwrap();
+        [eager, staged].map(|(a, b)| {
+            let both = a.cast::<f64>().to_vec().into_iter().chain(b.cast::<f64>().to_vec());
+            both.map(|x| x * scale).collect::<Vec<f64>>()
+        })
+    });
+    all.collect()
+}
+
 #[track_caller]
 fn assert_close(found: &[Vec<f64>], expected: &[Vec<f64>], allowed: f64) {
     assert_eq!(found.len(), expected.len());
@@ -88,6 +109,25 @@ fn assert_close(found: &[Vec<f64>], expected: &[Vec<f64>], allowed: f64) {
         let largest = expected.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         let is_close = found.iter().zip(expected).all(|(x, y)| (x - y).abs() <= allowed * largest);
         assert!(is_close && largest > 0.0, "{found:?} instead of {expected:?}");
+    }
+}
+
+#[test]
+fn derivatives_of_least_squares_that_are_in_range() {
+    let independent = vec![0.3, 0.2, -0.4, 1.0, 1.2, 0.5];
+    let dependent = vec![1.0, 2.0, 2.0, 4.0, -1.0, -2.0];
+    let matrices = [independent, dependent];
+    for extents in [[3, 2], [2, 3]] {
+        let matrices = if extents == [3, 2] { &matrices[..] } else { &matrices[..1] };
+        let expected = gradients_of_solutions::<f64>(matrices, extents, 1.0);
+        for scale in [1e-250, 1e250] {
+            let found = gradients_of_solutions::<f64>(matrices, extents, scale);
+            assert_close(&found, &expected, 1e-12);
+        }
+        for scale in [1e-30, 1e30] {
+            let found = gradients_of_solutions::<f32>(matrices, extents, scale);
+            assert_close(&found, &expected, 1e-4);
+        }
     }
 }
 
