@@ -1,6 +1,6 @@
 //! Eigenvalues and eigenvectors of symmetric matrices, by rotations of pairs of rows and columns.
 
-use super::{ACROSS, Matrices, Share, named, shared};
+use super::{ACROSS, Matrices, Share, fence, named, shared};
 use crate::engine::opencl::code::Action;
 use crate::engine::opencl::kernels::{KernelScope, KernelWriter};
 use crate::kernel::BufferId;
@@ -70,7 +70,7 @@ for (int pair = lane; pair < pairs; pair += LANES) {
     sines[pair] = sine;
     if (low != high && fabs(common) > PRECISION) atomic_or(&is_moving, 1);
 }
-barrier(CLK_LOCAL_MEM_FENCE);
+barrier(FENCE);
 for (int at = lane; at < pairs * pairs; at += LANES) {
     const int up = at / pairs, side = at % pairs;
     const int column = lows[side], other = highs[side];
@@ -90,7 +90,7 @@ for (int at = lane; at < pairs * (int)before; at += LANES) {
     v[own] = cosines[pair] * x - sines[pair] * y;
     v[other] = cosines[pair] * y + sines[pair] * x;
 }
-barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
+barrier(FENCE);";
 
 /// A small matrix and its vectors are in local memory meanwhile.
 const SMALL: &str = "\
@@ -138,6 +138,7 @@ impl KernelWriter {
         words.extend(named(&operands, [("FROM", from), ("TO", to), ("WORK", work.unwrap_or(to))]));
         words.extend([("PAIRS", pairs.to_string()), ("TILE_OF_VECTORS", vectors.to_string())]);
         words.extend(self.rotation_words(dtype, n));
+        words.push(fence(is_small));
         let beginning = if is_small { SMALL } else { LARGE };
         let template = self.rotating(EIGEN, beginning, ROUND, "x < value");
         let word = if has_vectors { "eigh" } else { "eigh_values" };

@@ -289,6 +289,12 @@ fn composed(template: &str, parts: &[(&str, &str)]) -> String {
     result
 }
 
+/// The memory that barriers order, besides that of groups, where a matrix is not in it.
+fn fence(is_local: bool) -> (&'static str, String) {
+    let both = "CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE";
+    ("FENCE", if is_local { "CLK_LOCAL_MEM_FENCE" } else { both }.into())
+}
+
 /// The words that stand for arrays.
 fn named<const N: usize>(
     operands: &KernelOperands,

@@ -2,7 +2,7 @@
 //! 1989).
 
 use super::update::{Change, Product, Update};
-use super::{ACROSS, ITEMS, MOST, Matrices, SUM, Strides, TILE, composed, named, shared};
+use super::{ACROSS, ITEMS, MOST, Matrices, SUM, Strides, TILE, composed, fence, named, shared};
 use crate::engine::opencl::code::Action;
 use crate::engine::opencl::kernels::{KernelScope, KernelWriter};
 use crate::kernel::BufferId;
@@ -47,7 +47,7 @@ for (int step = 0; step < steps; step++) {
     for (int row = step + 1 + lane; row < rows; row += LANES) {
         panel[row * apart + step] = panel[row * apart + step] / unit / distance;
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    barrier(FENCE);
     if (lane == 0) panel[step * apart + step] = is_done ? own : norm * unit;
     // Products of the vector with those before it, and with the columns that follow.
     for (int base = 0; base < width; base += ACROSS) {
@@ -66,7 +66,7 @@ for (int step = 0; step < steps; step++) {
             for (int part = 0; part < DOWN; part++) all += sums[id + part * ACROSS];
             product[column] = all;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        barrier(FENCE);
     }
     for (int row = lane; row < step; row += LANES) {
         T sum = 0;
@@ -80,7 +80,7 @@ for (int step = 0; step < steps; step++) {
             panel[row * apart + column] -= x * product[column];
         }
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    barrier(FENCE);
 }
 ";
 
@@ -235,7 +235,7 @@ impl KernelWriter {
 
         let operands = scope.operands(&[], &[work, vectors]);
         let words = named(&operands, [("WORK", work), ("VECTORS", vectors)]);
-        let words = [&shared[..], &words, &[("HELD", format!("(long){held}"))]].concat();
+        let words = [&shared[..], &words, &[("HELD", format!("(long){held}")), fence(false)]].concat();
         let panel = text(&[PANEL, END].concat(), BEGINNING);
         let numbers = ["start", "width", "m", "n", "count", "kept"];
         let panel = self.matrix_kernel(("reflections", &panel), operands, &numbers, (dtype, share), &words);
@@ -292,7 +292,8 @@ impl KernelWriter {
         }
         let operands = scope.operands(&[from], &[to]);
         let words = named(&operands, [("FROM", from), ("TO", to)]);
-        let words = [&shared(share, tile, ACROSS)[..], &words, &self.bounds(dtype), &[("HEIGHT", m.to_string())]];
+        let words =
+            [&shared(share, tile, ACROSS)[..], &words, &self.bounds(dtype), &[("HEIGHT", m.to_string()), fence(true)]];
         let template = [PANEL, if has_q { SMALL_Q } else { "" }, SMALL_END].concat();
         let template = text(&template, SMALL_BEGINNING);
         let numbers = ["start", "width", "m", "n", "count", "k", "before"];

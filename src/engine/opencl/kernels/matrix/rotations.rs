@@ -26,7 +26,7 @@ const SWEEPS: &str = "\
 __local int is_moving;
 for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
     if (get_local_id(0) == 0) is_moving = 0;
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    barrier(FENCE);
     for (int turn = 0; turn < last; turn++) {
         ROUND
     }

@@ -1,6 +1,6 @@
 //! Singular values and vectors, by rotations of pairs of columns (Hestenes, 1958).
 
-use super::{Matrices, Share, named, shared};
+use super::{Matrices, Share, fence, named, shared};
 use crate::engine::opencl::code::Action;
 use crate::engine::opencl::kernels::{KernelScope, KernelWriter};
 use crate::kernel::BufferId;
@@ -67,7 +67,7 @@ for (int base = 0; base < pairs; base += LINES) {
     sums[id] = lower;
     uppers[id] = upper;
     commons[id] = common;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(FENCE);
     for (int distance = ALONG / 2; distance > 0; distance /= 2) {
         if (along < distance) {
             sums[id] += sums[id + distance];
@@ -93,7 +93,7 @@ for (int base = 0; base < pairs; base += LINES) {
             v[high * beside + row] = cosine * y + sine * x;
         }
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    barrier(FENCE);
 }";
 
 /// A small matrix and its vectors are in local memory meanwhile.
@@ -174,6 +174,7 @@ impl KernelWriter {
             [("ALONG", along), ("LINES", share.lanes / along)].map(|(word, number)| (word, number.to_string())),
         );
         words.extend(self.rotation_words(dtype, n));
+        words.push(fence(is_small));
         let template = self.rotating(SINGULAR, if is_small { SMALL } else { LARGE }, ROUND, "x > value");
         let word = if has_vectors { "svd" } else { "svd_values" };
         let numbers = ["n", "length", "count", "before", "is_wide"];
