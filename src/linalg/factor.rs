@@ -1,8 +1,7 @@
 //! Factorisations of matrices.
 
-use super::solve::fit;
-use super::triangular::{RightSide, with_columns};
-use super::{Side, Triangle, checked, made, matrices, operation, part, turned};
+use super::triangular::{RightSide, fit, with_columns};
+use super::{Side, Triangle, checked, diagonal, kept, matrices, operation, part, turned};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::operation::MatrixOperation;
@@ -83,7 +82,7 @@ pub fn ldl<A: Algebra, E: Float, R: Rank>(a: &Tensor<A, E, R>) -> Ldl<A, E, R> {
     let _place = ReportedAt::caller();
     let shape = a.shape();
     let factors = operation(MatrixOperation::Cholesky, &[&a.clone().into_dyn()]).and_then(|factor| {
-        let diagonal = made::diagonal(&factor)?;
+        let diagonal = super::diagonal(&factor)?;
         Ok((&factor / diagonal.insert_axis(diagonal.rank() - 1), &diagonal * &diagonal))
     });
     let [lower, diagonal] = match factors {
@@ -180,10 +179,10 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
         let lower = self.factor(|factors, count| {
             let columns = part(factors, Side::Columns, 0..count);
             let shape = columns.shape();
-            let diagonal = made::kept(&ones(&shape[..]), |row, column| row.equal(column));
+            let diagonal = kept(&ones(&shape[..]), |row, column| row.equal(column));
             // Of a single row nothing is below the diagonal, so that no derivative comes of it, though it were NaN.
             let is_single = shape[shape.len() - 2] == 1;
-            Ok(if is_single { diagonal } else { made::kept(&columns, |row, column| row.gt(column)) + diagonal })
+            Ok(if is_single { diagonal } else { kept(&columns, |row, column| row.gt(column)) + diagonal })
         });
         checked("lower", &self.matrix.shape(), lower)
     }
@@ -192,9 +191,8 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
     #[track_caller]
     pub fn upper(&self) -> Tensor<A, E, R> {
         let _place = ReportedAt::caller();
-        let upper = self.factor(|factors, count| {
-            Ok(made::kept(&part(factors, Side::Rows, 0..count), |row, column| row.le(column)))
-        });
+        let upper =
+            self.factor(|factors, count| Ok(kept(&part(factors, Side::Rows, 0..count), |row, column| row.le(column))));
         checked("upper", &self.matrix.shape(), upper)
     }
 
@@ -221,7 +219,7 @@ impl<A: Algebra, E: Float, R: Rank> Lu<A, E, R> {
     /// The elements on the diagonal of U.
     #[track_caller]
     pub(super) fn pivots(&self) -> Result<Tensor<A, E, RDyn>, String> {
-        self.factor(|factors, _| made::diagonal(factors))
+        self.factor(|factors, _| diagonal(factors))
     }
 }
 

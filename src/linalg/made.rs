@@ -1,7 +1,7 @@
 //! Functions that are made of factorisations, products and masks.
 
 use super::solve::square_factors;
-use super::{CholeskyFactor, Lu, Side, checked, lu, matrices, operation, part, squares};
+use super::{CholeskyFactor, Lu, Side, checked, diagonal, kept, lu, matrices, operation, squares};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
@@ -9,30 +9,6 @@ use crate::operation::MatrixOperation;
 use crate::shape::Shape;
 use crate::tensor::apply::fail;
 use crate::tensor::{Float, Number, RDyn, Rank, Tensor, eye, ones, zeros};
-
-/// The elements whose row and column satisfy a condition; the others are 0.
-pub(super) fn kept<A: Algebra, E: Number>(
-    a: &Tensor<A, E, RDyn>,
-    condition: impl FnOnce(&Tensor<A, i64, RDyn>, &Tensor<A, i64, RDyn>) -> Tensor<A, bool, RDyn>,
-) -> Tensor<A, E, RDyn> {
-    let (shape, rank) = (a.shape(), a.rank());
-    let along = |axis: usize| {
-        Tensor::wrap(A::view(A::iota(shape[axis]), &AffineMap::broadcast(&[shape[axis]], &shape, &[axis])))
-    };
-    condition(&along(rank - 2), &along(rank - 1)).select(a, &zeros(&shape[..]))
-}
-
-/// The elements on the diagonal of each matrix.
-pub(super) fn diagonal<A: Algebra, E: Float>(a: &Tensor<A, E, RDyn>) -> Result<Tensor<A, E, RDyn>, String> {
-    let shape = a.shape();
-    let (batch, [m, n]) = matrices(&shape)?;
-    let (axes, count) = (batch.len(), m.min(n));
-    let result: Shape = batch.iter().copied().chain([count]).collect();
-    let square = part(&part(a, Side::Rows, 0..count), Side::Columns, 0..count);
-    let places: Shape = (0..axes).chain([axes, axes]).collect();
-    let map = AffineMap::broadcast(&square.shape(), &result, &places);
-    Ok(Tensor::wrap(A::view(square.into_array(), &map)))
-}
 
 /// The elements on and below the diagonal; those above become 0.
 ///

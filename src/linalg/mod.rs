@@ -31,6 +31,7 @@ mod eager;
 mod exponential;
 mod factor;
 mod made;
+mod parts;
 mod solve;
 mod spectra;
 mod spectral;
@@ -53,9 +54,10 @@ pub use spectra::{
 pub use spectral::{logm, spectral_function, spectral_sum, sqrtm};
 pub use triangular::{RightSide, solve_triangular, solve_triangular_right};
 
+use parts::{Side, diagonal, kept, part, turned};
+
 use crate::algebra::Algebra;
 use crate::operation::MatrixOperation;
-use crate::shape::Shape;
 use crate::tensor::apply::fail;
 use crate::tensor::{Float, RDyn, Rank, Tensor};
 use crate::term::{Never, Op, infer};
@@ -99,24 +101,4 @@ fn checked<A: Algebra, E: Float, R: Rank>(
         Ok(result) => Tensor::wrap(result.into_array()),
         Err(problem) => fail(name, problem, like),
     }
-}
-
-/// The rows or columns of matrices.
-#[derive(Clone, Copy)]
-enum Side {
-    Rows,
-    Columns,
-}
-
-/// Some rows or columns of matrices.
-fn part<A: Algebra, E: Float>(a: &Tensor<A, E, RDyn>, side: Side, range: std::ops::Range<usize>) -> Tensor<A, E, RDyn> {
-    let axis = a.rank() - if matches!(side, Side::Rows) { 2 } else { 1 };
-    if range == (0..a.shape()[axis]) { a.clone() } else { a.slice(axis, range) }
-}
-
-/// Matrices with rows and columns exchanged.
-fn turned<A: Algebra, E: Float>(a: &Tensor<A, E, RDyn>) -> Tensor<A, E, RDyn> {
-    let rank = a.rank();
-    let permutation: Shape = (0..rank - 2).chain([rank - 1, rank - 2]).collect();
-    a.tr(&permutation)
 }

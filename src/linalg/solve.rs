@@ -1,7 +1,7 @@
 //! Systems of linear equations, by factors of their matrices.
 
-use super::triangular::{RightSide, with_columns};
-use super::{Lu, checked, factor, lu, matrices, operation, squares};
+use super::triangular::{RightSide, fit, with_columns};
+use super::{Lu, checked, factor, lu, operation, squares};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::operation::MatrixOperation;
@@ -200,14 +200,4 @@ pub(super) fn least_squares<A: Algebra, E: Float, R: Rank, S: Rank>(
             x + correction.stop_gradient()
         }))
     })
-}
-
-/// The failure of a matrix and right sides of another number of rows.
-pub(super) fn fit<A: Algebra, E: Float>(a: &[Tensor<A, E, RDyn>], b: &Tensor<A, E, RDyn>) -> Result<(), String> {
-    let (shape, side) = (a[0].shape(), b.shape());
-    let ((_, [m, n]), (_, [rows, _])) = (matrices(&shape)?, matrices(&side)?);
-    match rows == m {
-        true => Ok(()),
-        false => Err(format!("a matrix of {m} by {n} does not fit a right side of {rows} rows")),
-    }
 }

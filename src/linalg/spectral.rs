@@ -1,7 +1,6 @@
 //! Functions of symmetric matrices.
 
-use super::made::diagonal;
-use super::{checked, operation, squares};
+use super::{checked, diagonal, operation, squares};
 use crate::algebra::Algebra;
 use crate::array::ReportedAt;
 use crate::operation::{MatrixOperation, SpectralFunction};

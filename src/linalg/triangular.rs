@@ -155,3 +155,13 @@ pub fn solve_triangular_right<A: Algebra, E: Float, R: Rank>(
     });
     checked("solve_triangular_right", &like, result.map(|x| turned(&x)))
 }
+
+/// The failure of a matrix and right sides of another number of rows.
+pub(super) fn fit<A: Algebra, E: Float>(a: &[Tensor<A, E, RDyn>], b: &Tensor<A, E, RDyn>) -> Result<(), String> {
+    let (shape, side) = (a[0].shape(), b.shape());
+    let ((_, [m, n]), (_, [rows, _])) = (matrices(&shape)?, matrices(&side)?);
+    match rows == m {
+        true => Ok(()),
+        false => Err(format!("a matrix of {m} by {n} does not fit a right side of {rows} rows")),
+    }
+}
