@@ -39,6 +39,9 @@ pub mod printed_programs {}
 #[doc = include_str!("../docs/export.md")]
 pub mod exporting {}
 
+#[doc = include_str!("../docs/python.md")]
+pub mod python {}
+
 #[cfg(feature = "json")]
 #[doc = include_str!("../docs/json.md")]
 pub mod json {}

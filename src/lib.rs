@@ -141,6 +141,7 @@
 //! - [`guide::adding_an_operation`]: how to add one.
 //! - [`guide::printed_programs`]: the language of printed programs, with its grammar.
 //! - [`guide::exporting`]: gradients in crates without this library, and in other languages.
+//! - [`guide::python`]: functions on NumPy arrays, for SciPy and others.
 //! - [`guide::stablehlo`]: programs as text for XLA, JAX and IREE.
 //! - [`guide::pages`]: a program at every stage, as a page for a browser.
 #![cfg_attr(feature = "opencl", doc = "- [`guide::devices`]: programs on graphics processors and other devices.")]

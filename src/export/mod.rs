@@ -12,6 +12,7 @@ mod json;
 mod languages;
 mod limits;
 mod names;
+mod python;
 mod stablehlo;
 mod text;
 
@@ -21,5 +22,6 @@ pub use html::{Stages, html};
 #[cfg(feature = "json")]
 pub use json::{from_json, from_json_source, json, json_source};
 pub use languages::{CSource, OpenClSource, RustOptions, c, opencl, rust};
+pub use python::{PythonPackage, python};
 pub use stablehlo::stablehlo;
 pub use text::{parse, parse_source, text, text_source};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 /// The identifiers that are taken in a source text.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Identifiers {
     taken: HashSet<String>,
 }

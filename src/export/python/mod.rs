@@ -1,0 +1,281 @@
+//! Programs as functions on NumPy arrays: a package of C files, and of Python that compiles and calls them.
+
+mod structure;
+
+use self::structure::Structure;
+use super::languages::CSource;
+use super::names::Identifiers;
+use super::{Program, c};
+use crate::error::{Error, Result};
+use crate::shape::Type;
+use crate::sparse::Pattern;
+use std::path::Path;
+
+/// Words that no name in Python may be, and names that the package needs itself.
+const WORDS: &str = "\
+    False None True and as assert async await break class continue def del elif else except finally for from global if \
+    import in is lambda nonlocal not or pass raise return try while with yield match case type _ runtime library os";
+
+/// The Python that compiles functions and calls them, which is the same in all packages.
+const RUNTIME: &str = include_str!("runtime.py");
+
+/// A program as a package for Python with one function on NumPy arrays, under the program's name. See [`PythonPackage`].
+///
+/// # Errors
+///
+/// As [`c`](super::c).
+pub fn python(program: impl Into<Program>) -> Result<PythonPackage> {
+    let program = program.into();
+    let name = if program.name.is_empty() { "f".to_string() } else { program.name.clone() };
+    PythonPackage::new(name).function(program)
+}
+
+/// Programs as a package for Python: a folder whose functions take and give NumPy arrays.
+///
+/// The functions are C, which the package compiles with the machine's compiler when it is first imported, and keeps in the
+/// user's cache. It needs NumPy, SciPy for sparse results, and a C compiler: `cc`, `gcc` or `clang`, or the one that the
+/// variable `CC` names, with the options `-O3 -march=native` or those of `CFLAGS`.
+///
+/// A function has the program's parameters, by position or name. Parts of trees have dots in their names: `params.w` is the
+/// element `"w"` of the dictionary `params`, and parts that are numbered are those of a tuple. Results are structured in the
+/// same way; the value and the gradient of `value_and_grad` are a pair. Arrays are converted where their elements stay what
+/// they are; others are a `TypeError`, and other shapes a `ValueError`, which name the parameter.
+///
+/// ```
+/// use deltaray::export::PythonPackage;
+/// use deltaray::prelude::*;
+///
+/// #[differentiable]
+/// fn loss(line: Vector<f64>, x: Vector<f64>, y: Vector<f64>) -> Scalar<f64> {
+///     (line[0] * x + line[1] - y).powi(2).mean()
+/// }
+///
+/// let loss = stage(loss {}.closure(), (&zeros(2), &zeros(4), &zeros(4)))?;
+/// let package = PythonPackage::new("fit").function(&loss)?.function(&loss.value_and_grad()?)?;
+/// let (name, text) = package.files().next().expect("a package has files");
+/// assert_eq!(name, "__init__.py");
+/// assert!(text.contains("def value_and_grad_loss(line, x, y):"));
+/// # let folder = std::env::temp_dir().join(format!("deltaray-python-{}", std::process::id()));
+/// package.write(&folder)?; // fit/__init__.py and others: `from fit import loss`
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), deltaray::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PythonPackage {
+    name: String,
+    functions: Vec<Function>,
+    /// The names of functions.
+    taken: Identifiers,
+}
+
+/// A function of a package.
+#[derive(Clone, Debug)]
+struct Function {
+    source: CSource,
+    /// The function's name in Python.
+    name: String,
+    parameters: Vec<(String, Structure)>,
+    arrays: Vec<Array>,
+    result: Structure,
+    results: Vec<Array>,
+}
+
+/// An array that a function takes or gives.
+#[derive(Clone, Debug)]
+struct Array {
+    name: String,
+    ty: Type,
+    is_sparse: bool,
+}
+
+impl PythonPackage {
+    /// A package without functions, whose folder has this name, or the nearest one that Python can import.
+    pub fn new(name: impl AsRef<str>) -> PythonPackage {
+        PythonPackage { name: words().choose(name.as_ref()), functions: Vec::new(), taken: words() }
+    }
+
+    /// The name of the package and its folder.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The package with a function more: a program under its name.
+    ///
+    /// # Errors
+    ///
+    /// As [`c`](super::c), and where the package has a function of that name.
+    pub fn function(self, program: impl Into<Program>) -> Result<PythonPackage> {
+        let program = program.into();
+        let source = c(&program)?;
+        self.with(&program, source, &[])
+    }
+
+    /// The package with a function more, some of whose results, by position, are the entries of sparse matrices: its results
+    /// are arrays of SciPy's class `csr_array`.
+    ///
+    /// ```
+    /// use deltaray::export::PythonPackage;
+    /// use deltaray::prelude::*;
+    ///
+    /// #[differentiable]
+    /// fn residuals(x: Vector<f64>) -> Vector<f64> {
+    ///     x[1..].powi(2) - x[..x.len() - 1]
+    /// }
+    /// # fn main() -> deltaray::Result<()> {
+    /// let x = Vector::from(vec![1.0, 2.0, 3.0]);
+    /// let jacobian = stage(residuals, &x)?.sparse_jacobian()?.compressed(&x)?;
+    /// let program = jacobian.entries().expect("there are entries").with_name("jacobian");
+    /// let package = PythonPackage::new("chain").sparse_function(program, &[(0, jacobian.pattern())])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`PythonPackage::function`] and [`CSource::with_sparsity`].
+    pub fn sparse_function(self, program: impl Into<Program>, patterns: &[(usize, &Pattern)]) -> Result<PythonPackage> {
+        let program = program.into();
+        let source = CSource::with_sparsity(&program, patterns)?;
+        self.with(&program, source, patterns)
+    }
+
+    fn with(mut self, program: &Program, source: CSource, patterns: &[(usize, &Pattern)]) -> Result<PythonPackage> {
+        // Files are told apart by systems that take capital and small letters for the same, too.
+        let is_same = |other: &Function| other.source.name.eq_ignore_ascii_case(&source.name);
+        if let Some(other) = self.functions.iter().find(|other| is_same(other)) {
+            let (name, first) = (&source.name, &other.source.name);
+            let problem = format!("package {} has the function {first}, and can't have {name} too", self.name);
+            return Err(Error::Export { target: "Python", operation: name.clone(), problem });
+        }
+        let body = &program.body;
+        let arrays = (0..body.arity()).map(|at| (body.parameter_type(at), false));
+        let (top, arrays) = (Structure::of(&program.parameters, body.arity(), "p"), named(&program.parameters, arrays));
+        let mut taken = words();
+        let parameters = top.into_parts().into_iter().map(|(name, part)| (taken.choose(&name), part)).collect();
+        let is_sparse = |at: usize| patterns.iter().any(|(result, _)| *result == at);
+        let results = body.result_types().enumerate().map(|(at, ty)| (ty, is_sparse(at)));
+        let (result, results) =
+            (Structure::of_results(&program.results, body.results.len()), named(&program.results, results));
+        let name = self.taken.choose(if program.name.is_empty() { &source.name } else { &program.name });
+        self.functions.push(Function { source, name, parameters, arrays, result, results });
+        Ok(self)
+    }
+
+    /// The names of the package's files, and what they contain.
+    pub fn files(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let own = [("__init__.py".to_string(), self.init()), ("runtime.py".to_string(), RUNTIME.to_string())];
+        let sources = self.functions.iter().flat_map(|Function { source, .. }| {
+            [(".c", &source.source), (".h", &source.header)]
+                .map(|(end, text)| (source.name.clone() + end, text.clone()))
+        });
+        own.into_iter().chain(sources)
+    }
+
+    /// Writes the package into a folder of its name in this folder, which need not exist.
+    ///
+    /// # Errors
+    ///
+    /// When a file can't be written.
+    pub fn write(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref().join(&self.name);
+        let failed = |path: &Path, error: std::io::Error| {
+            let problem = format!("{}: {error}", path.display());
+            Error::Export { target: "Python", operation: "write".into(), problem }
+        };
+        std::fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
+        for (name, text) in self.files() {
+            let path = folder.join(name);
+            std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
+        }
+        Ok(())
+    }
+
+    /// The package's functions, as Python.
+    fn init(&self) -> String {
+        let files: Vec<String> = self.functions.iter().map(|function| quoted(&function.source.name)).collect();
+        let mut text = format!(
+            "\"\"\"{}: functions on NumPy arrays, exported by deltaray.\"\"\"\n\nimport os as _os\n\n\
+             from . import runtime as _runtime\n\n\
+             _library = _runtime.load(_os.path.dirname(_os.path.abspath(__file__)), [{}])\n",
+            self.name,
+            files.join(", ")
+        );
+        for function in &self.functions {
+            text += &function.text();
+        }
+        let all: Vec<String> = self.functions.iter().map(|function| quoted(&function.name)).collect();
+        text + &format!("\n\n__all__ = [{}]\n", all.join(", "))
+    }
+}
+
+impl Function {
+    /// The function, with its documentation, and the description by which it is called.
+    fn text(&self) -> String {
+        let names: Vec<&str> = self.parameters.iter().map(|(name, _)| &name[..]).collect();
+        let (name, names) = (&self.name, names.join(", "));
+        let mut text = format!("\n\ndef {name}({names}):\n    \"\"\"The program {name}.\n");
+        for (heading, arrays) in [("Parameters", &self.arrays), ("Returns", &self.results)] {
+            let width = "-".repeat(heading.len());
+            text += &format!("\n    {heading}\n    {width}\n");
+            for array in arrays {
+                text += &format!("    {}\n", array.documented());
+            }
+        }
+        text += "    \"\"\"\n";
+        text += &format!("    return _{name}({names})\n\n\n");
+        let parameters = self.parameters.iter().map(|(name, part)| format!("({}, {part})", quoted(name)));
+        let sides = [&self.arrays, &self.results].map(|arrays| list(arrays.iter().map(Array::described)));
+        text += &format!(
+            "_{name} = _runtime.Function(\n    _library,\n    {},\n    {},\n    {},\n    {},\n    {},\n)\n",
+            quoted(&self.source.name),
+            list(parameters),
+            sides[0],
+            self.result,
+            sides[1],
+        );
+        text
+    }
+}
+
+impl Array {
+    fn documented(&self) -> String {
+        let name: String = self.name.chars().filter(|character| !character.is_control()).collect();
+        let name = name.replace(['\\', '"'], "_");
+        let kind = if self.is_sparse { "a sparse matrix of " } else { "" };
+        format!("{name} : {kind}{}", self.ty)
+    }
+
+    /// A name, an element type, and a shape, but of sparse matrices.
+    fn described(&self) -> String {
+        let shape: Vec<String> = self.ty.shape.iter().map(|extent| format!("{extent},")).collect();
+        let shape = if self.is_sparse { "None".into() } else { format!("({})", shape.join(" ")) };
+        format!("({}, \"{}\", {shape})", quoted(&self.name), self.ty.dtype)
+    }
+}
+
+fn words() -> Identifiers {
+    Identifiers::without(WORDS.split_whitespace())
+}
+
+/// Arrays under their names, or else their numbers.
+fn named<'t>(names: &[String], types: impl Iterator<Item = (&'t Type, bool)>) -> Vec<Array> {
+    let name = |at: usize| names.get(at).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| at.to_string());
+    types.enumerate().map(|(at, (ty, is_sparse))| Array { name: name(at), ty: ty.clone(), is_sparse }).collect()
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<String>>().join(", "))
+}
+
+/// A text as Python's, in ASCII.
+fn quoted(text: &str) -> String {
+    let mut result = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => result.extend(['\\', character]),
+            ' '..='~' => result.push(character),
+            _ => result += &format!("\\U{:08x}", u32::from(character)),
+        }
+    }
+    result + "\""
+}

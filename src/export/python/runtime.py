@@ -1,0 +1,237 @@
+"""Compiles the functions of this package with the machine's C compiler, once, and calls them on NumPy arrays."""
+
+import ctypes
+import hashlib
+import os
+import pathlib
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+
+import numpy as np
+
+_DTYPES = {
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+    "bool": np.dtype(np.bool_),
+}
+
+
+def _compiler():
+    """The command of a C compiler: that of CC, or the first one that is there."""
+    named = shlex.split(os.environ.get("CC", ""))
+    for command in [named] if named else [["cc"], ["gcc"], ["clang"]]:
+        program = shutil.which(command[0])
+        if program is not None:
+            return [program, *command[1:]]
+    if named:
+        raise ImportError(f"the compiler that CC names was not found: {os.environ['CC']}")
+    raise ImportError("no C compiler was found: install gcc or clang, or let CC name one")
+
+
+def _cache():
+    """The folder of compiled functions, which is the user's own."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or pathlib.Path.home() / ".cache"
+    folder = pathlib.Path(home) / "deltaray"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return pathlib.Path(tempfile.mkdtemp(prefix="deltaray-"))
+    return folder
+
+
+def _processor():
+    """The machine's kind of processor, for whose instructions functions are compiled."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            return next((line for line in lines if line.startswith(("flags", "Features"))), platform.machine())
+    except OSError:
+        return platform.processor() or platform.machine()
+
+
+def _compiled(folder, names):
+    """The library of these C files, from the cache if they were compiled before."""
+    command = _compiler()
+    flags = shlex.split(os.environ.get("CFLAGS", "-O3 -march=native"))
+    command += ["-std=c99", *flags, "-fPIC", "-shared"]
+    key = hashlib.sha256()
+    status = os.stat(command[0])
+    for part in [*command, str(status.st_size), str(status.st_mtime_ns), platform.platform(), _processor()]:
+        key.update(part.encode() + b"\0")
+    for name in names:
+        for suffix in (".h", ".c"):
+            key.update((folder / (name + suffix)).read_bytes() + b"\0")
+    cache = _cache()
+    library = cache / f"{names[0][:40]}-{key.hexdigest()[:32]}{'.dll' if os.name == 'nt' else '.so'}"
+    if not library.exists():
+        # Another process may do the same: whoever is ready last replaces a library by an equal one.
+        with tempfile.TemporaryDirectory(dir=cache) as scratch:
+            made = pathlib.Path(scratch) / library.name
+            files = [str(folder / (name + ".c")) for name in names]
+            run = subprocess.run([*command, "-o", str(made), *files, "-lm"], capture_output=True, text=True)
+            if run.returncode != 0:
+                raise ImportError(f"{shlex.join(run.args)} failed:\n{run.stderr}")
+            os.replace(made, library)
+    return library
+
+
+def load(folder, names):
+    """The library of the C files of these names in a folder."""
+    return ctypes.CDLL(str(_compiled(pathlib.Path(folder), names)))
+
+
+class Function:
+    """A function on NumPy arrays.
+
+    Parameters are pairs of a name and a structure, and the structure of the result is one too: the number of an array, or a
+    tuple or a dictionary of structures. Arrays are triples of a name, an element type and a shape; a result that is a sparse
+    matrix has None for its shape.
+    """
+
+    def __init__(self, library, name, parameters, arrays, structure, results):
+        self.name = name
+        self._parameters = parameters
+        self._structure = structure
+        self._arrays = [(path, _DTYPES[dtype], shape) for path, dtype, shape in arrays]
+        self._run = getattr(library, name)
+        self._run.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int]
+        self._run.restype = ctypes.c_int
+        self._check(library, arrays, results)
+        self._results = []
+        for at, (path, dtype, shape) in enumerate(results):
+            pattern = None if shape is not None else _pattern(library, name, at)
+            shape = shape if pattern is None else (len(pattern[1]),)
+            self._results.append((path, _DTYPES[dtype], shape, pattern))
+        sizes = [ctypes.c_longlong() for _ in range(4)]
+        work = getattr(library, f"{name}_work")
+        work(*[ctypes.byref(size) for size in sizes])
+        self._sizes = [size.value for size in sizes]
+        self._own = threading.local()
+
+    def _check(self, library, arrays, results):
+        """Refuses a library that was made from other files."""
+        for side, expected in (("in", arrays), ("out", results)):
+            count = getattr(library, f"{self.name}_n_{side}")
+            count.restype = ctypes.c_longlong
+            described = getattr(library, f"{self.name}_type_{side}")
+            described.restype = ctypes.c_char_p
+            described.argtypes = [ctypes.c_longlong]
+            found = [described(at).decode() for at in range(count())]
+            types = [_spelled(dtype, shape) for _, dtype, shape in expected]
+            fits = len(found) == len(types) and all(ty in (None, other) for ty, other in zip(types, found))
+            if not fits:
+                raise ImportError(f"{self.name}: the compiled function takes or gives {found}, not {types}")
+
+    def __call__(self, *arguments):
+        leaves = []
+        for (name, structure), argument in zip(self._parameters, arguments):
+            self._collect(leaves, structure, argument, name)
+        # Arrays are in the order of the program's parameters, whatever structures they are in.
+        inputs = [None] * len(self._arrays)
+        for at, array in leaves:
+            inputs[at] = array
+        outputs = [np.empty(shape, dtype) for _, dtype, shape, _ in self._results]
+        status = self._run(*self._pointers(inputs, outputs), 0)
+        if status != 0:
+            raise RuntimeError(f"{self.name}: a loop had more steps than there is memory to go back over")
+        return self._result(self._structure, outputs)
+
+    def _pointers(self, inputs, outputs):
+        """Pointers to arrays, and memory for the function, which each thread has its own of."""
+        own = self._own
+        if not hasattr(own, "memory"):
+            sz_arg, sz_res, sz_iw, sz_w = self._sizes
+            own.memory = (np.empty(sz_iw + 1, np.int64), np.empty(sz_w + 1))
+            own.arg = (ctypes.c_void_p * (sz_arg + 1))()
+            own.res = (ctypes.c_void_p * (sz_res + 1))()
+            own.work = tuple(memory.ctypes.data for memory in own.memory)
+        for at, array in enumerate(inputs):
+            own.arg[at] = array.__array_interface__["data"][0]
+        for at, array in enumerate(outputs):
+            own.res[at] = array.__array_interface__["data"][0]
+        return own.arg, own.res, *own.work
+
+    def _collect(self, leaves, structure, argument, path):
+        """Appends the arrays of an argument, with their numbers."""
+        if isinstance(structure, int):
+            leaves.append((structure, self._array(structure, argument, path)))
+        elif isinstance(structure, tuple):
+            if not isinstance(argument, (tuple, list)):
+                raise TypeError(f"{self.name}: {path} is a {type(argument).__name__}, not a tuple")
+            if len(argument) != len(structure):
+                raise ValueError(f"{self.name}: {path} has {len(argument)} parts, not {len(structure)}")
+            for at, (part, inner) in enumerate(zip(structure, argument)):
+                self._collect(leaves, part, inner, f"{path}[{at}]")
+        else:
+            if not isinstance(argument, dict):
+                raise TypeError(f"{self.name}: {path} is a {type(argument).__name__}, not a dict")
+            if argument.keys() != structure.keys():
+                expected, found = ", ".join(map(repr, structure)), ", ".join(map(repr, argument))
+                raise ValueError(f"{self.name}: {path} has the keys {found}, not {expected}")
+            for key, part in structure.items():
+                self._collect(leaves, part, argument[key], f"{path}[{key!r}]")
+
+    def _array(self, at, argument, path):
+        _, dtype, shape = self._arrays[at]
+        if type(argument) is np.ndarray and argument.dtype == dtype and argument.shape == shape:
+            flags = argument.flags
+            if flags.c_contiguous and flags.aligned:
+                return argument
+        try:
+            array = np.asarray(argument)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {path} is no array: {error}") from None
+        # Numbers and lists of Python are as precise as what takes them.
+        rule = "safe" if hasattr(argument, "dtype") else "same_kind"
+        if array.size > 0 and not np.can_cast(array.dtype, dtype, rule):
+            raise TypeError(f"{self.name}: {path} has elements of {array.dtype}, not {dtype}")
+        if array.shape != shape:
+            raise ValueError(f"{self.name}: {path} has shape {array.shape}, not {shape}")
+        result = np.require(array, dtype, ["C", "ALIGNED"])
+        if dtype.kind == "i" and not np.array_equal(result, array):
+            raise ValueError(f"{self.name}: {path} has numbers out of the range of {dtype}")
+        return result
+
+    def _result(self, structure, outputs):
+        if isinstance(structure, int):
+            *_, shape, pattern = self._results[structure]
+            array = outputs[structure]
+            if pattern is not None:
+                return _matrix(self.name, array, pattern)
+            return array[()] if shape == () else array
+        if isinstance(structure, tuple):
+            return tuple(self._result(part, outputs) for part in structure)
+        return {key: self._result(part, outputs) for key, part in structure.items()}
+
+
+def _spelled(dtype, shape):
+    """A type as the compiled function describes it; None where it has a pattern instead of a shape."""
+    if shape is None:
+        return None
+    return f"{dtype}[{', '.join(map(str, shape))}]" if shape else dtype
+
+
+def _pattern(library, name, at):
+    """Where rows begin, the columns of entries, and the shape of a matrix: compiled functions describe its transpose."""
+    described = getattr(library, f"{name}_sparsity_out")
+    described.restype = ctypes.POINTER(ctypes.c_longlong)
+    described.argtypes = [ctypes.c_longlong]
+    numbers = described(at)
+    columns, rows = numbers[0], numbers[1]
+    begins = np.array(numbers[2 : 3 + rows], np.int64)
+    entries = np.array(numbers[3 + rows : 3 + rows + int(begins[-1])], np.int64)
+    return begins, entries, (rows, columns)
+
+
+def _matrix(name, values, pattern):
+    try:
+        from scipy.sparse import csr_array
+    except ImportError:
+        raise ImportError(f"{name} gives a sparse matrix, which needs SciPy: pip install scipy") from None
+    begins, entries, shape = pattern
+    return csr_array((values, entries.copy(), begins.copy()), shape=shape)

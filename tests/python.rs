@@ -1,0 +1,167 @@
+//! Packages for Python, called on NumPy arrays.
+
+use deltaray::export::PythonPackage;
+use deltaray::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A layer of a network.
+#[derive(Tree, Clone)]
+struct Layer<A: Algebra> {
+    weights: Matrix<A, f64>,
+    bias: Vector<A, f64>,
+}
+
+/// The mean squared distance of observations from a line.
+#[differentiable]
+fn loss(line: Vector<f64>, x: Vector<f64>, y: Vector<f64>) -> Scalar<f64> {
+    (line[0] * x + line[1] - y).powi(2).mean()
+}
+
+/// The mean loss of two layers, of inputs that belong to classes.
+#[differentiable]
+fn network(layers: (Layer<A>, Layer<A>), inputs: Matrix<f64>, classes: Vector<i64>) -> Scalar<f64> {
+    let hidden = (inputs.matmul(&layers.0.weights) + &layers.0.bias).tanh();
+    let logits = hidden.matmul(&layers.1.weights) + &layers.1.bias;
+    deltaray::functions::softmax_cross_entropy(&logits, &classes)
+}
+
+#[differentiable]
+fn residuals(x: Vector<f64>) -> Vector<f64> {
+    x[1..].powi(2) - x[..x.len() - 1]
+}
+
+/// Every element type, as a parameter and as a result.
+#[differentiable]
+fn types(
+    single: Vector<f32>,
+    short: Vector<i32>,
+    long: Vector<i64>,
+    mask: Vector<bool>,
+) -> (Vector<f32>, Vector<i32>, Vector<i64>, Vector<bool>) {
+    (single * 2.0, short + 1, mask.select(long, -long), !mask)
+}
+
+/// The Python that has NumPy and SciPy. Without one the test is skipped, but where `DELTARAY_TOOLS` is `required`.
+fn python() -> Option<&'static str> {
+    let has_arrays = |python: &&str| {
+        let output = Command::new(python).args(["-c", "import numpy, scipy.sparse"]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let found = ["python3", "/usr/bin/python3"].into_iter().find(has_arrays);
+    if found.is_none() {
+        let text = "no Python has NumPy and SciPy: `scripts/install-tools` installs them";
+        assert!(std::env::var("DELTARAY_TOOLS").as_deref() != Ok("required"), "{text}");
+        println!("skipped: {text}");
+    }
+    found
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+    folder
+}
+
+/// Runs a script beside packages, with a cache of its own.
+fn run(python: &str, folder: &Path, script: &str) -> Output {
+    let mut command = Command::new(python);
+    command.args(["-W", "error", "-c", script]).current_dir(folder).env("XDG_CACHE_HOME", folder.join("cache"));
+    command.env("CFLAGS", "-O1").env("PYTHONDONTWRITEBYTECODE", "1").output().expect("Python runs")
+}
+
+fn assert_runs(python: &str, folder: &Path, script: &str) {
+    let output = run(python, folder, script);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}{errors}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// The last line that a script that fails writes.
+fn failure(python: &str, folder: &Path, script: &str) -> String {
+    let output = run(python, folder, script);
+    assert!(!output.status.success(), "{script} does not fail");
+    String::from_utf8_lossy(&output.stderr).trim_end().lines().last().unwrap_or_default().to_string()
+}
+
+fn layer(rows: usize, columns: usize) -> Layer<Concrete> {
+    Layer { weights: zeros((rows, columns)), bias: zeros(columns) }
+}
+
+fn package() -> deltaray::Result<PythonPackage> {
+    let loss = stage(loss {}.closure(), (&zeros(2), &zeros(4), &zeros(4)))?;
+    let network = stage(network {}.closure(), (&(layer(3, 5), layer(5, 2)), &zeros((4, 3)), &zeros(4)))?;
+    let types = stage(types {}.closure(), (&zeros(3), &zeros(3), &zeros(3), &full(3, false)))?;
+    let x = Vector::from(vec![1.0, 2.0, 3.0, 4.0]);
+    let jacobian = stage(residuals, &x)?.sparse_jacobian()?.compressed(&x)?;
+    let entries = jacobian.entries().expect("there are entries").with_name("jacobian");
+    PythonPackage::new("models")
+        .function(&loss)?
+        .function(&loss.value_and_grad()?)?
+        .function(&network)?
+        .function(&network.value_and_grad()?)?
+        .function(&types)?
+        .sparse_function(entries, &[(0, jacobian.pattern())])
+}
+
+#[test]
+fn functions_take_and_give_arrays_and_trees() {
+    let Some(python) = python() else { return };
+    let folder = folder("functions");
+    package().unwrap().write(&folder).unwrap();
+    assert_runs(python, &folder, include_str!("python/functions.py"));
+    // The second time nothing is compiled.
+    let libraries = || fs::read_dir(folder.join("cache/deltaray")).unwrap().count();
+    assert_eq!(libraries(), 1);
+    assert_runs(python, &folder, "import models");
+    assert_eq!(libraries(), 1);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_errors_that_name_the_parameter() {
+    let Some(python) = python() else { return };
+    let folder = folder("arguments");
+    package().unwrap().write(&folder).unwrap();
+    assert_runs(python, &folder, include_str!("python/arguments.py"));
+}
+
+#[test]
+fn what_is_missing_is_said_when_a_package_is_imported() {
+    let Some(python) = python() else { return };
+    let folder = folder("missing");
+    package().unwrap().write(&folder).unwrap();
+    let script = "import os; os.environ['PATH'] = ''; import models";
+    let found = failure(python, &folder, script);
+    assert!(found.contains("no C compiler was found: install gcc or clang"), "{found}");
+    let found = failure(python, &folder, "import os; os.environ['CC'] = 'nothing-of-that-name'; import models");
+    assert!(found.contains("the compiler that CC names was not found: nothing-of-that-name"), "{found}");
+    // A package whose files belong to different programs.
+    let init = folder.join("models/__init__.py");
+    let text = fs::read_to_string(&init).unwrap();
+    fs::write(&init, text.replace("(4,)", "(5,)")).unwrap();
+    let found = failure(python, &folder, "import models");
+    assert!(found.contains("loss: the compiled function takes or gives ['f64[2]', 'f64[4]', 'f64[4]']"), "{found}");
+}
+
+#[test]
+fn names_that_mean_something_else_are_changed() {
+    let Some(python) = python() else { return };
+    let folder = folder("names");
+    let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2)).unwrap();
+    let program = |name: &str, parameter: &str, result: &str| {
+        let program = deltaray::export::Program::from(&square);
+        program.with_name(name).with_parameters([parameter]).with_results([result])
+    };
+    let package = PythonPackage::new("λ package")
+        .function(program("lambda", "class", ""))
+        .and_then(|package| package.function(program("runtime", "self", "\"\\\n'''\"\"\".x")))
+        .and_then(|package| package.function(program("exp", "exp.0", "ö.\u{1F600}")))
+        .and_then(|package| package.function(program("print", "print", "None")))
+        .unwrap();
+    assert_eq!(package.name(), "v___package");
+    package.write(&folder).unwrap();
+    assert_runs(python, &folder, include_str!("python/names.py"));
+    let error = package.function(program("Lambda", "x", "")).unwrap_err().to_string();
+    assert!(error.contains("package v___package has the function lambda, and can't have Lambda too"), "{error}");
+}

@@ -1,0 +1,55 @@
+import models
+import numpy as np
+
+
+def fails(kind, text, call):
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(f"no {kind.__name__}: {text}")
+
+
+line, x = np.zeros(2), np.zeros(4)
+fails(ValueError, "loss: x has shape (3,), not (4,)", lambda: models.loss(line, np.zeros(3), x))
+fails(ValueError, "loss: y has shape (4, 1), not (4,)", lambda: models.loss(line, x, np.zeros((4, 1))))
+fails(ValueError, "loss: line has shape (), not (2,)", lambda: models.loss(1.0, x, x))
+fails(TypeError, "loss: line has elements of complex128, not float64", lambda: models.loss(line + 1j, x, x))
+fails(TypeError, "loss: x has elements of <U1, not float64", lambda: models.loss(line, list("abcd"), x))
+fails(TypeError, "loss: x has elements of object, not float64", lambda: models.loss(line, [None] * 4, x))
+fails(ValueError, "loss: x is no array", lambda: models.loss(line, [1, [2, 3], 4, 5], x))
+fails(TypeError, "missing 1 required positional argument: 'y'", lambda: models.loss(line, x))
+
+zeros, mask = np.zeros(3), np.zeros(3, bool)
+fails(
+    TypeError,
+    "types: single has elements of float64, not float32",
+    lambda: models.types(zeros, [1] * 3, [1] * 3, mask),
+)
+fails(TypeError, "types: short has elements of int64, not int32", lambda: models.types([1] * 3, np.ones(3, int), [1] * 3, mask))
+fails(TypeError, "types: long has elements of float64, not int64", lambda: models.types([1] * 3, [1] * 3, [1.5] * 3, mask))
+fails(TypeError, "types: mask has elements of int64, not bool", lambda: models.types([1] * 3, [1] * 3, [1] * 3, [1] * 3))
+fails(
+    ValueError,
+    "types: short has numbers out of the range of int32",
+    lambda: models.types([1] * 3, [1, 2, 2**31], [1] * 3, mask),
+)
+
+layer = {"weights": np.zeros((3, 5)), "bias": np.zeros(5)}
+last = {"weights": np.zeros((5, 2)), "bias": np.zeros(2)}
+inputs, classes = np.zeros((4, 3)), np.zeros(4, int)
+fails(TypeError, "network: layers is a dict, not a tuple", lambda: models.network(layer, inputs, classes))
+fails(ValueError, "network: layers has 1 parts, not 2", lambda: models.network((layer,), inputs, classes))
+fails(TypeError, "network: layers[1] is a ndarray, not a dict", lambda: models.network((layer, zeros), inputs, classes))
+fails(
+    ValueError,
+    "network: layers[1] has the keys 'weights', not 'weights', 'bias'",
+    lambda: models.network((layer, {"weights": zeros}), inputs, classes),
+)
+fails(
+    ValueError,
+    "network: layers[0]['bias'] has shape (2,), not (5,)",
+    lambda: models.network(({**layer, "bias": last["bias"]}, last), inputs, classes),
+)
+models.network([layer, last], inputs, classes)
