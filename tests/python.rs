@@ -1,6 +1,6 @@
 //! Packages for Python, called on NumPy arrays.
 
-use deltaray::export::PythonPackage;
+use deltaray::export::{Program, PythonPackage};
 use deltaray::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,6 +118,34 @@ fn functions_take_and_give_arrays_and_trees() {
     assert_eq!(libraries(), 1);
 }
 
+/// The Python that has JAX too: that of an environment which `scripts/test --long` makes.
+fn python_with_jax() -> Option<String> {
+    let python = std::env::var("DELTARAY_JAX").ok();
+    if python.is_none() {
+        println!("skipped: DELTARAY_JAX names no Python that has JAX");
+    }
+    python
+}
+
+#[test]
+fn jax_differentiates_functions_in_all_its_ways() {
+    let Some(python) = python_with_jax() else { return };
+    let folder = folder("jax");
+    let loss = stage(loss {}.closure(), (&zeros(2), &zeros(4), &zeros(4))).unwrap();
+    let network = stage(network {}.closure(), (&(layer(3, 5), layer(5, 2)), &zeros((4, 3)), &zeros(4))).unwrap();
+    let types = stage(types {}.closure(), (&zeros(3), &zeros(3), &zeros(3), &full(3, false))).unwrap();
+    let several = stage(|x: &Vector<_, f64>| (x.sin(), (x.exp().sum(), iota(3))), &zeros(3)).unwrap();
+    let package = PythonPackage::new("models")
+        .differentiable(&loss)
+        .and_then(|package| package.differentiable(&network))
+        .and_then(|package| package.differentiable(&types))
+        .and_then(|package| package.differentiable(&several))
+        .and_then(|package| package.function(Program::from(&loss).with_name("plain")))
+        .unwrap();
+    package.write(&folder).unwrap();
+    assert_runs(&python, &folder, include_str!("python/in_jax.py"));
+}
+
 #[test]
 fn arguments_that_do_not_fit_are_errors_that_name_the_parameter() {
     let Some(python) = python() else { return };
@@ -150,7 +178,7 @@ fn names_that_mean_something_else_are_changed() {
     let folder = folder("names");
     let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2)).unwrap();
     let program = |name: &str, parameter: &str, result: &str| {
-        let program = deltaray::export::Program::from(&square);
+        let program = Program::from(&square);
         program.with_name(name).with_parameters([parameter]).with_results([result])
     };
     let package = PythonPackage::new("λ package")

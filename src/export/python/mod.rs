@@ -6,18 +6,30 @@ use self::structure::Structure;
 use super::languages::CSource;
 use super::names::Identifiers;
 use super::{Program, c};
+use crate::derivative::{self, program};
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::sparse::Pattern;
+use crate::tensor::Family;
+use crate::term::Body;
 use std::path::Path;
 
 /// Words that no name in Python may be, and names that the package needs itself.
 const WORDS: &str = "\
     False None True and as assert async await break class continue def del elif else except finally for from global if \
-    import in is lambda nonlocal not or pass raise return try while with yield match case type _ runtime library os";
+    import in is lambda nonlocal not or pass raise return try while with yield match case type _ runtime library os functions folder derivatives with_derivatives jax";
 
 /// The Python that compiles functions and calls them, which is the same in all packages.
 const RUNTIME: &str = include_str!("runtime.py");
+
+/// The Python that makes operations of JAX of them.
+const JAX: &str = include_str!("jax.py");
+
+/// The C by which XLA calls them, but for their number.
+const XLA: &str = include_str!("xla.c");
+
+/// Derivatives of functions are exported up to this order.
+const ORDERS: usize = 2;
 
 /// A program as a package for Python with one function on NumPy arrays, under the program's name. See [`PythonPackage`].
 ///
@@ -66,6 +78,8 @@ pub struct PythonPackage {
     functions: Vec<Function>,
     /// The names of functions.
     taken: Identifiers,
+    /// Functions, by their numbers, with those of their derivatives: forward, and its transpose.
+    derivatives: Vec<[usize; 3]>,
 }
 
 /// A function of a package.
@@ -74,6 +88,8 @@ struct Function {
     source: CSource,
     /// The function's name in Python.
     name: String,
+    /// Whether users call it.
+    is_public: bool,
     parameters: Vec<(String, Structure)>,
     arrays: Vec<Array>,
     result: Structure,
@@ -91,7 +107,12 @@ struct Array {
 impl PythonPackage {
     /// A package without functions, whose folder has this name, or the nearest one that Python can import.
     pub fn new(name: impl AsRef<str>) -> PythonPackage {
-        PythonPackage { name: words().choose(name.as_ref()), functions: Vec::new(), taken: words() }
+        PythonPackage {
+            name: words().choose(name.as_ref()),
+            functions: Vec::new(),
+            taken: words(),
+            derivatives: Vec::new(),
+        }
     }
 
     /// The name of the package and its folder.
@@ -107,7 +128,61 @@ impl PythonPackage {
     pub fn function(self, program: impl Into<Program>) -> Result<PythonPackage> {
         let program = program.into();
         let source = c(&program)?;
-        self.with(&program, source, &[])
+        self.with(&program, source, &[], true)
+    }
+
+    /// The package with a function more, and with its derivatives up to the second order, for the module `jax` of the package: there
+    /// the function can be differentiated by JAX, forward and in reverse, with respect to any of its floats.
+    ///
+    /// ```
+    /// use deltaray::export::PythonPackage;
+    /// use deltaray::prelude::*;
+    ///
+    /// #[differentiable]
+    /// fn loss(line: Vector<f64>, x: Vector<f64>, y: Vector<f64>) -> Scalar<f64> {
+    ///     (line[0] * x + line[1] - y).powi(2).mean()
+    /// }
+    ///
+    /// let loss = stage(loss {}.closure(), (&zeros(2), &zeros(4), &zeros(4)))?;
+    /// let package = PythonPackage::new("fit").differentiable(&loss)?;
+    /// assert!(package.files().any(|(name, _)| name == "jax.py"));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`PythonPackage::function`] and [`program::vjp`](crate::derivative::program::vjp).
+    pub fn differentiable<In: Family, Out: Family, First: Family>(
+        self,
+        function: &derivative::Function<In, Out, First>,
+    ) -> Result<PythonPackage> {
+        let program = Program::from(function);
+        let name = if program.name.is_empty() { "f".to_string() } else { program.name.clone() };
+        let mut package = self.function(program.with_name(&name))?;
+        let mut programs = vec![(package.functions.len() - 1, name, function.differentiable().clone())];
+        for _ in 0..ORDERS {
+            let mut next = Vec::new();
+            for (at, name, body) in programs {
+                // Their last results are the derivatives; values are known without them.
+                let last = |both: Body, count: usize| {
+                    let results = &both.results()[both.results().len() - count..];
+                    program::tidy(&both.with_results(results))
+                };
+                let forward = last(program::jvp(&body, body.arity())?, body.results().len());
+                let reverse = last(program::vjp(&body, body.arity())?, body.arity());
+                package
+                    .derivatives
+                    .push([0, 1, 2].map(|part| if part == 0 { at } else { package.functions.len() + part - 1 }));
+                for (end, body) in [("jvp", forward), ("vjp", reverse)] {
+                    let name = format!("{name}_{end}");
+                    let program = Program::new(&name[..], body.without_marks());
+                    package = package.with(&program, c(&program)?, &[], false)?;
+                    next.push((package.functions.len() - 1, name, body));
+                }
+            }
+            programs = next;
+        }
+        Ok(package)
     }
 
     /// The package with a function more, some of whose results, by position, are the entries of sparse matrices: its results
@@ -136,10 +211,16 @@ impl PythonPackage {
     pub fn sparse_function(self, program: impl Into<Program>, patterns: &[(usize, &Pattern)]) -> Result<PythonPackage> {
         let program = program.into();
         let source = CSource::with_sparsity(&program, patterns)?;
-        self.with(&program, source, patterns)
+        self.with(&program, source, patterns, true)
     }
 
-    fn with(mut self, program: &Program, source: CSource, patterns: &[(usize, &Pattern)]) -> Result<PythonPackage> {
+    fn with(
+        mut self,
+        program: &Program,
+        source: CSource,
+        patterns: &[(usize, &Pattern)],
+        is_public: bool,
+    ) -> Result<PythonPackage> {
         // Files are told apart by systems that take capital and small letters for the same, too.
         let is_same = |other: &Function| other.source.name.eq_ignore_ascii_case(&source.name);
         if let Some(other) = self.functions.iter().find(|other| is_same(other)) {
@@ -157,13 +238,21 @@ impl PythonPackage {
         let (result, results) =
             (Structure::of_results(&program.results, body.results.len()), named(&program.results, results));
         let name = self.taken.choose(if program.name.is_empty() { &source.name } else { &program.name });
-        self.functions.push(Function { source, name, parameters, arrays, result, results });
+        self.functions.push(Function { source, name, is_public, parameters, arrays, result, results });
         Ok(self)
     }
 
     /// The names of the package's files, and what they contain.
     pub fn files(&self) -> impl Iterator<Item = (String, String)> + '_ {
-        let own = [("__init__.py".to_string(), self.init()), ("runtime.py".to_string(), RUNTIME.to_string())];
+        let handlers: String = (0..self.functions.len()).map(|at| format!("HANDLER({at})\n")).collect();
+        let calls = format!("#define COUNT {}\n\n{XLA}\n{handlers}", self.functions.len());
+        let own = [
+            ("__init__.py", self.init()),
+            ("runtime.py", RUNTIME.to_string()),
+            ("jax.py", JAX.to_string()),
+            ("xla-calls.c", calls),
+        ]
+        .map(|(name, text)| (name.to_string(), text));
         let sources = self.functions.iter().flat_map(|Function { source, .. }| {
             [(".c", &source.source), (".h", &source.header)]
                 .map(|(end, text)| (source.name.clone() + end, text.clone()))
@@ -192,19 +281,36 @@ impl PythonPackage {
 
     /// The package's functions, as Python.
     fn init(&self) -> String {
-        let files: Vec<String> = self.functions.iter().map(|function| quoted(&function.source.name)).collect();
+        let names = |functions: &[&Function]| list(functions.iter().map(|function| quoted(&function.source.name)));
+        let (shown, hidden): (Vec<&Function>, Vec<&Function>) =
+            self.functions.iter().partition(|function| function.is_public);
         let mut text = format!(
             "\"\"\"{}: functions on NumPy arrays, exported by deltaray.\"\"\"\n\nimport os as _os\n\n\
              from . import runtime as _runtime\n\n\
-             _library = _runtime.load(_os.path.dirname(_os.path.abspath(__file__)), [{}])\n",
+             _folder = _os.path.dirname(_os.path.abspath(__file__))\n\
+             _library = _runtime.load(_folder, {})\n\
+             _functions = {{}}\n",
             self.name,
-            files.join(", ")
+            names(&shown)
         );
-        for function in &self.functions {
+        for function in &shown {
             text += &function.text();
         }
-        let all: Vec<String> = self.functions.iter().map(|function| quoted(&function.name)).collect();
-        text + &format!("\n\n__all__ = [{}]\n", all.join(", "))
+        // What JAX alone needs is compiled when it is needed.
+        text += "\n\ndef _with_derivatives():\n    \"\"\"All functions, in the order of their numbers.\"\"\"\n";
+        if !hidden.is_empty() {
+            text += &format!("    library = _runtime.load(_folder, {})\n", names(&hidden));
+        }
+        text += "    return [\n";
+        for function in &self.functions {
+            text += &match function.is_public {
+                true => format!("        _functions[{}],\n", quoted(&function.name)),
+                false => format!("        {},\n", function.described("library", "        ")),
+            };
+        }
+        let derivatives = self.derivatives.iter().map(|[at, forward, reverse]| format!("({at}, {forward}, {reverse})"));
+        text += &format!("    ]\n\n\n_derivatives = {}\n", list(derivatives));
+        text + &format!("__all__ = {}\n", list(shown.iter().map(|function| quoted(&function.name))))
     }
 }
 
@@ -221,19 +327,19 @@ impl Function {
                 text += &format!("    {}\n", array.documented());
             }
         }
-        text += "    \"\"\"\n";
-        text += &format!("    return _{name}({names})\n\n\n");
-        let parameters = self.parameters.iter().map(|(name, part)| format!("({}, {part})", quoted(name)));
-        let sides = [&self.arrays, &self.results].map(|arrays| list(arrays.iter().map(Array::described)));
-        text += &format!(
-            "_{name} = _runtime.Function(\n    _library,\n    {},\n    {},\n    {},\n    {},\n    {},\n)\n",
-            quoted(&self.source.name),
-            list(parameters),
-            sides[0],
-            self.result,
-            sides[1],
-        );
-        text
+        text += &format!("    \"\"\"\n    return _{name}({names})\n\n\n");
+        text += &format!("_{name} = _functions[{}] = {}\n", quoted(name), self.described("_library", ""));
+        text + &format!("_{name}.documentation = {name}.__doc__\n")
+    }
+
+    /// The description by which it is called, of a library.
+    fn described(&self, library: &str, indentation: &str) -> String {
+        let parameters = list(self.parameters.iter().map(|(name, part)| format!("({}, {part})", quoted(name))));
+        let [arrays, results] = [&self.arrays, &self.results].map(|arrays| list(arrays.iter().map(Array::described)));
+        let (name, result) = (quoted(&self.source.name), self.result.to_string());
+        let parts = [library, &name, &parameters, &arrays, &result, &results];
+        let lines: String = parts.iter().map(|part| format!("{indentation}    {part},\n")).collect();
+        format!("_runtime.Function(\n{lines}{indentation})")
     }
 }
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import hashlib
+import inspect
 import os
 import pathlib
 import platform
@@ -54,18 +55,17 @@ def _processor():
         return platform.processor() or platform.machine()
 
 
-def _compiled(folder, names):
-    """The library of these C files, from the cache if they were compiled before."""
+def compiled(folder, names, options=()):
+    """The path of the library of these C files, from the cache if they were compiled before."""
     command = _compiler()
     flags = shlex.split(os.environ.get("CFLAGS", "-O3 -march=native"))
-    command += ["-std=c99", *flags, "-fPIC", "-shared"]
+    command += ["-std=c99", *flags, "-fPIC", "-shared", *options]
     key = hashlib.sha256()
     status = os.stat(command[0])
     for part in [*command, str(status.st_size), str(status.st_mtime_ns), platform.platform(), _processor()]:
         key.update(part.encode() + b"\0")
-    for name in names:
-        for suffix in (".h", ".c"):
-            key.update((folder / (name + suffix)).read_bytes() + b"\0")
+    for path in (folder / (name + suffix) for name in names for suffix in (".h", ".c")):
+        key.update((path.read_bytes() if path.exists() else b"") + b"\0")
     cache = _cache()
     library = cache / f"{names[0][:40]}-{key.hexdigest()[:32]}{'.dll' if os.name == 'nt' else '.so'}"
     if not library.exists():
@@ -82,7 +82,7 @@ def _compiled(folder, names):
 
 def load(folder, names):
     """The library of the C files of these names in a folder."""
-    return ctypes.CDLL(str(_compiled(pathlib.Path(folder), names)))
+    return ctypes.CDLL(str(compiled(pathlib.Path(folder), names)))
 
 
 class Function:
@@ -95,22 +95,25 @@ class Function:
 
     def __init__(self, library, name, parameters, arrays, structure, results):
         self.name = name
+        self.documentation = None
         self._parameters = parameters
         self._structure = structure
-        self._arrays = [(path, _DTYPES[dtype], shape) for path, dtype, shape in arrays]
+        self.arrays = [(path, _DTYPES[dtype], shape) for path, dtype, shape in arrays]
         self._run = getattr(library, name)
         self._run.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int]
         self._run.restype = ctypes.c_int
         self._check(library, arrays, results)
-        self._results = []
+        self.results = []
         for at, (path, dtype, shape) in enumerate(results):
             pattern = None if shape is not None else _pattern(library, name, at)
             shape = shape if pattern is None else (len(pattern[1]),)
-            self._results.append((path, _DTYPES[dtype], shape, pattern))
+            self.results.append((path, _DTYPES[dtype], shape, pattern))
         sizes = [ctypes.c_longlong() for _ in range(4)]
         work = getattr(library, f"{name}_work")
         work(*[ctypes.byref(size) for size in sizes])
-        self._sizes = [size.value for size in sizes]
+        # The lengths of its memory for integers and floats.
+        self.sizes = [size.value for size in sizes[2:]]
+        self.entries = [getattr(library, name + end) for end in ("", "_type_in", "_type_out")]
         self._own = threading.local()
 
     def _check(self, library, arrays, results):
@@ -128,45 +131,49 @@ class Function:
                 raise ImportError(f"{self.name}: the compiled function takes or gives {found}, not {types}")
 
     def __call__(self, *arguments):
-        leaves = []
-        for (name, structure), argument in zip(self._parameters, arguments):
-            self._collect(leaves, structure, argument, name)
-        # Arrays are in the order of the program's parameters, whatever structures they are in.
-        inputs = [None] * len(self._arrays)
-        for at, array in leaves:
-            inputs[at] = array
-        outputs = [np.empty(shape, dtype) for _, dtype, shape, _ in self._results]
+        inputs = self.collected(arguments, self.array)
+        outputs = [np.empty(shape, dtype) for _, dtype, shape, _ in self.results]
         status = self._run(*self._pointers(inputs, outputs), 0)
         if status != 0:
             raise RuntimeError(f"{self.name}: a loop had more steps than there is memory to go back over")
-        return self._result(self._structure, outputs)
+        return self.structured(outputs, self._result)
 
     def _pointers(self, inputs, outputs):
         """Pointers to arrays, and memory for the function, which each thread has its own of."""
         own = self._own
         if not hasattr(own, "memory"):
-            sz_arg, sz_res, sz_iw, sz_w = self._sizes
-            own.memory = (np.empty(sz_iw + 1, np.int64), np.empty(sz_w + 1))
-            own.arg = (ctypes.c_void_p * (sz_arg + 1))()
-            own.res = (ctypes.c_void_p * (sz_res + 1))()
-            own.work = tuple(memory.ctypes.data for memory in own.memory)
+            own.memory = [np.empty(size + 1, np.int64) for size in self.sizes]
+            own.work = [memory.ctypes.data for memory in own.memory]
+            own.arg, own.res = ((ctypes.c_void_p * (len(side) + 1))() for side in (inputs, outputs))
         for at, array in enumerate(inputs):
             own.arg[at] = array.__array_interface__["data"][0]
         for at, array in enumerate(outputs):
             own.res[at] = array.__array_interface__["data"][0]
         return own.arg, own.res, *own.work
 
-    def _collect(self, leaves, structure, argument, path):
-        """Appends the arrays of an argument, with their numbers."""
+    def bound(self, arguments, named):
+        """Arguments in the order of the parameters."""
+        names = [name for name, _ in self._parameters]
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+        return inspect.Signature(parameters).bind(*arguments, **named).args
+
+    def collected(self, arguments, convert):
+        """The arrays in arguments, in the order of the program's parameters, whatever structures they are in."""
+        arrays = [None] * len(self.arrays)
+        for (name, structure), argument in zip(self._parameters, arguments):
+            self._collect(arrays, convert, structure, argument, name)
+        return arrays
+
+    def _collect(self, arrays, convert, structure, argument, path):
         if isinstance(structure, int):
-            leaves.append((structure, self._array(structure, argument, path)))
+            arrays[structure] = convert(structure, argument, path)
         elif isinstance(structure, tuple):
             if not isinstance(argument, (tuple, list)):
                 raise TypeError(f"{self.name}: {path} is a {type(argument).__name__}, not a tuple")
             if len(argument) != len(structure):
                 raise ValueError(f"{self.name}: {path} has {len(argument)} parts, not {len(structure)}")
             for at, (part, inner) in enumerate(zip(structure, argument)):
-                self._collect(leaves, part, inner, f"{path}[{at}]")
+                self._collect(arrays, convert, part, inner, f"{path}[{at}]")
         else:
             if not isinstance(argument, dict):
                 raise TypeError(f"{self.name}: {path} is a {type(argument).__name__}, not a dict")
@@ -174,10 +181,11 @@ class Function:
                 expected, found = ", ".join(map(repr, structure)), ", ".join(map(repr, argument))
                 raise ValueError(f"{self.name}: {path} has the keys {found}, not {expected}")
             for key, part in structure.items():
-                self._collect(leaves, part, argument[key], f"{path}[{key!r}]")
+                self._collect(arrays, convert, part, argument[key], f"{path}[{key!r}]")
 
-    def _array(self, at, argument, path):
-        _, dtype, shape = self._arrays[at]
+    def array(self, at, argument, path):
+        """An argument as an array that the function reads."""
+        _, dtype, shape = self.arrays[at]
         if type(argument) is np.ndarray and argument.dtype == dtype and argument.shape == shape:
             flags = argument.flags
             if flags.c_contiguous and flags.aligned:
@@ -197,16 +205,23 @@ class Function:
             raise ValueError(f"{self.name}: {path} has numbers out of the range of {dtype}")
         return result
 
-    def _result(self, structure, outputs):
-        if isinstance(structure, int):
-            *_, shape, pattern = self._results[structure]
-            array = outputs[structure]
-            if pattern is not None:
-                return _matrix(self.name, array, pattern)
-            return array[()] if shape == () else array
-        if isinstance(structure, tuple):
-            return tuple(self._result(part, outputs) for part in structure)
-        return {key: self._result(part, outputs) for key, part in structure.items()}
+    def structured(self, arrays, convert):
+        """Results in the structure of the program's."""
+
+        def part(structure):
+            if isinstance(structure, int):
+                return convert(structure, arrays[structure])
+            if isinstance(structure, tuple):
+                return tuple(part(inner) for inner in structure)
+            return {key: part(inner) for key, inner in structure.items()}
+
+        return part(self._structure)
+
+    def _result(self, at, array):
+        *_, shape, pattern = self.results[at]
+        if pattern is not None:
+            return _matrix(self.name, array, pattern)
+        return array[()] if shape == () else array
 
 
 def _spelled(dtype, shape):

@@ -1,0 +1,221 @@
+"""The functions of this package on arrays of JAX, on the processor: under `jit`, `vmap`, and derivatives that were exported."""
+
+import ctypes
+import functools
+import pathlib
+
+import numpy as np
+
+from . import _derivatives, _functions, _with_derivatives, runtime
+
+try:
+    import jax
+except ImportError:
+    raise ImportError("this module needs JAX: pip install jax") from None
+import jax.numpy as jnp
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+if not (hasattr(jax, "typeof") and hasattr(jax, "ffi")):
+    raise ImportError(f"this module needs JAX 0.6 or later, not {jax.__version__}: pip install --upgrade jax")
+
+
+def _library():
+    """The compiled handlers of XLA's calls, which are told where the functions are."""
+    folder = pathlib.Path(__file__).parent
+    return ctypes.CDLL(str(runtime.compiled(folder, ["xla-calls"], ["-I", jax.ffi.include_dir()])))
+
+
+class _Program:
+    """A function as XLA calls it, with the programs of its derivatives."""
+
+    def __init__(self, library, at, function):
+        self.name = function.name
+        self.inputs = [(dtype, shape) for _, dtype, shape in function.arrays]
+        self.outputs = [(dtype, shape) for _, dtype, shape, _ in function.results]
+        self.derivatives = None
+        # In which operands it is linear, and the program of its transpose.
+        self.fixed = self.transposed = None
+        self.target = f"deltaray_{function.name}_{id(function):x}"
+        address = [ctypes.cast(part, ctypes.c_void_p) for part in function.entries]
+        sizes = (ctypes.c_longlong * 4)(len(self.inputs), len(self.outputs), *function.sizes)
+        library.describe(at, self.name.encode(), *address, sizes)
+        handler = getattr(library, f"handler_{at}")
+        jax.ffi.register_ffi_target(self.target, jax.ffi.pycapsule(handler), platform="cpu")
+
+    def derivative(self):
+        if self.derivatives is None:
+            raise NotImplementedError(f"{self.name} was exported without a derivative: differentiable() exports two orders")
+        return self.derivatives[0]
+
+
+def _axes(aval):
+    """The axes of a mesh along which an array differs, inside of `shard_map`."""
+    kind = getattr(aval, "mat", None)
+    return frozenset(getattr(aval, "vma", None) or () if kind is None else kind.varying)
+
+
+def _aval(dtype, shape, operands):
+    varying = frozenset().union(*map(_axes, operands))
+    if not varying:
+        return jax.core.ShapedArray(shape, dtype)
+    if hasattr(operands[0], "mat"):
+        whole = jax.sharding.PartitionSpec(*[None] * len(shape))
+        sharding = jax.sharding.NamedSharding(operands[0].sharding.mesh, whole)
+        kind = type(operands[0].mat)(varying=varying)
+        return jax.core.ShapedArray(shape, dtype, sharding=sharding, manual_axis_type=kind)
+    return jax.core.ShapedArray(shape, dtype, vma=varying)
+
+
+_call = Primitive("deltaray")
+_call.multiple_results = True
+
+
+@_call.def_abstract_eval
+def _types(*operands, program, batch):
+    return [_aval(dtype, batch + shape, operands) for dtype, shape in program.outputs]
+
+
+def _foreign(*operands, program, batch):
+    types = [jax.ShapeDtypeStruct(batch + shape, dtype) for dtype, shape in program.outputs]
+    return jax.ffi.ffi_call(program.target, types)(*operands)
+
+
+mlir.register_lowering(_call, mlir.lower_fun(_foreign, multiple_results=True), platform="cpu")
+
+
+@functools.lru_cache(maxsize=None)
+def _jitted(program, batch):
+    return jax.jit(lambda *operands: _call.bind(*operands, program=program, batch=batch))
+
+
+@_call.def_impl
+def _run(*operands, program, batch):
+    return _jitted(program, batch)(*operands)
+
+
+def _is_float(dtype):
+    return np.issubdtype(dtype, np.floating)
+
+
+def _instantiated(derivative, dtype, shape):
+    """A derivative as an array; those of integers are zeros of their type."""
+    if type(derivative) is ad.Zero or not _is_float(dtype):
+        return jnp.zeros(shape, dtype)
+    return derivative
+
+
+def _jvp(primals, tangents, *, program, batch):
+    derivative = program.derivative()
+    values = _call.bind(*primals, program=program, batch=batch)
+    moved = [_instantiated(tangent, x.dtype, np.shape(x)) for x, tangent in zip(primals, tangents)]
+    rates = _call.bind(*primals, *moved, program=derivative, batch=batch)
+    floats = [_is_float(dtype) for dtype, _ in program.outputs]
+    return values, [
+        rate if is_float else ad.Zero(jax.core.ShapedArray(np.shape(value), jax.dtypes.float0))
+        for value, rate, is_float in zip(values, rates, floats)
+    ]
+
+
+ad.primitive_jvps[_call] = _jvp
+
+
+def _transpose(cotangents, *operands, program, batch):
+    if program.fixed is None or any(ad.is_undefined_primal(x) for x in operands[: program.fixed]):
+        raise NotImplementedError(f"{program.name} is not linear in what it is to be transposed for")
+    fixed, linear = operands[: program.fixed], operands[program.fixed :]
+    given = [
+        _instantiated(cotangent, dtype, batch + shape)
+        for cotangent, (dtype, shape) in zip(cotangents, program.outputs)
+    ]
+    found = _call.bind(*fixed, *given, program=program.transposed, batch=batch)
+    results = [None] * len(fixed)
+    for x, cotangent in zip(linear, found):
+        if not ad.is_undefined_primal(x):
+            results.append(None)
+            continue
+        # What is the same for all positions of a batch takes part in all of them.
+        shape = x.aval.shape
+        axes = tuple(axis for axis in range(len(batch)) if shape[axis] == 1 and batch[axis] != 1)
+        results.append(jnp.sum(cotangent, axes, keepdims=True) if axes else cotangent)
+    return results
+
+
+ad.primitive_transposes[_call] = _transpose
+
+
+def _batched(operands, axes, *, program, batch):
+    size = next(x.shape[axis] for x, axis in zip(operands, axes) if axis is not None)
+    moved = [
+        jnp.expand_dims(x, 0) if axis is None else jnp.moveaxis(x, axis, 0)
+        for x, axis in zip(operands, axes)
+    ]
+    results = _call.bind(*moved, program=program, batch=(size, *batch))
+    return results, [0] * len(results)
+
+
+batching.primitive_batchers[_call] = _batched
+
+
+def _array(function, at, argument, path):
+    _, dtype, shape = function.arrays[at]
+    if not isinstance(argument, jax.Array):
+        argument = function.array(at, argument, path)
+    array = jnp.asarray(argument)
+    if array.dtype != dtype:
+        hint = ""
+        if dtype.itemsize == 8 and not jax.config.jax_enable_x64:
+            hint = ": jax.config.update('jax_enable_x64', True) makes JAX keep 64 bits"
+        raise TypeError(f"{function.name}: {path} has elements of {array.dtype}, not {dtype}{hint}")
+    if array.shape != shape:
+        raise ValueError(f"{function.name}: {path} has shape {array.shape}, not {shape}")
+    return array
+
+
+def _varying(arrays):
+    """Arrays that differ along the same axes of a mesh, as operations of JAX have them."""
+    axes = [_axes(jax.typeof(x)) for x in arrays]
+    together = frozenset().union(*axes)
+    cast = functools.partial(jax.lax.pcast, to="varying") if hasattr(jax.lax, "pcast") else jax.lax.pvary
+    return [x if own == together else cast(x, tuple(together - own)) for x, own in zip(arrays, axes)]
+
+
+def _result(function, at, array):
+    *_, pattern = function.results[at]
+    if pattern is None:
+        return array
+    from jax.experimental.sparse import BCSR
+
+    begins, entries, shape = pattern
+    return BCSR((array, jnp.asarray(entries), jnp.asarray(begins)), shape=shape)
+
+
+def _public(function, program):
+    def call(*arguments, **named):
+        given = function.bound(arguments, named)
+        arrays = function.collected(given, functools.partial(_array, function))
+        results = _call.bind(*_varying(arrays), program=program, batch=())
+        return function.structured(results, functools.partial(_result, function))
+
+    call.__name__ = call.__qualname__ = function.name
+    call.__doc__ = function.documentation
+    return call
+
+
+def _load():
+    library = _library()
+    library.describe.argtypes = [ctypes.c_int, ctypes.c_char_p] + [ctypes.c_void_p] * 4
+    functions = _with_derivatives()
+    programs = [_Program(library, at, function) for at, function in enumerate(functions)]
+    for program, forward, reverse in (map(programs.__getitem__, numbers) for numbers in _derivatives):
+        program.derivatives = (forward, reverse)
+        forward.fixed = reverse.fixed = len(program.inputs)
+        forward.transposed, reverse.transposed = reverse, forward
+    shown = {id(function): name for name, function in _functions.items()}
+    pairs = zip(functions, programs)
+    return {shown[id(function)]: _public(function, program) for function, program in pairs if id(function) in shown}
+
+
+_operations = _load()
+globals().update(_operations)
+__all__ = list(_operations)
