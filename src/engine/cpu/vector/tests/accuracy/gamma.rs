@@ -166,7 +166,8 @@ fn polygamma_of_positive(order: u32, x: Wide) -> Wide {
         return ln(at) - Wide::from(0.5) / at - series - sum;
     }
     let m = f64::from(order);
-    let leading = Wide::from(factorial / m) / power(at, order);
+    // The power itself may be out of the range of numbers where its inverse is not.
+    let leading = (0..order).fold(Wide::from(factorial / m), |quotient, _| quotient / at);
     let (mut series, mut term) = (leading + leading * (0.5 * m) / at, leading);
     for (n, (above, below)) in BERNOULLI.iter().enumerate() {
         let two_n = 2.0 * (n + 1) as f64;

@@ -34,7 +34,8 @@ fn bound(op: Unary) -> f64 {
         Unary::Lgamma => 4.0,
         // 3 for positive arguments.
         Unary::Digamma => 6.0,
-        Unary::Polygamma(order) => f64::from(order) + 3.0,
+        // One less for positive arguments.
+        Unary::Polygamma(order) => f64::from(order) + 4.0,
         // A product of so many factors.
         Unary::Powi(n) => 1.0 + 0.75 * f64::from(n.unsigned_abs()),
         Unary::Not | Unary::BitNot => unreachable!("{op:?} takes no floats"),
