@@ -249,7 +249,8 @@ pub fn condition_number<A: Algebra, E: Float, R: Rank>(
 /// assert!((inverse - Matrix::from([[0.5, 0.0, 0.0], [0.0, 0.0, 0.25]])).abs().lt(1e-12).all().item());
 /// ```
 ///
-/// The derivative is that of matrices of the same rank (Golub and Pereyra, 1973), at every order.
+/// The derivative is that of matrices of the same rank (Golub and Pereyra, 1973), at every order. Of a matrix of lower rank, second
+/// derivatives along directions that leave its rank depend on the order of these, for there the function has none.
 ///
 /// # Panics
 ///

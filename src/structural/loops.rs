@@ -423,7 +423,7 @@ impl LoopWriter {
             let largest = writer.graph.add(Op::Reduce(Reduction::Max, Axes::from_slice(&[1])), &[below_sizes]);
             let none = writer.number(first, 0.0);
             let is_done = writer.compare(Comparison::Equal, largest, none);
-            // Scaled, so that no square is out of the range of numbers.
+            // Scaled, so that no square is out of the range of numbers, and differences of small numbers are precise.
             let first_size = writer.graph.add(Op::Unary(Unary::Abs), &[first]);
             let unit = writer.binary(Binary::Max, largest, first_size);
             let one = writer.number(first, 1.0);
@@ -434,15 +434,15 @@ impl LoopWriter {
             let follows = writer.compared(Comparison::GreaterEqual, &shape, 1, step);
             let squares = writer.select(follows, squares, zero);
             let sum = writer.sum(squares, 1);
-            let root = writer.graph.add(Op::Unary(Unary::Sqrt), &[sum]);
-            let norm = writer.binary(Binary::Mul, root, unit);
+            let norm = writer.graph.add(Op::Unary(Unary::Sqrt), &[sum]);
             let negative = writer.graph.add(Op::Unary(Unary::Neg), &[norm]);
             let is_positive = writer.compare(Comparison::Greater, first, none);
             let norm = writer.select(is_positive, negative, norm);
+            let first = writer.binary(Binary::Div, first, unit);
             let distance = writer.binary(Binary::Sub, first, norm);
             let safe = writer.select(is_done, one, distance);
             let distances = writer.along(safe, &shape, &[0]);
-            let vector = writer.binary(Binary::Div, column, distances);
+            let vector = writer.binary(Binary::Div, scaled, distances);
             let vector = writer.select(below, vector, zero);
             let ones = writer.number(column, 1.0);
             let vector = writer.select(at, ones, vector);

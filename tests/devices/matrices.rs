@@ -322,6 +322,24 @@ fn matrices_without_elements_launch_nothing() {
 }
 
 #[test]
+fn loops_for_factors_are_orthogonal_at_lower_ranks() {
+    if !is_there() {
+        return;
+    }
+    let mut device = OpenCl::default().device().unwrap();
+    device.local_memory = device.local_memory.min(4 << 10);
+    // What reflections leave of a column gets smaller step by step, until it is below full precision.
+    let factors = |a: &Tensor3<Staged, f64>| {
+        let q = qr(a).q;
+        let (square, product): (Tensor3<Staged, f64>, Tensor3<Staged, f64>) =
+            (q.contract(&q, "kij,kil->kjl"), q.contract(&qr(a).r, "kij,kjl->kil"));
+        (square, product)
+    };
+    let task = Task::new("factors of ones".into(), factors, tensor([1, 34, 34], &[1.0; 34 * 34]));
+    assert_same(&[task], &OpenCl::on(&device), 1e-13);
+}
+
+#[test]
 fn a_device_with_little_local_memory_takes_loops() {
     if !is_there() {
         return;
