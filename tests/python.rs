@@ -112,10 +112,15 @@ fn functions_take_and_give_arrays_and_trees() {
     package().unwrap().write(&folder).unwrap();
     assert_runs(python, &folder, include_str!("python/functions.py"));
     // The second time nothing is compiled.
+    let all = || fs::read_dir(folder.join("cache/deltaray")).unwrap();
     let libraries = || fs::read_dir(folder.join("cache/deltaray")).unwrap().count();
     assert_eq!(libraries(), 1);
     assert_runs(python, &folder, "import models");
     assert_eq!(libraries(), 1);
+    // A library that was cut off is compiled again.
+    let library = all().next().unwrap().unwrap().path();
+    fs::write(&library, &fs::read(&library).unwrap()[..100]).unwrap();
+    assert_runs(python, &folder, "import models; assert models.loss([1, 0], [1] * 4, [1] * 4) == 0");
 }
 
 /// The Python that has JAX too: that of an environment which `scripts/test --long` makes.
@@ -143,6 +148,13 @@ fn jax_differentiates_functions_in_all_its_ways() {
         .and_then(|package| package.function(Program::from(&loss).with_name("plain")))
         .unwrap();
     package.write(&folder).unwrap();
+    let powers = [2, 3].map(|n| stage(move |x: &Vector<_, f64>| x.powi(n), &zeros(2)).unwrap());
+    let [square, cube] = powers.each_ref().map(Program::from);
+    for (name, [np, functools]) in [("other", [&square, &cube]), ("another", [&cube, &square])] {
+        let package = PythonPackage::new(name).function(np.clone().with_name("np"));
+        let package = package.and_then(|package| package.function(functools.clone().with_name("functools")));
+        package.unwrap().write(&folder).unwrap();
+    }
     assert_runs(&python, &folder, include_str!("python/in_jax.py"));
 }
 

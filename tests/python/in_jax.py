@@ -1,3 +1,4 @@
+import inspect
 import itertools
 import os
 
@@ -113,6 +114,17 @@ assert long.tolist() == [1, -2, 3] and mask.tolist() == [False, True, False]
 same(ours.loss(y=[1, 3, 5, 7.5], line=np.array([0.5, -1]), x=range(4)), loss(line, x, y))
 same(jax.vmap(ours.types, (0, None, None, None))(jnp.ones((2, 3), np.float32), [1] * 3, [1] * 3, [True] * 3)[0], jnp.full((2, 3), 2, np.float32))
 
+# Packages of as many functions do not meet, and names of modules are names like others.
+import other.jax as others
+
+assert list(others.__all__) == ["np", "functools"], others.__all__
+same(others.np([1.0, 2.0]), jnp.array([1.0, 4.0]))
+same(others.functools([1.0, 2.0]), jnp.array([1.0, 8.0]))
+import another.jax as another
+
+same([another.np([1.0, 2.0]), others.np([1.0, 2.0])], [jnp.array([1.0, 8.0]), jnp.array([1.0, 4.0])])
+assert str(inspect.signature(ours.loss)) == "(line, x, y)"
+
 
 # What does not fit.
 def fails(kind, text, call):
@@ -128,8 +140,11 @@ fails(ValueError, "loss: x has shape (3,), not (4,)", lambda: ours.loss(line, x[
 fails(ValueError, "loss: x has shape (3,), not (4,)", lambda: jax.jit(ours.loss)(line, x[:3], y))
 fails(TypeError, "loss: line has elements of float32, not float64", lambda: ours.loss(line.astype("float32"), x, y))
 fails(TypeError, "network: layers is a dict, not a tuple", lambda: ours.network(layers[0], inputs, classes))
-fails(TypeError, "missing a required argument: 'y'", lambda: ours.loss(line, x))
+fails(TypeError, "loss: missing a required argument: 'y'", lambda: ours.loss(line, x))
 fails(NotImplementedError, "plain was exported without a derivative", lambda: jax.grad(ours.plain)(line, x, y))
+wrong = jax.ShapeDtypeStruct((), "float64")
+target = ours.loss.__closure__[1].cell_contents.target
+fails(Exception, "loss: arrays of other types", lambda: jax.ffi.ffi_call(target, wrong)(line, x[:3], y))
 third = jax.jacfwd(jax.jacfwd(jax.jacfwd(ours.loss)))
 fails(NotImplementedError, "was exported without a derivative", lambda: third(line, x, y))
 jax.config.update("jax_enable_x64", False)

@@ -1,7 +1,8 @@
-"""The functions of this package on arrays of JAX, on the processor: under `jit`, `vmap`, and derivatives that were exported."""
+"""Makes operations of JAX of this package's functions, which XLA calls by its interface for foreign functions."""
 
 import ctypes
 import functools
+import hashlib
 import pathlib
 
 import numpy as np
@@ -20,26 +21,26 @@ if not (hasattr(jax, "typeof") and hasattr(jax, "ffi")):
     raise ImportError(f"this module needs JAX 0.6 or later, not {jax.__version__}: pip install --upgrade jax")
 
 
-def _library():
-    """The compiled handlers of XLA's calls, which are told where the functions are."""
-    folder = pathlib.Path(__file__).parent
-    return ctypes.CDLL(str(runtime.compiled(folder, ["xla-calls"], ["-I", jax.ffi.include_dir()])))
+# What libraries point to is kept.
+_kept = []
 
 
 class _Program:
     """A function as XLA calls it, with the programs of its derivatives."""
 
-    def __init__(self, library, at, function):
+    def __init__(self, library, key, at, function):
         self.name = function.name
         self.inputs = [(dtype, shape) for _, dtype, shape in function.arrays]
         self.outputs = [(dtype, shape) for _, dtype, shape, _ in function.results]
         self.derivatives = None
         # In which operands it is linear, and the program of its transpose.
         self.fixed = self.transposed = None
-        self.target = f"deltaray_{function.name}_{id(function):x}"
+        self.target = f"deltaray_{key}_{function.name}"
         address = [ctypes.cast(part, ctypes.c_void_p) for part in function.entries]
         sizes = (ctypes.c_longlong * 4)(len(self.inputs), len(self.outputs), *function.sizes)
-        library.describe(at, self.name.encode(), *address, sizes)
+        name = self.name.encode()
+        _kept.append(name)
+        library.describe(at, name, *address, sizes)
         handler = getattr(library, f"handler_{at}")
         jax.ffi.register_ffi_target(self.target, jax.ffi.pycapsule(handler), platform="cpu")
 
@@ -199,14 +200,21 @@ def _public(function, program):
 
     call.__name__ = call.__qualname__ = function.name
     call.__doc__ = function.documentation
+    call.__signature__ = function.signature
     return call
 
 
-def _load():
-    library = _library()
-    library.describe.argtypes = [ctypes.c_int, ctypes.c_char_p] + [ctypes.c_void_p] * 4
+def operations():
+    """The operations by their names."""
+    folder = pathlib.Path(__file__).parent
     functions = _with_derivatives()
-    programs = [_Program(library, at, function) for at, function in enumerate(functions)]
+    # Each package has a library of its own, and the same names of operations in all processes.
+    sources = [(folder / f"{function.name}.c").read_bytes() for function in functions]
+    key = hashlib.sha256(b"\0".join(sources)).hexdigest()[:16]
+    options = ["-I", jax.ffi.include_dir(), f"-DPACKAGE={key}"]
+    library = runtime.library(folder, ["xla-calls"], options)
+    library.describe.argtypes = [ctypes.c_int, ctypes.c_char_p] + [ctypes.c_void_p] * 4
+    programs = [_Program(library, key, at, function) for at, function in enumerate(functions)]
     for program, forward, reverse in (map(programs.__getitem__, numbers) for numbers in _derivatives):
         program.derivatives = (forward, reverse)
         forward.fixed = reverse.fixed = len(program.inputs)
@@ -214,8 +222,3 @@ def _load():
     shown = {id(function): name for name, function in _functions.items()}
     pairs = zip(functions, programs)
     return {shown[id(function)]: _public(function, program) for function, program in pairs if id(function) in shown}
-
-
-_operations = _load()
-globals().update(_operations)
-__all__ = list(_operations)

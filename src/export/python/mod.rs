@@ -17,13 +17,18 @@ use std::path::Path;
 /// Words that no name in Python may be, and names that the package needs itself.
 const WORDS: &str = "\
     False None True and as assert async await break class continue def del elif else except finally for from global if \
-    import in is lambda nonlocal not or pass raise return try while with yield match case type _ runtime library os functions folder derivatives with_derivatives jax";
+    import in is lambda nonlocal not or pass raise return try while with yield match case type _ runtime library os functions folder derivatives with_derivatives jax foreign";
 
 /// The Python that compiles functions and calls them, which is the same in all packages.
 const RUNTIME: &str = include_str!("runtime.py");
 
-/// The Python that makes operations of JAX of them.
+/// The Python that makes operations of JAX of them, and the module that has these.
+const FOREIGN: &str = include_str!("foreign.py");
 const JAX: &str = include_str!("jax.py");
+
+/// Packages that this one imports, so that it can't have their names.
+const IMPORTED: &str = "\
+    ctypes functools hashlib inspect jax jaxlib numpy os pathlib platform scipy shlex shutil subprocess tempfile threading";
 
 /// The C by which XLA calls them, but for their number.
 const XLA: &str = include_str!("xla.c");
@@ -108,7 +113,8 @@ impl PythonPackage {
     /// A package without functions, whose folder has this name, or the nearest one that Python can import.
     pub fn new(name: impl AsRef<str>) -> PythonPackage {
         PythonPackage {
-            name: words().choose(name.as_ref()),
+            name: Identifiers::without(WORDS.split_whitespace().chain(IMPORTED.split_whitespace()))
+                .choose(name.as_ref()),
             functions: Vec::new(),
             taken: words(),
             derivatives: Vec::new(),
@@ -170,9 +176,8 @@ impl PythonPackage {
                 };
                 let forward = last(program::jvp(&body, body.arity())?, body.results().len());
                 let reverse = last(program::vjp(&body, body.arity())?, body.arity());
-                package
-                    .derivatives
-                    .push([0, 1, 2].map(|part| if part == 0 { at } else { package.functions.len() + part - 1 }));
+                let first = package.functions.len();
+                package.derivatives.push([at, first, first + 1]);
                 for (end, body) in [("jvp", forward), ("vjp", reverse)] {
                     let name = format!("{name}_{end}");
                     let program = Program::new(&name[..], body.without_marks());
@@ -249,6 +254,7 @@ impl PythonPackage {
         let own = [
             ("__init__.py", self.init()),
             ("runtime.py", RUNTIME.to_string()),
+            ("foreign.py", FOREIGN.to_string()),
             ("jax.py", JAX.to_string()),
             ("xla-calls.c", calls),
         ]
@@ -288,7 +294,7 @@ impl PythonPackage {
             "\"\"\"{}: functions on NumPy arrays, exported by deltaray.\"\"\"\n\nimport os as _os\n\n\
              from . import runtime as _runtime\n\n\
              _folder = _os.path.dirname(_os.path.abspath(__file__))\n\
-             _library = _runtime.load(_folder, {})\n\
+             _library = _runtime.library(_folder, {})\n\
              _functions = {{}}\n",
             self.name,
             names(&shown)
@@ -299,7 +305,7 @@ impl PythonPackage {
         // What JAX alone needs is compiled when it is needed.
         text += "\n\ndef _with_derivatives():\n    \"\"\"All functions, in the order of their numbers.\"\"\"\n";
         if !hidden.is_empty() {
-            text += &format!("    library = _runtime.load(_folder, {})\n", names(&hidden));
+            text += &format!("    library = _runtime.library(_folder, {})\n", names(&hidden));
         }
         text += "    return [\n";
         for function in &self.functions {

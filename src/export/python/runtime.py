@@ -1,6 +1,7 @@
 """Compiles the functions of this package with the machine's C compiler, once, and calls them on NumPy arrays."""
 
 import ctypes
+import functools
 import hashlib
 import inspect
 import os
@@ -25,7 +26,10 @@ _DTYPES = {
 
 def _compiler():
     """The command of a C compiler: that of CC, or the first one that is there."""
-    named = shlex.split(os.environ.get("CC", ""))
+    try:
+        named = shlex.split(os.environ.get("CC", ""))
+    except ValueError as error:
+        raise ImportError(f"the variable CC is no command: {error}") from None
     for command in [named] if named else [["cc"], ["gcc"], ["clang"]]:
         program = shutil.which(command[0])
         if program is not None:
@@ -41,9 +45,17 @@ def _cache():
     folder = pathlib.Path(home) / "deltaray"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
     except OSError:
-        return pathlib.Path(tempfile.mkdtemp(prefix="deltaray-"))
-    return folder
+        pass
+    return pathlib.Path(_temporary().name)
+
+
+@functools.lru_cache(maxsize=None)
+def _temporary():
+    """A folder that is gone with the process, where there is no cache."""
+    return tempfile.TemporaryDirectory(prefix="deltaray-", ignore_cleanup_errors=True)
 
 
 def _processor():
@@ -55,8 +67,21 @@ def _processor():
         return platform.processor() or platform.machine()
 
 
-def compiled(folder, names, options=()):
-    """The path of the library of these C files, from the cache if they were compiled before."""
+def library(folder, names, options=()):
+    """The library of the C files of these names in a folder; nothing where there are none."""
+    if not names:
+        return None
+    path = _compiled(pathlib.Path(folder), names, options)
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError:
+        # A file that a full disk or a crash has cut off is made again.
+        path.unlink(missing_ok=True)
+        return ctypes.CDLL(str(_compiled(pathlib.Path(folder), names, options)))
+
+
+def _compiled(folder, names, options):
+    """The path of a library, from the cache if it was compiled before."""
     command = _compiler()
     flags = shlex.split(os.environ.get("CFLAGS", "-O3 -march=native"))
     command += ["-std=c99", *flags, "-fPIC", "-shared", *options]
@@ -80,11 +105,6 @@ def compiled(folder, names, options=()):
     return library
 
 
-def load(folder, names):
-    """The library of the C files of these names in a folder."""
-    return ctypes.CDLL(str(compiled(pathlib.Path(folder), names)))
-
-
 class Function:
     """A function on NumPy arrays.
 
@@ -97,6 +117,8 @@ class Function:
         self.name = name
         self.documentation = None
         self._parameters = parameters
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.signature = inspect.Signature([inspect.Parameter(parameter, kind) for parameter, _ in parameters])
         self._structure = structure
         self.arrays = [(path, _DTYPES[dtype], shape) for path, dtype, shape in arrays]
         self._run = getattr(library, name)
@@ -153,9 +175,10 @@ class Function:
 
     def bound(self, arguments, named):
         """Arguments in the order of the parameters."""
-        names = [name for name, _ in self._parameters]
-        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-        return inspect.Signature(parameters).bind(*arguments, **named).args
+        try:
+            return self.signature.bind(*arguments, **named).args
+        except TypeError as error:
+            raise TypeError(f"{self.name}: {error}") from None
 
     def collected(self, arguments, convert):
         """The arrays in arguments, in the order of the program's parameters, whatever structures they are in."""
