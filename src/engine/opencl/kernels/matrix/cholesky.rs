@@ -2,7 +2,7 @@
 
 use super::triangular::{Sides, SystemLayout};
 use super::update::{Change, Product};
-use super::{ACROSS, Matrices, Strides, TILE, shared};
+use super::{ACROSS, Matrices, Strides, TILE, named, shared};
 use crate::engine::opencl::code::Action;
 use crate::engine::opencl::kernels::{KernelScope, KernelWriter};
 use crate::kernel::BufferId;
@@ -87,7 +87,7 @@ impl KernelWriter {
             return vec![factored(0)];
         }
         let symmetric = scope.operands(&[from], &[to]);
-        let words = [("FROM", symmetric.names[&from].clone()), ("TO", symmetric.names[&to].clone())];
+        let words = named(&symmetric, [("FROM", from), ("TO", to)]);
         let symmetric = self.element_kernel(("symmetric", SYMMETRIC), symmetric, &["n"], dtype, &words);
         let mut actions = vec![symmetric.launch(count * n * n, &[n])];
         let whole = Strides::of(n, n);

@@ -2,9 +2,9 @@
 
 use super::triangular::{Sides, SystemLayout};
 use super::update::{Change, Product};
-use super::{ACROSS, ITEMS, Matrices, Strides, TILE, composed, shared};
+use super::{ACROSS, ITEMS, Matrices, Strides, TILE, composed, named, shared};
 use crate::engine::opencl::code::Action;
-use crate::engine::opencl::kernels::{KernelOperands, KernelScope, KernelWriter};
+use crate::engine::opencl::kernels::{KernelScope, KernelWriter};
 use crate::kernel::BufferId;
 use crate::shape::DType;
 use crate::source::plan::BufferPlan;
@@ -144,7 +144,7 @@ impl KernelWriter {
             return vec![action];
         }
         let operands = scope.operands(&[from], &[to]);
-        let words = [("FROM", operands.names[&from].clone()), ("TO", operands.names[&to].clone())];
+        let words = named(&operands, [("FROM", from), ("TO", to)]);
         let start = self.element_kernel(("start", START), operands, &["m", "n"], dtype, &words);
         let mut actions = vec![start.launch(scope.count(to), &[m, n])];
         let steps = m.min(n);
@@ -152,17 +152,15 @@ impl KernelWriter {
             return actions;
         }
         let pivots = scope.add(plan.memory(DType::I32, count * TILE), DType::I32, count * TILE);
-        let named = |operands: &KernelOperands| {
-            [("TO", operands.names[&to].clone()), ("PIVOTS", operands.names[&pivots].clone())]
-        };
+        let arrays = [("TO", to), ("PIVOTS", pivots)];
         let operands = scope.operands(&[], &[to, pivots]);
         let share = self.panel_share();
         let mut words = shared(share, TILE, ACROSS);
-        words.extend(named(&operands));
+        words.extend(named(&operands, arrays));
         let template = composed(PANEL, &[("ITEMS", ITEMS), ("BEGINNING", BEGINNING), ("KEPT", KEPT)]);
         let panel = self.matrix_kernel(("panel", &template), operands, &NUMBERS, (dtype, share), &words);
         let operands = scope.operands(&[pivots], &[to]);
-        let mut words = named(&operands).to_vec();
+        let mut words = named(&operands, arrays).to_vec();
         words.push(("TILE", TILE.to_string()));
         let numbers = ["start", "width", "m", "n"];
         let exchange = self.element_kernel(("exchange", EXCHANGE), operands, &numbers, dtype, &words);
@@ -209,7 +207,7 @@ impl KernelWriter {
         }
         let operands = scope.operands(&[from], &[to]);
         let mut words = shared(share, tile, ACROSS);
-        words.extend([("FROM", operands.names[&from].clone()), ("TO", operands.names[&to].clone())]);
+        words.extend(named(&operands, [("FROM", from), ("TO", to)]));
         words.push(("HEIGHT", m.to_string()));
         let parts = [("ITEMS", ITEMS), ("BEGINNING", SMALL_BEGINNING), ("KEPT", "")];
         let template = composed(PANEL, &parts) + SMALL_END;

@@ -254,7 +254,7 @@ impl KernelWriter {
     /// Copies an array.
     fn copy(&mut self, scope: &KernelScope<'_>, dtype: DType, from: BufferId, to: BufferId) -> Action {
         let operands = scope.operands(&[from], &[to]);
-        let words = [("FROM", operands.names[&from].clone()), ("TO", operands.names[&to].clone())];
+        let words = named(&operands, [("FROM", from), ("TO", to)]);
         let copy = self.element_kernel(("copy", "TO[item] = FROM[item];"), operands, &[], dtype, &words);
         copy.launch(scope.count(to), &[])
     }
