@@ -328,7 +328,7 @@ fn loops_for_factors_are_orthogonal_at_lower_ranks() {
     }
     let mut device = OpenCl::default().device().unwrap();
     device.local_memory = device.local_memory.min(4 << 10);
-    // What reflections leave of a column gets smaller step by step, until it is below full precision.
+    // Reflections leave less of a column step by step, until that is below full precision.
     let factors = |a: &Tensor3<Staged, f64>| {
         let q = qr(a).q;
         let (square, product): (Tensor3<Staged, f64>, Tensor3<Staged, f64>) =

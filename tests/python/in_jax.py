@@ -126,15 +126,7 @@ same([another.np([1.0, 2.0]), others.np([1.0, 2.0])], [jnp.array([1.0, 8.0]), jn
 assert str(inspect.signature(ours.loss)) == "(line, x, y)"
 
 
-# What does not fit.
-def fails(kind, text, call):
-    try:
-        call()
-    except kind as error:
-        assert text in str(error), error
-    else:
-        raise AssertionError(f"no {kind.__name__}: {text}")
-
+# Arguments that do not fit.
 
 fails(ValueError, "loss: x has shape (3,), not (4,)", lambda: ours.loss(line, x[:3], y))
 fails(ValueError, "loss: x has shape (3,), not (4,)", lambda: jax.jit(ours.loss)(line, x[:3], y))

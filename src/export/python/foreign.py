@@ -21,7 +21,7 @@ if not (hasattr(jax, "typeof") and hasattr(jax, "ffi")):
     raise ImportError(f"this module needs JAX 0.6 or later, not {jax.__version__}: pip install --upgrade jax")
 
 
-# What libraries point to is kept.
+# Texts to which the library points, which Python would free.
 _kept = []
 
 
@@ -135,7 +135,7 @@ def _transpose(cotangents, *operands, program, batch):
         if not ad.is_undefined_primal(x):
             results.append(None)
             continue
-        # What is the same for all positions of a batch takes part in all of them.
+        # An operand that all positions of a batch share takes part in all of them.
         shape = x.aval.shape
         axes = tuple(axis for axis in range(len(batch)) if shape[axis] == 1 and batch[axis] != 1)
         results.append(jnp.sum(cotangent, axes, keepdims=True) if axes else cotangent)

@@ -302,7 +302,7 @@ impl PythonPackage {
         for function in &shown {
             text += &function.text();
         }
-        // What JAX alone needs is compiled when it is needed.
+        // Derivatives, which JAX alone calls, are compiled when its module is imported.
         text += "\n\ndef _with_derivatives():\n    \"\"\"All functions, in the order of their numbers.\"\"\"\n";
         if !hidden.is_empty() {
             text += &format!("    library = _runtime.library(_folder, {})\n", names(&hidden));
