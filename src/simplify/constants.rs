@@ -12,16 +12,21 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// How much may be stored in a program that is run.
+/// How much may be stored in a program. The same limits apply to intermediate values.
 #[derive(Clone, Copy, Debug)]
-struct TableLimits {
+pub(crate) struct TableLimits {
     /// Elements of one table.
     each: usize,
     /// Elements of all tables.
     all: usize,
 }
 
-const LIMITS: TableLimits = TableLimits { each: 1 << 22, all: 1 << 24 };
+impl TableLimits {
+    /// The limits of a program in memory.
+    pub(crate) const MEMORY: TableLimits = TableLimits { each: 1 << 22, all: 1 << 24 };
+    /// The limits of a program that is written as text, which lists all elements.
+    pub(crate) const TEXT: TableLimits = TableLimits { each: 1 << 12, all: 1 << 14 };
+}
 
 /// Elementwise operations on nothing but iotas, numbers and views of those are cheaper recomputed than read, from this many
 /// elements on.
@@ -31,13 +36,13 @@ const READ: usize = 4096;
 ///
 /// Iotas, constants that are the same everywhere, views of constants, and positions that are sums and multiples of these stay:
 /// they take no memory, and engines compute them where they are used, or derive from them which elements are read and written.
-/// Each table has at most 2²² elements, all of them together 2²⁴; the same limits apply to intermediate values. Loops and other
-/// operations with bodies are left alone, since they may take any time.
+/// Loops and other operations with bodies are left alone, since they may take any time.
 pub fn fold_constants(body: &Body) -> Body {
-    fold_within(body, LIMITS)
+    fold_within(body, TableLimits::MEMORY)
 }
 
-fn fold_within(body: &Body, limits: TableLimits) -> Body {
+/// The same within other limits.
+pub(crate) fn fold_within(body: &Body, limits: TableLimits) -> Body {
     let mut folding = Folding { each: limits.each, room: limits.all, bodies: HashMap::new() };
     folding.folded(body).unwrap_or_else(|| body.clone())
 }

@@ -31,6 +31,7 @@ use crate::term::ends::ConcatenationEnds;
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use bounds::Fact;
 pub use constants::fold_constants;
+pub(crate) use constants::{TableLimits, fold_within};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -42,6 +42,15 @@ pub(crate) trait Language {
     fn dtype(&self, dtype: DType) -> &'static str;
     /// A known number.
     fn literal(&self, value: Value) -> String;
+    /// A value in a list whose type is known: as short as the language allows, for lists are long.
+    fn element(&self, value: Value) -> String {
+        match value {
+            Value::I32(x) if x != i32::MIN => x.to_string(),
+            Value::I64(x) if x != i64::MIN => x.to_string(),
+            Value::F64(x) if x.is_finite() => format!("{x:?}"),
+            value => self.literal(value),
+        }
+    }
     /// `value` under a name.
     fn declare(&self, name: &str, dtype: DType, value: &str) -> String;
     /// `value` under a name that is assigned to later.

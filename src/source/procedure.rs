@@ -189,7 +189,7 @@ impl FunctionBuilder<'_, '_, '_> {
                     let known = (0..ty.size()).map(|at| array.element(at));
                     // There are no arrays without elements in C.
                     let known = known.chain((ty.size() == 0).then(|| Value::from_i64(ty.dtype, 0)));
-                    let elements: Vec<String> = known.map(|value| self.language().literal(value)).collect();
+                    let elements: Vec<String> = known.map(|value| self.language().element(value)).collect();
                     let name = self.language().constant_name(&name);
                     let lines = self.language().constant(&name, ty.dtype, &elements);
                     self.writer.constants.lines(lines);

@@ -49,6 +49,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{BufferSource, Procedure, Step, lower_resuming};
 use crate::prepare::prepared;
 use crate::shape::Type;
+use crate::simplify::TableLimits;
 use crate::term::{self, Body};
 use compiled::Machine;
 pub(crate) use first_call::CompiledAtFirstCall;
@@ -209,7 +210,7 @@ impl Program {
             let (elements, uniform) = uniform::elements(body);
             (lower_resuming(&elements), uniform)
         };
-        let (procedure, uniform) = prepared(body, lower).map_err(CompileProblem::IllFormed)?;
+        let (procedure, uniform) = prepared(body, TableLimits::MEMORY, lower).map_err(CompileProblem::IllFormed)?;
         let result_types: Vec<Type> = body.result_types().cloned().collect();
         let results = result_types.iter().map(Type::exact_bytes).fold(0, u128::saturating_add);
         // Known arrays are written out before anything runs.

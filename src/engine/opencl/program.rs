@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower_in_place_unblocked};
 use crate::prepare::prepared;
 use crate::shape::Type;
+use crate::simplify::TableLimits;
 use crate::term::{self, Body};
 use std::fmt;
 use std::panic::Location;
@@ -114,7 +115,7 @@ impl Program {
         options: &OpenCl,
         place: &Location<'_>,
     ) -> Result<Vec<Program>> {
-        let lowered = |named: Named<'b>| match prepared(named.body, lower_in_place_unblocked) {
+        let lowered = |named: Named<'b>| match prepared(named.body, TableLimits::MEMORY, lower_in_place_unblocked) {
             Ok(procedure) => Ok((procedure, Some(named))),
             Err(problem) => Err(Error::IllFormed { problem, place: place.to_string() }),
         };

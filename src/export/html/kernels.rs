@@ -8,6 +8,7 @@ use crate::engine::report;
 use crate::kernel::{BufferId, LoweredProgram, Procedure, Step, lower_traced};
 use crate::prepare::prepared;
 use crate::shape::Type;
+use crate::simplify::TableLimits;
 use crate::term::print::{Printer, TextPiece};
 use crate::term::{Body, NodeId, Steps};
 use std::collections::HashMap;
@@ -24,7 +25,7 @@ pub(super) fn stage(
     seen: &Seen,
 ) -> Stage {
     let LoweredProgram { procedure, body: lowered, buffers } =
-        prepared(body, lower_traced).expect("a program of this library's passes");
+        prepared(body, TableLimits::MEMORY, lower_traced).expect("a program of this library's passes");
     let mut writer = KernelListing { lines: Vec::new() };
     let mut parameter_lines: Vec<usize> = Vec::new();
     for (at, buffer) in procedure.buffers[..procedure.parameters].iter().enumerate() {
