@@ -42,6 +42,9 @@ pub mod exporting {}
 #[doc = include_str!("../docs/python.md")]
 pub mod python {}
 
+#[doc = include_str!("../docs/casadi.md")]
+pub mod casadi {}
+
 #[cfg(feature = "json")]
 #[doc = include_str!("../docs/json.md")]
 pub mod json {}

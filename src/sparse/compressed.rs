@@ -11,9 +11,9 @@ use crate::array::Array;
 use crate::engine::cpu::CompiledAtFirstCall;
 use crate::error::{Error, Result};
 use crate::evaluate::Failure;
-use crate::shape::{DType, Shape, Type};
+use crate::shape::{DType, Type};
 use crate::tensor::{Float, Vector};
-use crate::term::{Body, Graph, NodeId, Op, Program};
+use crate::term::Body;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -70,16 +70,16 @@ pub(super) struct CompressionRequest<'a> {
 /// # Ok::<(), deltaray::Error>(())
 /// ```
 pub struct Compressed {
-    pattern: Arc<Pattern>,
+    pub(super) pattern: Arc<Pattern>,
     compression: Compression,
     colouring: Colouring,
     /// A row of results for each colour; none where there are no entries.
-    program: Option<Body>,
+    pub(super) program: Option<Body>,
     kernels: CompiledAtFirstCall,
     /// The positions among all results that are added up.
-    sources: Vec<usize>,
+    pub(super) sources: Vec<usize>,
     /// The entry that each of them belongs to; where there is none, each to the next.
-    targets: Option<Vec<usize>>,
+    pub(super) targets: Option<Vec<usize>>,
 }
 
 impl Compressed {
@@ -178,30 +178,6 @@ impl Compressed {
     /// The program of the derivatives along all colours; none where there are no entries.
     pub fn program(&self) -> Option<&Body> {
         self.program.as_ref()
-    }
-
-    /// The program of the entries: one array with an element for each, in the order of the pattern. `None` if there are no
-    /// entries. This program is exported, with the pattern, by
-    /// [`CSource::with_sparsity`](crate::export::CSource::with_sparsity).
-    pub fn entries(&self) -> Option<Program> {
-        let program = self.program.as_ref()?;
-        let mut graph = Graph::like(program);
-        let ids = graph.append(program, 0..program.arity() as NodeId);
-        let batch = ids[program.results[0] as usize];
-        let flat = Shape::from_slice(&[graph.ty(batch).size()]);
-        let batch = graph.add(Op::Reshape(flat), &[batch]);
-        let mut positions = |of: &[usize]| {
-            let known = Array::from_vec(&[of.len()], of.iter().map(|&at| at as i64).collect::<Vec<i64>>());
-            graph.add(Op::Constant(known), &[])
-        };
-        let sources = positions(&self.sources);
-        let targets = self.targets.as_deref().map(&mut positions);
-        let found = graph.add(Op::Gather, &[batch, sources]);
-        let entries = match targets {
-            None => found,
-            Some(targets) => graph.add(Op::Scatter(Shape::from_slice(&[self.nonzeros()])), &[found, targets]),
-        };
-        Some(Program::new("entries", graph.finish(&[entries])).with_results(["entries"]))
     }
 
     #[track_caller]

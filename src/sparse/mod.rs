@@ -33,6 +33,7 @@ mod compressed;
 mod csr;
 mod custom;
 mod dependence;
+mod entries;
 mod fixed;
 mod gram;
 mod instance;

@@ -1,17 +1,17 @@
 //! A program as C files.
 
-use super::c_interface::{CInterface, cells};
+use super::c_interface::{CArray, CInterface, CPart, cells};
 use super::file_names::FileNames;
 use super::{blocked, check_sizes, lowered, words};
 use crate::error::{Error, Result};
 use crate::export::Program;
-use crate::shape::DType;
+use crate::shape::Type;
 use crate::source::c::C;
 use crate::source::helpers;
-use crate::source::language::Language;
 use crate::source::procedure::{FunctionInterface, FunctionWriter};
 use crate::source::text::Text;
 use crate::sparse::Pattern;
+use crate::term::Body;
 
 /// A program as source of C99: a header and a file.
 ///
@@ -81,56 +81,123 @@ impl CSource {
     }
 
     pub(super) fn new(program: &Program, patterns: &[(usize, &Pattern)]) -> Result<CSource> {
-        let procedure = lowered(&program.body, "C", blocked)?;
         let names = FileNames::new(program, &words::c(), "f");
         let language = C { prefix: names.function.clone(), is_opencl: false };
-        let mut writer = FunctionWriter::new(&language);
+        let mut file = CFile::new(&language);
+        file.program(&names, &program.body, patterns)?;
+        Ok(file.finish())
+    }
+}
+
+/// A file that is being written.
+pub(super) struct CFile<'a> {
+    language: &'a C,
+    writer: FunctionWriter<'a>,
+    /// The functions that others call, which are written after all that they call.
+    interfaces: Vec<(CInterface, Vec<CPart>)>,
+}
+
+impl<'a> CFile<'a> {
+    /// A file without functions; its name is the prefix of the language.
+    pub(super) fn new(language: &'a C) -> CFile<'a> {
+        CFile { language, writer: FunctionWriter::new(language), interfaces: Vec::new() }
+    }
+
+    /// Adds the program itself.
+    pub(super) fn program(&mut self, names: &FileNames, body: &Body, patterns: &[(usize, &Pattern)]) -> Result<()> {
+        let procedure = lowered(body, "C", blocked)?;
         let arrays = FunctionInterface::named(names.arguments.clone(), names.results.clone());
-        let run = writer.procedure("run", &procedure, &arrays)?;
-        check_sizes(&program.body, run.scratch(), "C")?;
-        let helpers = helpers::c_texts(&writer.helpers, &language.prefix, false);
-        let name = &names.function;
-        let interface = CInterface::new(&language, &names, &program.body);
+        let run = self.writer.procedure("run", &procedure, &arrays)?;
+        check_sizes(body, run.scratch(), "C")?;
+        let argument = |(at, name): (usize, &String)| CArray::dense(name, body.parameter_type(at));
+        let arguments: Vec<CArray> = names.arguments.iter().enumerate().map(argument).collect();
+        let result = |(at, (name, ty)): (usize, (&String, &Type))| {
+            let pattern = patterns.iter().find(|(result, _)| *result == at);
+            pattern.map_or_else(|| CArray::dense(name, ty), |(_, pattern)| CArray::sparse(name, ty.dtype, pattern))
+        };
+        let results: Vec<CArray> = names.results.iter().zip(body.result_types()).enumerate().map(result).collect();
+        let part = CPart { arguments: (0..arguments.len()).collect(), results: (0..results.len()).collect(), run };
+        self.interfaces.push((CInterface::new(&names.function, arguments, results), vec![part]));
+        Ok(())
+    }
+
+    /// Adds a function whose results are computed by programs: the positions of the arguments that each takes, and of its
+    /// results.
+    pub(super) fn function(
+        &mut self,
+        interface: CInterface,
+        programs: Vec<(Body, Vec<usize>, Vec<usize>)>,
+    ) -> Result<()> {
+        let mut parts = Vec::new();
+        for (body, arguments, results) in programs {
+            let procedure = lowered(&body, "C", blocked)?;
+            let run = self.writer.inner("part", &procedure)?;
+            check_sizes(&body, run.scratch(), "C")?;
+            parts.push(CPart { arguments, results, run });
+        }
+        self.interfaces.push((interface, parts));
+        Ok(())
+    }
+
+    /// The files.
+    pub(super) fn finish(self) -> CSource {
+        let (language, name) = (self.language, &self.language.prefix);
+        let header = self.header().finish();
         let mut source = Text::default();
         source.line(format!("#include \"{name}.h\""));
         source.line("");
         source.line("#include <math.h>");
         source.line("#include <string.h>");
         source.line("");
-        source.append(writer.constants);
+        source.append(self.writer.constants);
+        let arguments = self.interfaces.iter().flat_map(|(interface, _)| &interface.arguments);
+        let zeros = format!("{name}_zeros");
+        if let Some(count) = arguments.map(|argument| cells(argument.ty.dtype, argument.ty.size())).max() {
+            source.line("/* Never written. */");
+            source.line(format!("static double {zeros}[{}];", count.max(1)));
+        }
         source.line("");
-        for helper in helpers {
+        for helper in helpers::c_texts(&self.writer.helpers, name, false) {
             source.lines(helper.lines());
             source.line("");
         }
-        for mut function in writer.functions {
+        for mut function in self.writer.functions {
             function.tidy();
             source.append(function);
             source.line("");
         }
-        source.open(&interface.arrays);
-        let mut all: Vec<String> = names.arguments.iter().chain(&names.results).cloned().collect();
-        // Memory for floats is taken from `w`, for other types from `iw`.
-        let (mut floats, mut integers) = (0, 0);
-        for (dtype, count) in run.scratch() {
-            let (from, start) = if dtype.is_float() { ("w", &mut floats) } else { ("iw", &mut integers) };
-            all.push(match dtype {
-                DType::F64 => format!("{from} + {start}"),
-                // `long long` may be another type than `int64_t` of the same width.
-                _ => format!("({} *)(void *)({from} + {start})", language.dtype(dtype)),
-            });
-            *start += cells(dtype, count);
+        for (at, (interface, parts)) in self.interfaces.iter().enumerate() {
+            if at == 0 {
+                interface.write_of_arrays(&mut source, language, &parts[0].run);
+            }
+            interface.write(&mut source, language, parts, &zeros);
         }
-        source.line("(void)iw;");
-        source.line("(void)w;");
-        let call = language.call("run", &all);
-        match run.fails {
-            true => source.line(format!("return {call} ? 0 : 1;")),
-            false => source.lines([format!("{call};"), "return 0;".to_string()]),
+        CSource { name: name.clone(), header, source: source.finish() }
+    }
+
+    /// The content of the header.
+    fn header(&self) -> Text {
+        let mut header = Text::default();
+        let guard = format!("{}_H", self.language.prefix.to_uppercase());
+        let (program, derivatives) = self.interfaces.split_first().expect("a file has a program");
+        program.0.comment(&mut header);
+        header.lines([format!("#ifndef {guard}"), format!("#define {guard}"), String::new()]);
+        header.lines([
+            "#include <stdbool.h>",
+            "#include <stdint.h>",
+            "",
+            "#ifdef __cplusplus",
+            "extern \"C\" {",
+            "#endif",
+            "",
+        ]);
+        program.0.declare_of_arrays(self.language, &mut header);
+        program.0.declare(&mut header);
+        for (interface, _) in derivatives {
+            header.line("");
+            interface.declare(&mut header);
         }
-        source.close();
-        source.line("");
-        interface.functions(&mut source, &language, patterns, [floats, integers]);
-        Ok(CSource { name: name.clone(), header: interface.header().finish(), source: source.finish() })
+        header.lines(["", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]);
+        header
     }
 }

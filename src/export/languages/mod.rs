@@ -2,12 +2,14 @@
 
 mod c_file;
 mod c_interface;
+mod casadi;
 mod file_names;
 mod opencl_file;
 mod rust_file;
 mod words;
 
 pub use c_file::CSource;
+pub use casadi::CasadiOptions;
 pub use opencl_file::{OpenClSource, opencl};
 pub use rust_file::RustOptions;
 
@@ -16,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{self, Procedure};
 use crate::prepare::prepared;
 use crate::shape::{DType, Type};
+use crate::simplify::TableLimits;
 use crate::term::Body;
 
 /// A program as source of Rust: a function over slices, which needs no crate and allocates nothing. See [`RustOptions`].
@@ -62,7 +65,7 @@ fn counted(ty: &Type) -> String {
 
 /// The program as loop nests.
 fn lowered(body: &Body, target: &'static str, lower: fn(&Body) -> Procedure) -> Result<Procedure> {
-    prepared(body, lower).map_err(|problem| Error::Export {
+    prepared(body, TableLimits::TEXT, lower).map_err(|problem| Error::Export {
         target,
         operation: "export".into(),
         problem: format!("an ill-formed program: {problem}"),

@@ -1,0 +1,115 @@
+//! Functions that CasADi calls and differentiates.
+
+use deltaray::Error;
+use deltaray::export::{CSource, CasadiOptions};
+use deltaray::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[allow(dead_code)]
+#[path = "../examples/optimal_control/model.rs"]
+mod model;
+
+/// Arrays of all ranks, results that depend on some of them, and a name that CasADi has no functions of.
+#[allow(non_snake_case)]
+#[differentiable]
+fn two__words(a: Matrix<f64>, b: Scalar<f64>, c: Vector<f64>) -> (Matrix<f64>, Scalar<f64>, Vector<f64>) {
+    (a.sin() * b + c, a.powi(2).sum() * b, c[1..] * c[..c.len() - 1])
+}
+
+/// The Python that has CasADi. Without one the test is skipped, but where `DELTARAY_TOOLS` is `required`.
+fn python() -> Option<String> {
+    let found = std::env::var("DELTARAY_CASADI").ok();
+    if found.is_none() {
+        let text = "DELTARAY_CASADI does not name a Python with CasADi: `scripts/test` installs one";
+        assert!(std::env::var("DELTARAY_TOOLS").as_deref() != Ok("required"), "{text}");
+        println!("skipped: {text}");
+    }
+    found
+}
+
+/// Writes the files into an empty folder.
+fn written(name: &str, files: &CSource) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("casadi-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+    for (end, text) in [("c", &files.source), ("h", &files.header)] {
+        fs::write(folder.join(format!("{}.{end}", files.name)), text).expect("files can be written");
+    }
+    folder
+}
+
+fn assert_runs(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success(), "{command:?}: {text}");
+    println!("{text}");
+}
+
+fn general() -> CSource {
+    let function = stage(two__words {}.closure(), (&zeros((2, 3)), &scalar(0.0), &zeros(3))).unwrap();
+    CasadiOptions::default().forward(true).export(&function).unwrap()
+}
+
+#[test]
+fn functions_of_several_arrays_agree_with_casadi() {
+    let Some(python) = python() else { return };
+    let files = general();
+    assert_eq!(files.name, "two_words");
+    let folder = written("general", &files);
+    let warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"];
+    let mut compiler = Command::new("cc");
+    let library = folder.join("general.so");
+    compiler.args(warnings).args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(folder.join("two_words.c"));
+    assert_runs(compiler.arg("-lm"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/casadi/general.py");
+    assert_runs(Command::new(python).arg(script).arg(library));
+}
+
+#[test]
+fn optimal_control_is_solved_with_exact_derivatives() {
+    let Some(python) = python() else { return };
+    let stages: usize = std::env::var("DELTARAY_STAGES").map_or(50, |stages| stages.parse().unwrap());
+    let point = (&zeros(model::variables(stages)), &zeros(model::STATE));
+    let problem = stage(model::chain {}.closure(), point).unwrap();
+    let folder = written("chain", &CasadiOptions::default().export(&problem).unwrap());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/optimal_control/solve.py");
+    assert_runs(Command::new(python).arg(script).arg(folder));
+}
+
+#[test]
+fn only_the_functions_of_casadi_are_written() {
+    let with = general();
+    for name in ["two_words", "jac_two_words", "adj1_two_words", "jac_adj1_two_words", "fwd1_two_words"] {
+        for end in ["", "_n_in", "_sparsity_out", "_work", "_checkout", "_release", "_incref", "_decref"] {
+            assert!(with.header.contains(&format!("{name}{end}(")), "{name}{end}");
+        }
+    }
+    let function = stage(two__words {}.closure(), (&zeros((2, 3)), &scalar(0.0), &zeros(3))).unwrap();
+    assert!(!CasadiOptions::default().export(&function).unwrap().header.contains("fwd1"));
+}
+
+#[test]
+fn text_grows_with_the_program_and_its_patterns() {
+    let lines = |stages: usize| {
+        let point = (&zeros(model::variables(stages)), &zeros(model::STATE));
+        let problem = stage(model::chain {}.closure(), point).unwrap();
+        let source = CasadiOptions::default().export(&problem).unwrap().source;
+        // Loops, and lists of numbers.
+        let is_number = |line: &&str| line.trim_start().starts_with(|first: char| first.is_ascii_digit());
+        (source.lines().filter(|line| !is_number(line)).count(), source.len())
+    };
+    let [(few, short), (more, long)] = [10, 20].map(lines);
+    assert!(more <= few + few / 20, "{few} lines, then {more}");
+    assert!(long <= 2 * short, "{short} bytes, then {long}");
+}
+
+#[test]
+fn arrays_of_other_types_are_an_error() {
+    let function = stage(|x: &Vector<_, f32>| x * 2.0, &zeros(3)).unwrap();
+    let Err(Error::Export { target, problem, .. }) = CasadiOptions::default().export(&function) else {
+        panic!("an export of f32")
+    };
+    assert_eq!((target, &problem[..]), ("CasADi", "p0 is f32[3], but all arrays of CasADi are of f64"));
+}
