@@ -7,6 +7,7 @@
 mod arguments;
 mod batch;
 mod check;
+mod chunks;
 mod compiled;
 mod custom;
 mod eager;
