@@ -5,6 +5,7 @@ use super::file_names::FileNames;
 use super::{blocked, check_sizes, lowered, words};
 use crate::error::{Error, Result};
 use crate::export::Program;
+use crate::kernel::Procedure;
 use crate::shape::Type;
 use crate::source::c::C;
 use crate::source::helpers;
@@ -81,10 +82,12 @@ impl CSource {
     }
 
     pub(super) fn new(program: &Program, patterns: &[(usize, &Pattern)]) -> Result<CSource> {
+        // An ill-formed program has no names.
+        let procedure = lowered(&program.body, "C", blocked)?;
         let names = FileNames::new(program, &words::c(), "f");
         let language = C { prefix: names.function.clone(), is_opencl: false };
         let mut file = CFile::new(&language);
-        file.program(&names, &program.body, patterns)?;
+        file.program(&names, &program.body, &procedure, patterns)?;
         Ok(file.finish())
     }
 }
@@ -104,10 +107,15 @@ impl<'a> CFile<'a> {
     }
 
     /// Adds the program itself.
-    pub(super) fn program(&mut self, names: &FileNames, body: &Body, patterns: &[(usize, &Pattern)]) -> Result<()> {
-        let procedure = lowered(body, "C", blocked)?;
+    pub(super) fn program(
+        &mut self,
+        names: &FileNames,
+        body: &Body,
+        procedure: &Procedure,
+        patterns: &[(usize, &Pattern)],
+    ) -> Result<()> {
         let arrays = FunctionInterface::named(names.arguments.clone(), names.results.clone());
-        let run = self.writer.procedure("run", &procedure, &arrays)?;
+        let run = self.writer.procedure("run", procedure, &arrays)?;
         check_sizes(body, run.scratch(), "C")?;
         let argument = |(at, name): (usize, &String)| CArray::dense(name, body.parameter_type(at));
         let arguments: Vec<CArray> = names.arguments.iter().enumerate().map(argument).collect();

@@ -3,7 +3,7 @@
 use super::c_file::{CFile, CSource};
 use super::c_interface::{CArray, CInterface};
 use super::file_names::FileNames;
-use super::words;
+use super::{blocked, lowered, words};
 use crate::derivative::{Function, program};
 use crate::error::{Error, Result};
 use crate::export::Program;
@@ -79,11 +79,12 @@ impl CasadiOptions {
     ) -> Result<CSource> {
         let program = Program::from(function);
         let program = program.clone().with_name(valid_name(&program.name));
+        let procedure = lowered(&program.body, "CasADi", blocked)?;
         let names = FileNames::new(&program, &words::c(), "f");
         let language = C { prefix: names.function.clone(), is_opencl: false };
         let function = Derived::new(&names, function.differentiable())?;
         let mut file = CFile::new(&language);
-        file.program(&names, &program.body, &[])?;
+        file.program(&names, &program.body, &procedure, &[])?;
         function.write_jacobian(&mut file)?;
         let reverse = function.reverse()?;
         reverse.write(&mut file)?;
