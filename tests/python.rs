@@ -155,6 +155,7 @@ fn jax_differentiates_functions_in_all_its_ways() {
         let package = package.and_then(|package| package.function(functools.clone().with_name("functools")));
         package.unwrap().write(&folder).unwrap();
     }
+    PythonPackage::new("empty").write(&folder).unwrap();
     assert_runs(&python, &folder, concat!(include_str!("python/fails.py"), include_str!("python/in_jax.py")));
 }
 
@@ -203,5 +204,27 @@ fn names_that_mean_something_else_are_changed() {
     package.write(&folder).unwrap();
     assert_runs(python, &folder, include_str!("python/names.py"));
     let error = package.function(program("Lambda", "x", "")).unwrap_err().to_string();
-    assert!(error.contains("package v___package has the function lambda, and can't have Lambda too"), "{error}");
+    assert!(
+        error.contains("package v___package has the function lambda, and can't have the function Lambda too"),
+        "{error}"
+    );
+}
+
+#[test]
+fn names_of_derivatives_are_said_to_be_theirs() {
+    let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2)).unwrap();
+    let own = Program::from(&square).with_name("F_vjp");
+    let package = || PythonPackage::new("package");
+    let error = package().function(own.clone()).unwrap().differentiable(&square).unwrap_err().to_string();
+    assert!(error.contains("the function F_vjp, and can't have the derivative f_vjp of f too"), "{error}");
+    let error = package().differentiable(&square).unwrap().function(own).unwrap_err().to_string();
+    assert!(error.contains("the derivative f_vjp of f, and can't have the function F_vjp too"), "{error}");
+}
+
+#[test]
+fn a_package_without_functions_needs_no_compiler() {
+    let Some(python) = python() else { return };
+    let folder = folder("empty");
+    PythonPackage::new("empty").write(&folder).unwrap();
+    assert_runs(python, &folder, "import os; os.environ['PATH'] = ''; import empty; assert empty.__all__ == []");
 }

@@ -27,6 +27,24 @@ fails(
     lambda: models.types([1] * 3, [1, 2, 2**31], [1] * 3, mask),
 )
 
+# Numbers that are larger than what elements can be; infinity is what it is.
+others = ([1] * 3, [1] * 3, mask)
+for large in (1e300, -1e300, 10**40):
+    fails(
+        ValueError,
+        "types: single has numbers out of the range of float32",
+        lambda: models.types([1, large, float("inf")], *others),
+    )
+assert models.types([float("inf"), float("-inf"), 1], *others)[0].tolist() == [float("inf"), float("-inf"), 2]
+fails(ValueError, "loss: line has numbers out of the range of float64", lambda: models.loss([10**400, 0], x, x))
+fails(
+    ValueError,
+    "types: long has numbers out of the range of int64",
+    lambda: models.types([1] * 3, [1] * 3, [1, 2, 2**64], mask),
+)
+assert models.loss([2**64, -(2**70)], x, x) == 2.0**140
+fails(TypeError, "loss: x has elements of object, not float64", lambda: models.loss(line, [2**64, None, 1, 2], x))
+
 layer = {"weights": np.zeros((3, 5)), "bias": np.zeros(5)}
 last = {"weights": np.zeros((5, 2)), "bias": np.zeros(2)}
 inputs, classes = np.zeros((4, 3)), np.zeros(4, int)

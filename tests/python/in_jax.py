@@ -112,6 +112,9 @@ assert [str(part.dtype) for part in (single, short, long, mask)] == ["float32", 
 assert single.tolist() == [3, 4, 6] and short.tolist() == [2, -1, -(2**31)]
 assert long.tolist() == [1, -2, 3] and mask.tolist() == [False, True, False]
 same(ours.loss(y=[1, 3, 5, 7.5], line=np.array([0.5, -1]), x=range(4)), loss(line, x, y))
+same(jax.jit(lambda slope, height: ours.loss([slope, height], x, y))(0.5, -1.0), loss(line, x, y))
+same(jax.grad(lambda slope: ours.loss([slope, -1], x, tuple(y)))(0.5), jax.grad(loss)(line, x, y)[0])
+same(jax.jit(lambda z: ours.types([1, z, 3], [1] * 3, [1] * 3, [True] * 3)[0])(jnp.float32(2)), jnp.float32([2, 4, 6]))
 same(jax.vmap(ours.types, (0, None, None, None))(jnp.ones((2, 3), np.float32), [1] * 3, [1] * 3, [True] * 3)[0], jnp.full((2, 3), 2, np.float32))
 
 # Packages of as many functions do not meet, and names of modules are names like others.
@@ -123,6 +126,9 @@ same(others.functools([1.0, 2.0]), jnp.array([1.0, 8.0]))
 import another.jax as another
 
 same([another.np([1.0, 2.0]), others.np([1.0, 2.0])], [jnp.array([1.0, 8.0]), jnp.array([1.0, 4.0])])
+import empty.jax
+
+assert empty.jax.__all__ == []
 assert str(inspect.signature(ours.loss)) == "(line, x, y)"
 
 
@@ -131,6 +137,8 @@ assert str(inspect.signature(ours.loss)) == "(line, x, y)"
 fails(ValueError, "loss: x has shape (3,), not (4,)", lambda: ours.loss(line, x[:3], y))
 fails(ValueError, "loss: x has shape (3,), not (4,)", lambda: jax.jit(ours.loss)(line, x[:3], y))
 fails(TypeError, "loss: line has elements of float32, not float64", lambda: ours.loss(line.astype("float32"), x, y))
+fails(ValueError, "loss: line is no array", lambda: jax.jit(lambda slope: ours.loss([slope, [slope]], x, y))(0.5))
+fails(TypeError, "loss: line has elements of complex128", lambda: ours.loss([x[0], 1j], x, y))
 fails(TypeError, "network: layers is a dict, not a tuple", lambda: ours.network(layers[0], inputs, classes))
 fails(TypeError, "loss: missing a required argument: 'y'", lambda: ours.loss(line, x))
 fails(NotImplementedError, "plain was exported without a derivative", lambda: jax.grad(ours.plain)(line, x, y))

@@ -158,11 +158,21 @@ def _batched(operands, axes, *, program, batch):
 batching.primitive_batchers[_call] = _batched
 
 
+def _holds_arrays(argument):
+    """Whether a list holds arrays of JAX, which NumPy can't read while they are traced."""
+    if isinstance(argument, (list, tuple)):
+        return any(map(_holds_arrays, argument))
+    return isinstance(argument, jax.Array)
+
+
 def _array(function, at, argument, path):
     _, dtype, shape = function.arrays[at]
-    if not isinstance(argument, jax.Array):
+    if not _holds_arrays(argument):
         argument = function.array(at, argument, path)
-    array = jnp.asarray(argument)
+    try:
+        array = jnp.asarray(argument)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{function.name}: {path} is no array: {error}") from None
     if array.dtype != dtype:
         hint = ""
         if dtype.itemsize == 8 and not jax.config.jax_enable_x64:

@@ -93,8 +93,8 @@ struct Function {
     source: CSource,
     /// The function's name in Python.
     name: String,
-    /// Whether users call it.
-    is_public: bool,
+    /// The function whose derivative this is, which JAX alone calls.
+    derivative_of: Option<String>,
     parameters: Vec<(String, Structure)>,
     arrays: Vec<Array>,
     result: Structure,
@@ -134,7 +134,7 @@ impl PythonPackage {
     pub fn function(self, program: impl Into<Program>) -> Result<PythonPackage> {
         let program = program.into();
         let source = c(&program)?;
-        self.with(&program, source, &[], true)
+        self.with(&program, source, &[], None)
     }
 
     /// The package with a function more, and with its derivatives up to the second order, for the module `jax` of the package: there
@@ -179,10 +179,10 @@ impl PythonPackage {
                 let first = package.functions.len();
                 package.derivatives.push([at, first, first + 1]);
                 for (end, body) in [("jvp", forward), ("vjp", reverse)] {
-                    let name = format!("{name}_{end}");
-                    let program = Program::new(&name[..], body.without_marks());
-                    package = package.with(&program, c(&program)?, &[], false)?;
-                    next.push((package.functions.len() - 1, name, body));
+                    let own = format!("{name}_{end}");
+                    let program = Program::new(&own[..], body.without_marks());
+                    package = package.with(&program, c(&program)?, &[], Some(name.clone()))?;
+                    next.push((package.functions.len() - 1, own, body));
                 }
             }
             programs = next;
@@ -216,7 +216,7 @@ impl PythonPackage {
     pub fn sparse_function(self, program: impl Into<Program>, patterns: &[(usize, &Pattern)]) -> Result<PythonPackage> {
         let program = program.into();
         let source = CSource::with_sparsity(&program, patterns)?;
-        self.with(&program, source, patterns, true)
+        self.with(&program, source, patterns, None)
     }
 
     fn with(
@@ -224,14 +224,19 @@ impl PythonPackage {
         program: &Program,
         source: CSource,
         patterns: &[(usize, &Pattern)],
-        is_public: bool,
+        derivative_of: Option<String>,
     ) -> Result<PythonPackage> {
         // Files are told apart by systems that take capital and small letters for the same, too.
         let is_same = |other: &Function| other.source.name.eq_ignore_ascii_case(&source.name);
         if let Some(other) = self.functions.iter().find(|other| is_same(other)) {
-            let (name, first) = (&source.name, &other.source.name);
-            let problem = format!("package {} has the function {first}, and can't have {name} too", self.name);
-            return Err(Error::Export { target: "Python", operation: name.clone(), problem });
+            let described = |name: &str, of: &Option<String>| match of {
+                Some(of) => format!("the derivative {name} of {of}"),
+                None => format!("the function {name}"),
+            };
+            let first = described(&other.source.name, &other.derivative_of);
+            let second = described(&source.name, &derivative_of);
+            let problem = format!("package {} has {first}, and can't have {second} too", self.name);
+            return Err(Error::Export { target: "Python", operation: source.name.clone(), problem });
         }
         let body = &program.body;
         let arrays = (0..body.arity()).map(|at| (body.parameter_type(at), false));
@@ -243,7 +248,7 @@ impl PythonPackage {
         let (result, results) =
             (Structure::of_results(&program.results, body.results.len()), named(&program.results, results));
         let name = self.taken.choose(if program.name.is_empty() { &source.name } else { &program.name });
-        self.functions.push(Function { source, name, is_public, parameters, arrays, result, results });
+        self.functions.push(Function { source, name, derivative_of, parameters, arrays, result, results });
         Ok(self)
     }
 
@@ -289,7 +294,7 @@ impl PythonPackage {
     fn init(&self) -> String {
         let names = |functions: &[&Function]| list(functions.iter().map(|function| quoted(&function.source.name)));
         let (shown, hidden): (Vec<&Function>, Vec<&Function>) =
-            self.functions.iter().partition(|function| function.is_public);
+            self.functions.iter().partition(|function| function.derivative_of.is_none());
         let mut text = format!(
             "\"\"\"{}: functions on NumPy arrays, exported by deltaray.\"\"\"\n\nimport os as _os\n\n\
              from . import runtime as _runtime\n\n\
@@ -309,9 +314,9 @@ impl PythonPackage {
         }
         text += "    return [\n";
         for function in &self.functions {
-            text += &match function.is_public {
-                true => format!("        _functions[{}],\n", quoted(&function.name)),
-                false => format!("        {},\n", function.described("library", "        ")),
+            text += &match function.derivative_of {
+                None => format!("        _functions[{}],\n", quoted(&function.name)),
+                Some(_) => format!("        {},\n", function.described("library", "        ")),
             };
         }
         let derivatives = self.derivatives.iter().map(|[at, forward, reverse]| format!("({at}, {forward}, {reverse})"));

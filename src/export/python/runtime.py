@@ -217,14 +217,20 @@ class Function:
             array = np.asarray(argument)
         except ValueError as error:
             raise ValueError(f"{self.name}: {path} is no array: {error}") from None
-        # Numbers and lists of Python are as precise as what takes them.
-        rule = "safe" if hasattr(argument, "dtype") else "same_kind"
-        if array.size > 0 and not np.can_cast(array.dtype, dtype, rule):
+        # Numbers and lists of Python are as precise as what takes them. NumPy makes objects of integers beyond 64 bits.
+        is_listed = not hasattr(argument, "dtype")
+        is_large = is_listed and array.dtype == object and all(isinstance(x, (int, float)) for x in array.flat)
+        fits = is_large and dtype.kind != "b" or np.can_cast(array.dtype, dtype, "same_kind" if is_listed else "safe")
+        if array.size > 0 and not fits:
             raise TypeError(f"{self.name}: {path} has elements of {array.dtype}, not {dtype}")
         if array.shape != shape:
             raise ValueError(f"{self.name}: {path} has shape {array.shape}, not {shape}")
-        result = np.require(array, dtype, ["C", "ALIGNED"])
-        if dtype.kind == "i" and not np.array_equal(result, array):
+        try:
+            with np.errstate(over="ignore"):
+                result = np.require(array, dtype, ["C", "ALIGNED"])
+        except OverflowError:
+            result = None
+        if result is None or is_listed and _is_cut(array, result):
             raise ValueError(f"{self.name}: {path} has numbers out of the range of {dtype}")
         return result
 
@@ -245,6 +251,13 @@ class Function:
         if pattern is not None:
             return _matrix(self.name, array, pattern)
         return array[()] if shape == () else array
+
+
+def _is_cut(array, converted):
+    """Whether numbers became others that an element of another type can be: floats may be rounded, but not to infinity."""
+    if converted.dtype.kind == "f":
+        return bool(np.any(np.isinf(converted) & (np.abs(array) < np.inf)))
+    return not np.array_equal(array, converted)
 
 
 def _spelled(dtype, shape):
