@@ -93,16 +93,21 @@ fn package() -> deltaray::Result<PythonPackage> {
     let loss = stage(loss {}.closure(), (&zeros(2), &zeros(4), &zeros(4)))?;
     let network = stage(network {}.closure(), (&(layer(3, 5), layer(5, 2)), &zeros((4, 3)), &zeros(4)))?;
     let types = stage(types {}.closure(), (&zeros(3), &zeros(3), &zeros(3), &full(3, false)))?;
-    let x = Vector::from(vec![1.0, 2.0, 3.0, 4.0]);
-    let jacobian = stage(residuals, &x)?.sparse_jacobian()?.compressed(&x)?;
-    let entries = jacobian.entries().expect("there are entries").with_name("jacobian");
-    PythonPackage::new("models")
+    let package = PythonPackage::new("models")
         .function(&loss)?
         .function(&loss.value_and_grad()?)?
         .function(&network)?
         .function(&network.value_and_grad()?)?
-        .function(&types)?
-        .sparse_function(entries, &[(0, jacobian.pattern())])
+        .function(&types)?;
+    with_jacobian(package)
+}
+
+/// The package with a function more, whose result is sparse.
+fn with_jacobian(package: PythonPackage) -> deltaray::Result<PythonPackage> {
+    let x = Vector::from(vec![1.0, 2.0, 3.0, 4.0]);
+    let jacobian = stage(residuals, &x)?.sparse_jacobian()?.compressed(&x)?;
+    let entries = jacobian.entries().expect("there are entries").with_name("jacobian");
+    package.sparse_function(entries, &[(0, jacobian.pattern())])
 }
 
 #[test]
@@ -115,7 +120,7 @@ fn functions_take_and_give_arrays_and_trees() {
     let all = || fs::read_dir(folder.join("cache/deltaray")).unwrap();
     let libraries = || fs::read_dir(folder.join("cache/deltaray")).unwrap().count();
     assert_eq!(libraries(), 1);
-    assert_runs(python, &folder, "import models");
+    assert_runs(python, &folder, "import models; models.jacobian([1] * 4)");
     assert_eq!(libraries(), 1);
     // A library that was cut off is compiled again.
     let library = all().next().unwrap().unwrap().path();
@@ -132,10 +137,9 @@ fn python_with_jax() -> Option<String> {
     python
 }
 
-#[test]
-fn jax_differentiates_functions_in_all_its_ways() {
-    let Some(python) = python_with_jax() else { return };
-    let folder = folder("jax");
+/// Packages in a folder for the script `in_jax.py`.
+fn folder_for_jax(name: &str) -> PathBuf {
+    let folder = folder(name);
     let loss = stage(loss {}.closure(), (&zeros(2), &zeros(4), &zeros(4))).unwrap();
     let network = stage(network {}.closure(), (&(layer(3, 5), layer(5, 2)), &zeros((4, 3)), &zeros(4))).unwrap();
     let types = stage(types {}.closure(), (&zeros(3), &zeros(3), &zeros(3), &full(3, false))).unwrap();
@@ -146,6 +150,7 @@ fn jax_differentiates_functions_in_all_its_ways() {
         .and_then(|package| package.differentiable(&types))
         .and_then(|package| package.differentiable(&several))
         .and_then(|package| package.function(Program::from(&loss).with_name("plain")))
+        .and_then(with_jacobian)
         .unwrap();
     package.write(&folder).unwrap();
     let powers = [2, 3].map(|n| stage(move |x: &Vector<_, f64>| x.powi(n), &zeros(2)).unwrap());
@@ -156,7 +161,35 @@ fn jax_differentiates_functions_in_all_its_ways() {
         package.unwrap().write(&folder).unwrap();
     }
     PythonPackage::new("empty").write(&folder).unwrap();
-    assert_runs(&python, &folder, concat!(include_str!("python/fails.py"), include_str!("python/in_jax.py")));
+    folder
+}
+
+/// Runs the script with the packages' module of this name.
+fn jax_differentiates(module: &str) {
+    let Some(python) = python_with_jax() else { return };
+    let folder = folder_for_jax(module);
+    let script = concat!(include_str!("python/fails.py"), include_str!("python/in_jax.py"));
+    assert_runs(&python, &folder, &format!("module = '{module}'\n{script}"));
+}
+
+#[test]
+fn jax_differentiates_compiled_functions_in_all_its_ways() {
+    jax_differentiates("jax");
+}
+
+#[test]
+fn jax_differentiates_stablehlo_in_all_its_ways() {
+    jax_differentiates("xla");
+}
+
+#[test]
+fn jax_says_what_it_can_not_compile() {
+    let Some(python) = python_with_jax() else { return };
+    let folder = folder("jax-fails");
+    package().unwrap().write(&folder).unwrap();
+    let path = folder.join("models/loss.mlir");
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("stablehlo.", "stablehlo.un")).unwrap();
+    assert_runs(&python, &folder, concat!(include_str!("python/fails.py"), include_str!("python/jax_fails.py")));
 }
 
 #[test]
@@ -168,20 +201,20 @@ fn arguments_that_do_not_fit_are_errors_that_name_the_parameter() {
 }
 
 #[test]
-fn what_is_missing_is_said_when_a_package_is_imported() {
+fn what_is_missing_is_said_when_a_function_is_called() {
     let Some(python) = python() else { return };
     let folder = folder("missing");
     package().unwrap().write(&folder).unwrap();
-    let script = "import os; os.environ['PATH'] = ''; import models";
-    let found = failure(python, &folder, script);
+    let call = "import models; models.loss([0] * 2, [0] * 4, [0] * 4)";
+    let found = failure(python, &folder, &format!("import os; os.environ['PATH'] = ''; {call}"));
     assert!(found.contains("no C compiler was found: install gcc or clang"), "{found}");
-    let found = failure(python, &folder, "import os; os.environ['CC'] = 'nothing-of-that-name'; import models");
+    let found = failure(python, &folder, &format!("import os; os.environ['CC'] = 'nothing-of-that-name'; {call}"));
     assert!(found.contains("the compiler that CC names was not found: nothing-of-that-name"), "{found}");
     // A package whose files belong to different programs.
     let init = folder.join("models/__init__.py");
     let text = fs::read_to_string(&init).unwrap();
     fs::write(&init, text.replace("(4,)", "(5,)")).unwrap();
-    let found = failure(python, &folder, "import models");
+    let found = failure(python, &folder, call);
     assert!(found.contains("loss: the compiled function takes or gives ['f64[2]', 'f64[4]', 'f64[4]']"), "{found}");
 }
 

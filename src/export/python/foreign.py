@@ -1,9 +1,11 @@
-"""Makes operations of JAX of this package's functions, which XLA calls by its interface for foreign functions."""
+"""Makes operations of JAX of this package's functions: compiled C, which XLA calls by its interface for foreign functions, on the
+processor, and StableHLO, which XLA compiles, on all platforms."""
 
 import ctypes
 import functools
 import hashlib
 import pathlib
+import threading
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from . import _derivatives, _functions, _with_derivatives, runtime
 
 try:
     import jax
+    import jaxlib
 except ImportError:
     raise ImportError("this module needs JAX: pip install jax") from None
 import jax.numpy as jnp
@@ -19,35 +22,77 @@ from jax.interpreters import ad, batching, mlir
 
 if not (hasattr(jax, "typeof") and hasattr(jax, "ffi")):
     raise ImportError(f"this module needs JAX 0.6 or later, not {jax.__version__}: pip install --upgrade jax")
+from jax.extend.mlir import ir
+from jax.extend.mlir.dialects import func
 
+_folder = pathlib.Path(__file__).parent
 
 # Texts to which the library points, which Python would free.
 _kept = []
 
 
-class _Program:
-    """A function as XLA calls it, with the programs of its derivatives."""
+class _Compiled:
+    """Functions as XLA calls them on the processor, which are compiled when the first of them is."""
 
-    def __init__(self, library, key, at, function):
+    def __init__(self, functions):
+        self._functions = functions
+        # Each package has a library of its own, and the same names of operations in all processes.
+        sources = [(_folder / f"{function.name}.c").read_bytes() for function in functions]
+        self._key = hashlib.sha256(b"\0".join(sources)).hexdigest()[:16]
+        self._lock = threading.Lock()
+        self._targets = None
+
+    def target(self, at):
+        """The name by which XLA knows a function."""
+        with self._lock:
+            if self._targets is None:
+                self._targets = self._registered()
+        return self._targets[at]
+
+    def _registered(self):
+        try:
+            for function in self._functions:
+                function.load()
+            options = ["-I", jax.ffi.include_dir(), f"-DPACKAGE={self._key}"]
+            library = runtime.library(_folder, ["xla-calls"], options)
+        except ImportError as error:
+            raise ImportError(f"{error}; the module xla has the same functions without C") from None
+        library.describe.argtypes = [ctypes.c_int, ctypes.c_char_p] + [ctypes.c_void_p] * 4
+        targets = []
+        for at, function in enumerate(self._functions):
+            address = [ctypes.cast(part, ctypes.c_void_p) for part in function.entries]
+            sizes = (ctypes.c_longlong * 4)(len(function.arrays), len(function.results), *function.sizes)
+            name = function.name.encode()
+            _kept.append(name)
+            library.describe(at, name, *address, sizes)
+            targets.append(f"deltaray_{self._key}_{function.name}")
+            handler = jax.ffi.pycapsule(getattr(library, f"handler_{at}"))
+            jax.ffi.register_ffi_target(targets[at], handler, platform="cpu")
+        return targets
+
+
+class _Program:
+    """A function as an operation of JAX, with the programs of its derivatives."""
+
+    def __init__(self, function, target):
         self.name = function.name
         self.inputs = [(dtype, shape) for _, dtype, shape in function.arrays]
         self.outputs = [(dtype, shape) for _, dtype, shape, _ in function.results]
         self.derivatives = None
         # In which operands it is linear, and the program of its transpose.
         self.fixed = self.transposed = None
-        self.target = f"deltaray_{key}_{function.name}"
-        address = [ctypes.cast(part, ctypes.c_void_p) for part in function.entries]
-        sizes = (ctypes.c_longlong * 4)(len(self.inputs), len(self.outputs), *function.sizes)
-        name = self.name.encode()
-        _kept.append(name)
-        library.describe(at, name, *address, sizes)
-        handler = getattr(library, f"handler_{at}")
-        jax.ffi.register_ffi_target(self.target, jax.ffi.pycapsule(handler), platform="cpu")
+        # Gives the name of the compiled function, where it is called on the processor.
+        self.target = target
 
     def derivative(self):
         if self.derivatives is None:
             raise NotImplementedError(f"{self.name} was exported without a derivative: differentiable() exports two orders")
         return self.derivatives[0]
+
+    @functools.cached_property
+    def module(self):
+        """The function as StableHLO."""
+        return (_folder / f"{self.name}.mlir").read_text(encoding="utf-8")
 
 
 def _axes(aval):
@@ -72,17 +117,67 @@ _call = Primitive("deltaray")
 _call.multiple_results = True
 
 
-@_call.def_abstract_eval
 def _types(*operands, program, batch):
     return [_aval(dtype, batch + shape, operands) for dtype, shape in program.outputs]
 
 
+_call.def_abstract_eval(_types)
+
+
 def _foreign(*operands, program, batch):
     types = [jax.ShapeDtypeStruct(batch + shape, dtype) for dtype, shape in program.outputs]
-    return jax.ffi.ffi_call(program.target, types)(*operands)
+    return jax.ffi.ffi_call(program.target(), types)(*operands)
 
 
-mlir.register_lowering(_call, mlir.lower_fun(_foreign, multiple_results=True), platform="cpu")
+# A function as StableHLO, at one position.
+_call_module = Primitive("deltaray_module")
+_call_module.multiple_results = True
+
+
+_call_module.def_abstract_eval(functools.partial(_types, batch=()))
+
+
+def _inserted(context, *operands, program):
+    module = context.module_context.module
+    try:
+        own = ir.Module.parse(program.module, module.context)
+    except ir.MLIRError as error:
+        version, problem = jaxlib.__version__, " ".join(str(error).split())
+        raise NotImplementedError(f"{program.name}: jaxlib {version} can't read its StableHLO: {problem}") from None
+    types = ir.SymbolTable(own.operation)["main"].type.results
+    symbols = context.module_context.symbol_table
+    name = mlir.merge_mlir_modules(module, f"deltaray_{program.name}", own, dst_symtab=symbols)
+    return func.CallOp(types, ir.FlatSymbolRefAttr.get(name), operands).results
+
+
+mlir.register_lowering(_call_module, _inserted)
+
+
+@functools.lru_cache(maxsize=None)
+def _jitted_module(program):
+    """Inserts a module once, however often it is called."""
+    return jax.jit(functools.partial(_call_module.bind, program=program))
+
+
+def _by_module(*operands, program, batch):
+    if not batch:
+        return _jitted_module(program)(*operands)
+
+    def one(position):
+        # Axes of one element are the same for all positions.
+        parts = [x[position if x.shape[0] > 1 else 0] for x in operands]
+        return _by_module(*parts, program=program, batch=batch[1:])
+
+    return jax.lax.map(one, jnp.arange(batch[0]))
+
+
+def _on_processor(*operands, program, batch):
+    by = _by_module if program.target is None else _foreign
+    return by(*operands, program=program, batch=batch)
+
+
+mlir.register_lowering(_call, mlir.lower_fun(_on_processor, multiple_results=True), platform="cpu")
+mlir.register_lowering(_call, mlir.lower_fun(_by_module, multiple_results=True))
 
 
 @functools.lru_cache(maxsize=None)
@@ -214,17 +309,12 @@ def _public(function, program):
     return call
 
 
-def operations():
-    """The operations by their names."""
-    folder = pathlib.Path(__file__).parent
+def operations(compiled):
+    """The operations by their names, as compiled C on the processor or as StableHLO there too."""
     functions = _with_derivatives()
-    # Each package has a library of its own, and the same names of operations in all processes.
-    sources = [(folder / f"{function.name}.c").read_bytes() for function in functions]
-    key = hashlib.sha256(b"\0".join(sources)).hexdigest()[:16]
-    options = ["-I", jax.ffi.include_dir(), f"-DPACKAGE={key}"]
-    library = runtime.library(folder, ["xla-calls"], options)
-    library.describe.argtypes = [ctypes.c_int, ctypes.c_char_p] + [ctypes.c_void_p] * 4
-    programs = [_Program(library, key, at, function) for at, function in enumerate(functions)]
+    library = _Compiled(functions) if compiled else None
+    targets = [functools.partial(library.target, at) if compiled else None for at in range(len(functions))]
+    programs = [_Program(function, target) for function, target in zip(functions, targets)]
     for program, forward, reverse in (map(programs.__getitem__, numbers) for numbers in _derivatives):
         program.derivatives = (forward, reverse)
         forward.fixed = reverse.fixed = len(program.inputs)

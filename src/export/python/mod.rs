@@ -5,7 +5,7 @@ mod structure;
 use self::structure::Structure;
 use super::languages::CSource;
 use super::names::Identifiers;
-use super::{Program, c};
+use super::{Program, c, stablehlo};
 use crate::derivative::{self, program};
 use crate::error::{Error, Result};
 use crate::shape::Type;
@@ -17,14 +17,15 @@ use std::path::Path;
 /// Words that no name in Python may be, and names that the package needs itself.
 const WORDS: &str = "\
     False None True and as assert async await break class continue def del elif else except finally for from global if \
-    import in is lambda nonlocal not or pass raise return try while with yield match case type _ runtime library os functions folder derivatives with_derivatives jax foreign";
+    import in is lambda nonlocal not or pass raise return try while with yield match case type _ runtime library os functions folder derivatives with_derivatives jax xla foreign";
 
 /// The Python that compiles functions and calls them, which is the same in all packages.
 const RUNTIME: &str = include_str!("runtime.py");
 
-/// The Python that makes operations of JAX of them, and the module that has these.
+/// The Python that makes operations of JAX of them, and the modules that have these.
 const FOREIGN: &str = include_str!("foreign.py");
 const JAX: &str = include_str!("jax.py");
+const XLA_MODULE: &str = include_str!("xla.py");
 
 /// Packages that this one imports, so that it can't have their names.
 const IMPORTED: &str = "\
@@ -40,7 +41,7 @@ const ORDERS: usize = 2;
 ///
 /// # Errors
 ///
-/// As [`c`](super::c).
+/// As [`c`](super::c) and [`stablehlo`](super::stablehlo).
 pub fn python(program: impl Into<Program>) -> Result<PythonPackage> {
     let program = program.into();
     let name = if program.name.is_empty() { "f".to_string() } else { program.name.clone() };
@@ -49,8 +50,8 @@ pub fn python(program: impl Into<Program>) -> Result<PythonPackage> {
 
 /// Programs as a package for Python: a folder whose functions take and give NumPy arrays.
 ///
-/// The functions are C, which the package compiles with the machine's compiler when it is first imported, and keeps in the
-/// user's cache. It needs NumPy, SciPy for sparse results, and a C compiler: `cc`, `gcc` or `clang`, or the one that the
+/// The functions are C, which the package compiles with the machine's compiler when one is first called, and keeps in the
+/// user's cache; for JAX they are StableHLO, too. It needs NumPy, SciPy for sparse results, and a C compiler: `cc`, `gcc` or `clang`, or the one that the
 /// variable `CC` names, with the options `-O3 -march=native` or those of `CFLAGS`.
 ///
 /// A function has the program's parameters, by position or name. Parts of trees have dots in their names: `params.w` is the
@@ -91,6 +92,8 @@ pub struct PythonPackage {
 #[derive(Clone, Debug)]
 struct Function {
     source: CSource,
+    /// The function as a StableHLO module.
+    module: String,
     /// The function's name in Python.
     name: String,
     /// The function whose derivative this is, which JAX alone calls.
@@ -106,7 +109,8 @@ struct Function {
 struct Array {
     name: String,
     ty: Type,
-    is_sparse: bool,
+    /// Of the entries of a sparse matrix: rows, columns, where rows begin, and the columns of entries.
+    pattern: Option<String>,
 }
 
 impl PythonPackage {
@@ -130,15 +134,16 @@ impl PythonPackage {
     ///
     /// # Errors
     ///
-    /// As [`c`](super::c), and where the package has a function of that name.
+    /// As [`c`](super::c) and [`stablehlo`](super::stablehlo), and where the package has a function of that name.
     pub fn function(self, program: impl Into<Program>) -> Result<PythonPackage> {
         let program = program.into();
         let source = c(&program)?;
         self.with(&program, source, &[], None)
     }
 
-    /// The package with a function more, and with its derivatives up to the second order, for the module `jax` of the package: there
-    /// the function can be differentiated by JAX, forward and in reverse, with respect to any of its floats.
+    /// The package with a function more, and with its derivatives up to the second order, for the modules `jax` and `xla` of the
+    /// package: there the function can be differentiated by JAX, forward and in reverse, with respect to any of its floats.
+    /// `jax` has compiled C on the processor and StableHLO on other devices, `xla` StableHLO on all.
     ///
     /// ```
     /// use deltaray::export::PythonPackage;
@@ -239,16 +244,18 @@ impl PythonPackage {
             return Err(Error::Export { target: "Python", operation: source.name.clone(), problem });
         }
         let body = &program.body;
-        let arrays = (0..body.arity()).map(|at| (body.parameter_type(at), false));
+        let arrays = (0..body.arity()).map(|at| (body.parameter_type(at), None));
         let (top, arrays) = (Structure::of(&program.parameters, body.arity(), "p"), named(&program.parameters, arrays));
         let mut taken = words();
         let parameters = top.into_parts().into_iter().map(|(name, part)| (taken.choose(&name), part)).collect();
-        let is_sparse = |at: usize| patterns.iter().any(|(result, _)| *result == at);
-        let results = body.result_types().enumerate().map(|(at, ty)| (ty, is_sparse(at)));
+        let pattern =
+            |at: usize| patterns.iter().find(|(result, _)| *result == at).map(|(_, pattern)| numbers(pattern));
+        let results = body.result_types().enumerate().map(|(at, ty)| (ty, pattern(at)));
         let (result, results) =
             (Structure::of_results(&program.results, body.results.len()), named(&program.results, results));
         let name = self.taken.choose(if program.name.is_empty() { &source.name } else { &program.name });
-        self.functions.push(Function { source, name, derivative_of, parameters, arrays, result, results });
+        let module = stablehlo(program)?;
+        self.functions.push(Function { source, module, name, derivative_of, parameters, arrays, result, results });
         Ok(self)
     }
 
@@ -261,14 +268,11 @@ impl PythonPackage {
             ("runtime.py", RUNTIME.to_string()),
             ("foreign.py", FOREIGN.to_string()),
             ("jax.py", JAX.to_string()),
+            ("xla.py", XLA_MODULE.to_string()),
             ("xla-calls.c", calls),
         ]
         .map(|(name, text)| (name.to_string(), text));
-        let sources = self.functions.iter().flat_map(|Function { source, .. }| {
-            [(".c", &source.source), (".h", &source.header)]
-                .map(|(end, text)| (source.name.clone() + end, text.clone()))
-        });
-        own.into_iter().chain(sources)
+        own.into_iter().chain(self.functions.iter().flat_map(Function::files))
     }
 
     /// Writes the package into a folder of its name in this folder, which need not exist.
@@ -299,7 +303,7 @@ impl PythonPackage {
             "\"\"\"{}: functions on NumPy arrays, exported by deltaray.\"\"\"\n\nimport os as _os\n\n\
              from . import runtime as _runtime\n\n\
              _folder = _os.path.dirname(_os.path.abspath(__file__))\n\
-             _library = _runtime.library(_folder, {})\n\
+             _library = _runtime.Library(_folder, {})\n\
              _functions = {{}}\n",
             self.name,
             names(&shown)
@@ -307,10 +311,10 @@ impl PythonPackage {
         for function in &shown {
             text += &function.text();
         }
-        // Derivatives, which JAX alone calls, are compiled when its module is imported.
+        // Derivatives, which JAX alone calls, are a library of their own.
         text += "\n\ndef _with_derivatives():\n    \"\"\"All functions, in the order of their numbers.\"\"\"\n";
         if !hidden.is_empty() {
-            text += &format!("    library = _runtime.library(_folder, {})\n", names(&hidden));
+            text += &format!("    library = _runtime.Library(_folder, {})\n", names(&hidden));
         }
         text += "    return [\n";
         for function in &self.functions {
@@ -326,6 +330,19 @@ impl PythonPackage {
 }
 
 impl Function {
+    /// Its files: the program in two languages, and the patterns of sparse results.
+    fn files(&self) -> Vec<(String, String)> {
+        let CSource { name, header, source, .. } = &self.source;
+        let programs = [(".c", source), (".h", header), (".mlir", &self.module)];
+        let programs = programs.map(|(end, text)| (format!("{name}{end}"), text.clone()));
+        let patterns = self
+            .results
+            .iter()
+            .enumerate()
+            .filter_map(|(at, result)| Some((format!("{name}-pattern-{at}.txt"), result.pattern.clone()?)));
+        programs.into_iter().chain(patterns).collect()
+    }
+
     /// The function, with its documentation, and the description by which it is called.
     fn text(&self) -> String {
         let names: Vec<&str> = self.parameters.iter().map(|(name, _)| &name[..]).collect();
@@ -358,14 +375,14 @@ impl Array {
     fn documented(&self) -> String {
         let name: String = self.name.chars().filter(|character| !character.is_control()).collect();
         let name = name.replace(['\\', '"'], "_");
-        let kind = if self.is_sparse { "a sparse matrix of " } else { "" };
+        let kind = if self.pattern.is_some() { "a sparse matrix of " } else { "" };
         format!("{name} : {kind}{}", self.ty)
     }
 
     /// A name, an element type, and a shape, but of sparse matrices.
     fn described(&self) -> String {
         let shape: Vec<String> = self.ty.shape.iter().map(|extent| format!("{extent},")).collect();
-        let shape = if self.is_sparse { "None".into() } else { format!("({})", shape.join(" ")) };
+        let shape = if self.pattern.is_some() { "None".into() } else { format!("({})", shape.join(" ")) };
         format!("({}, \"{}\", {shape})", quoted(&self.name), self.ty.dtype)
     }
 }
@@ -375,9 +392,16 @@ fn words() -> Identifiers {
 }
 
 /// Arrays under their names, or else their numbers.
-fn named<'t>(names: &[String], types: impl Iterator<Item = (&'t Type, bool)>) -> Vec<Array> {
+fn named<'t>(names: &[String], types: impl Iterator<Item = (&'t Type, Option<String>)>) -> Vec<Array> {
     let name = |at: usize| names.get(at).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| at.to_string());
-    types.enumerate().map(|(at, (ty, is_sparse))| Array { name: name(at), ty: ty.clone(), is_sparse }).collect()
+    types.enumerate().map(|(at, (ty, pattern))| Array { name: name(at), ty: ty.clone(), pattern }).collect()
+}
+
+/// A pattern as the package's runtime reads it.
+fn numbers(pattern: &Pattern) -> String {
+    let sizes = [pattern.rows(), pattern.columns()];
+    let numbers = sizes.iter().chain(pattern.row_offsets()).chain(pattern.column_indices());
+    numbers.map(usize::to_string).collect::<Vec<String>>().join(" ") + "\n"
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {

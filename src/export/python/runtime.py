@@ -67,10 +67,25 @@ def _processor():
         return platform.processor() or platform.machine()
 
 
+class Library:
+    """The library of the C files of these names in a folder, which are compiled when it is needed."""
+
+    def __init__(self, folder, names):
+        self.folder, self._names = pathlib.Path(folder), names
+
+    @functools.cached_property
+    def loaded(self):
+        return library(self.folder, self._names)
+
+    def pattern(self, name, at):
+        """Where rows begin, the columns of entries, and the shape of a function's sparse result."""
+        rows, columns, *_ = numbers = np.fromfile(self.folder / f"{name}-pattern-{at}.txt", np.int64, sep=" ")
+        begins, entries = np.split(numbers[2:], [rows + 1])
+        return begins, entries, (int(rows), int(columns))
+
+
 def library(folder, names, options=()):
-    """The library of the C files of these names in a folder; nothing where there are none."""
-    if not names:
-        return None
+    """The library of the C files of these names in a folder."""
     path = _compiled(pathlib.Path(folder), names, options)
     try:
         return ctypes.CDLL(str(path))
@@ -121,38 +136,45 @@ class Function:
         self.signature = inspect.Signature([inspect.Parameter(parameter, kind) for parameter, _ in parameters])
         self._structure = structure
         self.arrays = [(path, _DTYPES[dtype], shape) for path, dtype, shape in arrays]
-        self._run = getattr(library, name)
-        self._run.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int]
-        self._run.restype = ctypes.c_int
-        self._check(library, arrays, results)
         self.results = []
         for at, (path, dtype, shape) in enumerate(results):
-            pattern = None if shape is not None else _pattern(library, name, at)
+            pattern = None if shape is not None else library.pattern(name, at)
             shape = shape if pattern is None else (len(pattern[1]),)
             self.results.append((path, _DTYPES[dtype], shape, pattern))
+        self._library = library
+        self._run = None
+        self._own = threading.local()
+
+    def load(self):
+        """Gets the compiled function, which may first have to be compiled."""
+        library, name = self._library.loaded, self.name
+        self._check(library)
         sizes = [ctypes.c_longlong() for _ in range(4)]
-        work = getattr(library, f"{name}_work")
-        work(*[ctypes.byref(size) for size in sizes])
+        getattr(library, f"{name}_work")(*[ctypes.byref(size) for size in sizes])
         # The lengths of its memory for integers and floats.
         self.sizes = [size.value for size in sizes[2:]]
         self.entries = [getattr(library, name + end) for end in ("", "_type_in", "_type_out")]
-        self._own = threading.local()
+        run = self.entries[0]
+        run.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int]
+        run.restype = ctypes.c_int
+        self._run = run
 
-    def _check(self, library, arrays, results):
+    def _check(self, library):
         """Refuses a library that was made from other files."""
-        for side, expected in (("in", arrays), ("out", results)):
+        for side, arrays in (("in", self.arrays), ("out", self.results)):
             count = getattr(library, f"{self.name}_n_{side}")
             count.restype = ctypes.c_longlong
             described = getattr(library, f"{self.name}_type_{side}")
             described.restype = ctypes.c_char_p
             described.argtypes = [ctypes.c_longlong]
             found = [described(at).decode() for at in range(count())]
-            types = [_spelled(dtype, shape) for _, dtype, shape in expected]
-            fits = len(found) == len(types) and all(ty in (None, other) for ty, other in zip(types, found))
-            if not fits:
+            types = [_spelled(dtype, shape) for _, dtype, shape, *_ in arrays]
+            if found != types:
                 raise ImportError(f"{self.name}: the compiled function takes or gives {found}, not {types}")
 
     def __call__(self, *arguments):
+        if self._run is None:
+            self.load()
         inputs = self.collected(arguments, self.array)
         outputs = [np.empty(shape, dtype) for _, dtype, shape, _ in self.results]
         status = self._run(*self._pointers(inputs, outputs), 0)
@@ -261,22 +283,9 @@ def _is_cut(array, converted):
 
 
 def _spelled(dtype, shape):
-    """A type as the compiled function describes it; None where it has a pattern instead of a shape."""
-    if shape is None:
-        return None
-    return f"{dtype}[{', '.join(map(str, shape))}]" if shape else dtype
-
-
-def _pattern(library, name, at):
-    """Where rows begin, the columns of entries, and the shape of a matrix: compiled functions describe its transpose."""
-    described = getattr(library, f"{name}_sparsity_out")
-    described.restype = ctypes.POINTER(ctypes.c_longlong)
-    described.argtypes = [ctypes.c_longlong]
-    numbers = described(at)
-    columns, rows = numbers[0], numbers[1]
-    begins = np.array(numbers[2 : 3 + rows], np.int64)
-    entries = np.array(numbers[3 + rows : 3 + rows + int(begins[-1])], np.int64)
-    return begins, entries, (rows, columns)
+    """A type as the compiled function describes it."""
+    name = next(name for name, other in _DTYPES.items() if other == dtype)
+    return f"{name}[{', '.join(map(str, shape))}]" if shape else name
 
 
 def _matrix(name, values, pattern):
