@@ -254,5 +254,7 @@ fn read_idx(directory: &Path, name: &str, axes: u8) -> Result<Idx, DataError> {
     Ok(Idx { file, extents: extents.into_iter().map(|extent| extent as usize).collect(), bytes })
 }
 
+// A path, for packages that have this file as a module of theirs.
 #[cfg(test)]
+#[path = "data/tests.rs"]
 mod tests;

@@ -5,7 +5,7 @@
 //! cargo run --release --example digits
 //! ```
 //!
-//! The use of deltaray is in `model.rs`; the other files read data and show results.
+//! The use of deltaray is in `perceptron.rs` and `model.rs`; the other files read data and show results.
 
 mod arguments;
 mod confusion;
@@ -14,6 +14,7 @@ mod data;
 #[allow(dead_code)]
 mod device;
 mod model;
+mod perceptron;
 mod plot;
 #[cfg(all(test, feature = "opencl"))]
 #[path = "../../tests/devices/presence.rs"]

@@ -3,49 +3,19 @@
 //! Each function here is ordinary code: on plain arrays it computes, staged it becomes a program. One training step,
 //! gradient and all, is staged once and run for every batch.
 
-use crate::data::CLASSES;
 use crate::device::{Device, Prepared, There};
+use crate::perceptron::{Mlp, cross_entropy, scores};
 use crate::random::Random;
 use deltaray::Result;
 use deltaray::derivative::stage;
 use deltaray::prelude::*;
 use ndarray::Array2;
 
-const HIDDEN: usize = 128;
-
-/// The parameters of the perceptron: two layers, each a matrix and a vector.
-#[derive(Tree)]
-pub struct Mlp<A: Algebra> {
-    w1: Matrix<A, f32>,
-    b1: Vector<A, f32>,
-    w2: Matrix<A, f32>,
-    b2: Vector<A, f32>,
-}
-
 /// Images, one a row, and the digits on them.
 #[derive(Tree)]
 pub struct Batch<A: Algebra> {
     images: Matrix<A, f32>,
     labels: Vector<A, i64>,
-}
-
-/// A score for each image and digit.
-#[differentiable]
-fn scores(mlp: &Mlp, images: &Matrix<f32>) -> Matrix<f32> {
-    let hidden = (images.dot(&mlp.w1) + mlp.b1).relu();
-    hidden.dot(&mlp.w2) + mlp.b2
-}
-
-/// The mean over the images of the cross-entropy between softmax and label, written for one image at a time.
-#[differentiable]
-fn cross_entropy(scores: &Matrix<f32>, labels: &Vector<i64>) -> Scalar<f32> {
-    build(labels.len(), |image| {
-        let row = scores[image];
-        // Relative to the largest score no exponential overflows.
-        let row = row - row.max_all();
-        row.exp().sum().ln() - row[labels[image]]
-    })
-    .mean()
 }
 
 /// The quantity that training minimises.
@@ -115,22 +85,6 @@ fn update<R: Rank>(
     let mean = mean + (gradient - mean) * MEAN_STEP;
     let square = square + (gradient * gradient - square) * SQUARE_STEP;
     (parameter - mean * rate / (square.sqrt() + EPSILON), mean, square)
-}
-
-impl Mlp<Concrete> {
-    fn zeros(pixels: usize) -> Self {
-        Mlp { w1: zeros((pixels, HIDDEN)), b1: zeros(HIDDEN), w2: zeros((HIDDEN, CLASSES)), b2: zeros(CLASSES) }
-    }
-
-    /// Weights at random, as He et al. (2015) scale them for relu.
-    pub fn random(pixels: usize, random: &mut Random) -> Self {
-        let mut layer = |inputs: usize, outputs: usize| {
-            let scale = (2.0 / inputs as f64).sqrt();
-            let weights = (0..inputs * outputs).map(|_| (scale * random.normal()) as f32).collect();
-            Matrix::from_elements((inputs, outputs), weights)
-        };
-        Mlp { w1: layer(pixels, HIDDEN), w2: layer(HIDDEN, CLASSES), ..Mlp::zeros(pixels) }
-    }
 }
 
 impl Adam<Concrete> {

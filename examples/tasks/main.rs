@@ -26,6 +26,8 @@ mod networks;
 #[path = "../objectives/mod.rs"]
 #[allow(dead_code)]
 mod objectives;
+#[path = "../digits/perceptron.rs"]
+mod perceptron;
 #[path = "../digits/random.rs"]
 #[allow(dead_code)]
 mod random;
@@ -203,7 +205,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (_, images, digits) = inputs::images(&[64, 10], 32);
         let labels: Vec<u8> = digits.to_vec().into_iter().map(|digit| digit as u8).collect();
         let batch = model::Batch::new(images.to_ndarray(), &labels);
-        let perceptron = model::Mlp::random(64, &mut random::Random::new(1));
+        let perceptron = perceptron::Mlp::random(64, &mut random::Random::new(1));
         gradient!(options, "digits", model::loss, (&perceptron, &batch));
     }
     Ok(())
