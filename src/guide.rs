@@ -52,6 +52,9 @@ pub mod json {}
 #[doc = include_str!("../docs/stablehlo.md")]
 pub mod stablehlo {}
 
+#[doc = include_str!("../docs/many-machines.md")]
+pub mod many_machines {}
+
 #[doc = include_str!("../docs/pages.md")]
 pub mod pages {}
 

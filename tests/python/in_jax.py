@@ -10,6 +10,7 @@ if module == "xla":
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=5"
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 
@@ -83,6 +84,7 @@ for axes, arguments in [((0, None, None), (lines, x, y)), ((None, 0, 0), (line, 
 grid = lambda f: jax.vmap(jax.vmap(f, (None, 0, None)), (0, None, None), 1)
 same(grid(ours.loss)(lines, xs, y), grid(loss)(lines, xs, y))
 same(jax.grad(lambda line: jnp.sum(grid(ours.loss)(line[None], xs, y)))(line), jax.grad(lambda line: jnp.sum(grid(loss)(line[None], xs, y)))(line))
+same(jax.vmap(ours.loss, (0, None, None))(lines[:0], x, y), jnp.zeros(0))
 mean = lambda f: lambda line: jnp.mean(jax.vmap(f, (None, 0, 0))(line, xs, ys) ** 2)
 for transform in transformations:
     same(transform(mean(ours.loss))(line), transform(mean(loss))(line))
@@ -132,6 +134,14 @@ for platform in ("cpu", "cuda", "tpu"):
     is_compiled = module == "jax" and platform == "cpu"
     assert ("custom_call @deltaray_" in text) == is_compiled, text
     assert text.count("func.func private @deltaray_loss(") == (not is_compiled), text
+
+# Exported by JAX, StableHLO needs nothing of the package; compiled functions are refused.
+platforms = ("cpu",) if module == "jax" else ("cpu", "cuda", "tpu")
+export = lambda: jax.export.export(jax.jit(jax.grad(ours.network)), platforms=platforms)(layers, inputs, classes)
+if module == "jax":
+    fails(ValueError, "Cannot serialize code with custom calls", export)
+else:
+    same(export().call(layers, inputs, classes), jax.grad(network)(layers, inputs, classes))
 
 # Packages of as many functions do not meet, and names of modules are names like others.
 assert list(others.__all__) == ["np", "functools"], others.__all__

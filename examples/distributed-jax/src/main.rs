@@ -2,7 +2,7 @@
 //! that both can be compared.
 //!
 //! ```sh
-//! cargo run --release --manifest-path examples/distributed-jax/Cargo.toml -- FOLDER [SHARDS [STEPS]]
+//! cargo run --manifest-path examples/distributed-jax/Cargo.toml -- FOLDER [SHARDS [STEPS]]
 //! ```
 //!
 //! The folder gets a package for Python, `losses`, the plan `plan.json`, and for each task the data, the first parameters, and those

@@ -162,6 +162,8 @@ def _jitted_module(program):
 def _by_module(*operands, program, batch):
     if not batch:
         return _jitted_module(program)(*operands)
+    if 0 in batch:
+        return [jnp.zeros(batch + shape, dtype) for dtype, shape in program.outputs]
 
     def one(position):
         # Axes of one element are the same for all positions.
