@@ -132,8 +132,6 @@ def _foreign(*operands, program, batch):
 # A function as StableHLO, at one position.
 _call_module = Primitive("deltaray_module")
 _call_module.multiple_results = True
-
-
 _call_module.def_abstract_eval(functools.partial(_types, batch=()))
 
 
