@@ -24,6 +24,10 @@ use std::process::Command;
 const NAMES: &[&str] = &[
     "",
     "f",
+    "aux",
+    "con",
+    "nul",
+    "prn",
     "x",
     "_",
     "__",
@@ -186,6 +190,7 @@ fn names_of_c_programs_are_legal_and_headers_are_those_of_cpp_too() {
         let source = export::c(named(name)).unwrap();
         let include = format!("#include \"{}.h\"\n", source.name);
         assert!(source.source.starts_with(&include), "{name:?}");
+        assert!(!["aux", "con", "nul", "prn"].contains(&&source.name[..]), "a device of Windows");
         // Names that differ only in capitals are files that overwrite each other.
         if seen.insert(source.name.to_uppercase()) {
             whole.push_str(&source.source.replace(&include, &source.header));

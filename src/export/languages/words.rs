@@ -45,8 +45,10 @@ const MATHEMATICS: &str = "
     fmax fmin fma exp10 pow10 sincos
 ";
 
-/// Headers. Programs could hide some of them, where the compiler looks for files beside them.
+/// Headers, and devices of Windows. Programs could hide some of the former, where the compiler looks for files beside them; the
+/// latter can't be files.
 const FILES: &str = "
+    aux con nul prn com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9
     assert complex ctype errno fenv float inttypes limits locale math setjmp signal stdarg stdbool stddef stdint
     stdio stdlib string tgmath time wchar wctype unistd
 ";
