@@ -52,17 +52,23 @@ fn multivariate_lgamma<E: Float>(a: Scalar<E>, #[plain] d: usize) -> Scalar<E> {
     (a - halves).lgamma().sum() + number((d * (d - 1)) as f64 / 4.0 * std::f64::consts::PI.ln())
 }
 
-/// ln of the density of points [n, d] in a mixture.
+/// ln of the densities of points [n, d] in a mixture: [n].
 #[differentiable]
-pub fn log_likelihood<E: Float>(mixture: &Mixture<E>, points: &Matrix<E>) -> Scalar<E> {
-    let (n, d) = (points.len() as f64, points.shape()[1] as f64);
+pub fn log_densities<E: Float>(mixture: &Mixture<E>, points: &Matrix<E>) -> Vector<E> {
+    let d = points.shape()[1] as f64;
     let factors = factors(mixture);
     let means: Matrix<E> = factors.contract(&mixture.means, "kij,kj->ki");
     let projected = points.contract_axes(&factors, [1], [2]) - means;
     let log_determinants = mixture.log_diagonals.sum_axis(1);
     let scores = mixture.alpha + log_determinants - projected.powi(2).sum_axis(2) * 0.5;
     let log_normaliser = mixture.alpha.logsumexp() + number(d / 2.0 * std::f64::consts::TAU.ln());
-    scores.logsumexp_axis(1).sum() - log_normaliser * number(n)
+    scores.logsumexp_axis(1) - log_normaliser
+}
+
+/// ln of the density of points [n, d] in a mixture.
+#[differentiable]
+pub fn log_likelihood<E: Float>(mixture: &Mixture<E>, points: &Matrix<E>) -> Scalar<E> {
+    log_densities(mixture, points).sum()
 }
 
 /// ln of the density of a mixture's inverses of covariances in a distribution of them.

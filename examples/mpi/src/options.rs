@@ -1,0 +1,114 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The text that `--help` prints.
+pub const HELP: &str = "\
+Trains a model on the data of all ranks, each of which has a shard of the rows, and tests it on other rows.
+
+usage: mpirun -n RANKS deltaray-example-mpi TASK [options]     trains; without mpirun, in one process
+       deltaray-example-mpi plan [options]                     what communication costs with up to 10,000 ranks
+       deltaray-example-mpi compare FILE FILE MOST             fails where parameters of two checkpoints differ by more
+
+tasks: mixture    a mixture of Gaussians with full covariances, as in ADBench
+       kmeans     the centres of clusters, by Newton's method
+       logistic   a logistic regression
+       digits     a perceptron with one hidden layer, on images of handwritten digits
+
+  --rows N           rows of all ranks together; 2000 unless given, and of digits all images for training
+  --features N       numbers of a row; 8 unless given; of digits always 64
+  --clusters N       Gaussians, or clusters; 5 unless given
+  --steps N          steps in all, also of a training that is resumed; 100 unless given
+  --rate X           how far a step goes along the gradient of the mean loss; 0.1 unless given
+  --momentum X       how much of the last step is in the next one; 0.9 unless given
+  --seed N           where the data and the first parameters come from; 0 unless given
+  --parts N          parts of a shard, computed one after the other; 1 unless given
+  --overlap          the gradient of the last part is computed in two halves, one while the other is on its way
+  --checkpoint FILE  written after the last step, by rank 0
+  --every N          and after every N steps
+  --resume           goes on from the checkpoint, where there is one
+  --data FILE        digits in another file
+  --times            how long the ranks computed, waited for each other, and communicated
+";
+
+/// The options, with their defaults filled in.
+pub struct Options {
+    pub task: String,
+    pub rows: usize,
+    pub features: usize,
+    pub clusters: usize,
+    pub steps: u64,
+    pub rate: f64,
+    pub momentum: f64,
+    pub seed: u64,
+    pub parts: usize,
+    pub overlap: bool,
+    pub checkpoint: Option<PathBuf>,
+    pub every: Option<u64>,
+    pub resume: bool,
+    pub data: Option<PathBuf>,
+    pub times: bool,
+}
+
+impl Options {
+    /// Reads the words after the task; an error says which word is wrong.
+    pub fn parse(task: &str, words: &[&str]) -> Result<Options, String> {
+        let mut options = Options {
+            task: task.into(),
+            rows: 2000,
+            features: 8,
+            clusters: 5,
+            steps: 100,
+            rate: 0.1,
+            momentum: 0.9,
+            seed: 0,
+            parts: 1,
+            overlap: false,
+            checkpoint: None,
+            every: None,
+            resume: false,
+            data: None,
+            times: false,
+        };
+        let mut words = words.iter();
+        while let Some(&word) = words.next() {
+            let mut value = || words.next().copied().ok_or_else(|| format!("{word} needs a value after it"));
+            match word {
+                "--rows" => options.rows = at_least_one(word, value()?)?,
+                "--features" => options.features = at_least_one(word, value()?)?,
+                "--clusters" => options.clusters = at_least_one(word, value()?)?,
+                "--steps" => options.steps = number(word, value()?)?,
+                "--rate" => options.rate = number(word, value()?)?,
+                "--momentum" => options.momentum = number(word, value()?)?,
+                "--seed" => options.seed = number(word, value()?)?,
+                "--parts" => options.parts = at_least_one(word, value()?)?,
+                "--overlap" => options.overlap = true,
+                "--checkpoint" => options.checkpoint = Some(value()?.into()),
+                "--every" => options.every = Some(at_least_one(word, value()?)? as u64),
+                "--resume" => options.resume = true,
+                "--data" => options.data = Some(value()?.into()),
+                "--times" => options.times = true,
+                _ => return Err(format!("unknown argument `{word}`; --help lists those there are")),
+            }
+        }
+        if options.checkpoint.is_none() && (options.resume || options.every.is_some()) {
+            return Err("--resume and --every need a --checkpoint".into());
+        }
+        if options.overlap && task == "kmeans" {
+            return Err("--overlap needs several arrays of parameters, and kmeans has one".into());
+        }
+        Ok(options)
+    }
+}
+
+fn number<T: FromStr>(option: &str, value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("{option} needs a number, but `{value}` was given"))
+}
+
+fn at_least_one(option: &str, value: &str) -> Result<usize, String> {
+    match number(option, value)? {
+        0 => Err(format!("{option} needs a number of at least 1")),
+        number => Ok(number),
+    }
+}

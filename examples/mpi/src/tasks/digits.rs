@@ -1,0 +1,82 @@
+//! The perceptron of the example `digits`, in double precision, trained by all images at once.
+
+use crate::data::{self, CLASSES, Dataset};
+use crate::job::{Data, Job, Method, Rows};
+use crate::options::Options;
+use crate::random::Random;
+use deltaray::prelude::*;
+use deltaray_example_mpi::shard::Shard;
+use std::error::Error;
+use std::ops::Range;
+use std::path::Path;
+
+const HIDDEN: usize = 128;
+
+/// Two layers, each a matrix and a vector.
+#[derive(Tree)]
+struct Perceptron<A: Algebra> {
+    w1: Matrix<A, f64>,
+    b1: Vector<A, f64>,
+    w2: Matrix<A, f64>,
+    b2: Vector<A, f64>,
+}
+
+type Labelled<A> = (Rows<A>, Vector<A, i64>);
+
+/// A score for each image and digit.
+#[differentiable]
+fn scores(perceptron: &Perceptron, images: &Matrix<f64>) -> Matrix<f64> {
+    let hidden = (images.dot(&perceptron.w1) + perceptron.b1).relu();
+    hidden.dot(&perceptron.w2) + perceptron.b2
+}
+
+/// A part's share of the mean over all images of the cross-entropy between softmax and label.
+#[differentiable]
+fn loss((perceptron, (part, labels)): (Perceptron, Labelled), #[plain] rows: usize) -> Scalar<f64> {
+    let scores = scores(&perceptron, &part.x);
+    let right = build(labels.len(), |image| scores[(image, labels[image])]);
+    part.weights.dot(&(scores.logsumexp_axis(1) - right)) / rows as f64
+}
+
+/// The number of a part's images that are taken for the right digit.
+#[differentiable]
+fn score((perceptron, (part, labels)): (Perceptron, Labelled)) -> Scalar<f64> {
+    part.weights.dot(&scores(&perceptron, &part.x).argmax_axis(1).equal(labels).select(1.0, 0.0))
+}
+
+/// The images at some of the positions.
+fn labelled(data: &Dataset, shard: &Shard, part: &Range<usize>, positions: &[usize]) -> Labelled<Concrete> {
+    let (images, digits) = data.rows(&positions[part.clone()]);
+    let width = images.ncols();
+    let mut x: Vec<f64> = images.iter().map(|&pixel| f64::from(pixel)).collect();
+    let mut labels: Vec<i64> = digits.into_iter().map(i64::from).collect();
+    x.resize(shard.height() * width, 0.0);
+    labels.resize(shard.height(), 0);
+    let x = Matrix::from_elements((shard.height(), width), x);
+    (Rows { x, weights: shard.weights(part).into() }, labels.into())
+}
+
+/// Weights at random, as He et al. (2015) scale them for relu.
+fn first(pixels: usize, random: &mut Random) -> Perceptron<Concrete> {
+    let mut layer = |inputs: usize, outputs: usize| {
+        let scale = (2.0 / inputs as f64).sqrt();
+        Matrix::from_elements((inputs, outputs), (0..inputs * outputs).map(|_| scale * random.normal()).collect())
+    };
+    Perceptron { w1: layer(pixels, HIDDEN), b1: zeros(HIDDEN), w2: layer(HIDDEN, CLASSES), b2: zeros(CLASSES) }
+}
+
+pub fn job(options: &Options, shard: impl Fn(usize) -> Shard) -> Result<Job, Box<dyn Error>> {
+    let digits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/digits.csv.gz");
+    let data = data::load(options.data.as_deref().unwrap_or(&digits))?;
+    let mut random = Random::new(options.seed);
+    let split = data.split(&mut random);
+    let rows = split.training.len();
+    let (training, test) = (shard(rows), Shard { parts: 1, ..shard(split.test.len()) });
+    let start = first(data.images.ncols(), &mut random);
+    let part = |shard: &Shard, positions: &[usize]| -> Vec<Labelled<Concrete>> {
+        shard.parts().map(|part| labelled(&data, shard, &part, positions)).collect()
+    };
+    let (parts, test_part) = (part(&training, &split.training), part(&test, &split.test).swap_remove(0));
+    let data = Data { features: data.images.ncols(), training, test, parts, test_part };
+    Ok(Job::new(options, (Method::Descent, "accuracy"), &start, &data, (&loss { rows }, &score {}))?)
+}
