@@ -15,6 +15,12 @@ pub fn end_all_on_panic() {
 /// Says why this rank can't go on, and ends all of them.
 pub fn end_all(problem: &str) -> ! {
     let world = SimpleCommunicator::world();
-    eprintln!("rank {} of {}: {problem}: all ranks end", world.rank(), world.size());
+    say(&world, &format!("{problem}: all ranks end"));
     world.abort(1)
+}
+
+/// Prints a line of this rank, which those of others can't interrupt: it is written at once.
+pub fn say(world: &SimpleCommunicator, text: &str) {
+    let line = format!("rank {} of {}: {text}\n", world.rank(), world.size());
+    eprint!("{line}");
 }

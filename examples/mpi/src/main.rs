@@ -36,13 +36,16 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let result = match words[..] {
-        [] | ["--help"] => Ok(print!("{HELP}")),
-        ["plan", ref options @ ..] => plan::table(options).map(|table| print!("{table}")),
+        [] | ["--help"] => Ok(HELP.into()),
+        ["plan", ref options @ ..] => plan::table(options),
         ["compare", first, second, most] => compare(first, second, most),
-        [task, ref options @ ..] => run(task, options),
+        [task, ref options @ ..] => run(task, options).map(|()| String::new()),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
         Err(problem) => {
             if !problem.is_empty() {
                 eprintln!("{problem}");
@@ -53,12 +56,12 @@ fn main() -> ExitCode {
 }
 
 /// Whether the parameters in two checkpoints differ by no more than this, relative to the largest.
-fn compare(first: &str, second: &str, most: &str) -> Result<(), String> {
+fn compare(first: &str, second: &str, most: &str) -> Result<String, String> {
     let most: f64 = most.parse().map_err(|_| format!("`{most}` is no number"))?;
     let parameters = |path| Checkpoint::read(Path::new(path)).map(|checkpoint| checkpoint.state.parameters);
     let difference = difference(&parameters(first)?, &parameters(second)?)?;
     match difference <= most {
-        true => Ok(println!("the parameters differ by {difference:.1e}")),
+        true => Ok(format!("the parameters differ by {difference:.1e}\n")),
         false => Err(format!("the parameters differ by {difference:.1e}, which is more than {most:.1e}")),
     }
 }

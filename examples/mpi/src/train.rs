@@ -4,6 +4,7 @@ use crate::gradient::{Gradient, Times};
 use crate::job::{Job, Method};
 use crate::options::Options;
 use deltaray_example_mpi::checkpoint::{Checkpoint, State};
+use deltaray_example_mpi::failure;
 use deltaray_example_mpi::sum::Sum;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
@@ -11,8 +12,8 @@ use std::time::Instant;
 
 /// Trains on all ranks, which all have the same parameters after every step.
 pub fn train(options: &Options, job: &Job, mut state: State, world: &SimpleCommunicator) -> Result<(), String> {
-    let (rank, ranks) = (world.rank(), world.size());
-    eprintln!("rank {rank} of {ranks}: process {}", std::process::id());
+    let rank = world.rank();
+    failure::say(world, &format!("process {}", std::process::id()));
     let mut gradient = Gradient::new(job, world, options.times);
     let (first, start) = (state.steps, Instant::now());
     while state.steps < options.steps {
