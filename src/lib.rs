@@ -143,6 +143,7 @@
 //! - [`guide::exporting`]: gradients in crates without this library, and in other languages.
 //! - [`guide::python`]: functions on NumPy arrays, for SciPy and others.
 //! - [`guide::stablehlo`]: programs as text for XLA, JAX and IREE.
+//! - [`guide::many_machines`]: training on several processes, by MPI.
 //! - [`guide::pages`]: a program at every stage, as a page for a browser.
 #![cfg_attr(feature = "opencl", doc = "- [`guide::devices`]: programs on graphics processors and other devices.")]
 #![warn(missing_docs)]

@@ -30,8 +30,8 @@ pub struct Job {
     pub loss: Vec<SliceFunction<f64>>,
     /// The gradient of the last part's share, in halves where communication overlaps with it.
     pub halves: Option<Halves>,
-    /// The sum of scores of this rank's rows for testing, and the number of those of all ranks.
-    pub score: SliceFunction<f64>,
+    /// For each part of the rows for testing, the sum of their scores; and the number of those rows of all ranks.
+    pub score: Vec<SliceFunction<f64>>,
     pub tested: usize,
     /// What the score is.
     pub scored: &'static str,
@@ -42,11 +42,11 @@ pub struct Job {
 /// A task's data on this rank.
 pub struct Data<D> {
     pub features: usize,
-    /// What the parts for training are a shard of, and the one for testing.
+    /// The shards that the parts are of.
     pub training: Shard,
     pub test: Shard,
     pub parts: Vec<D>,
-    pub test_part: D,
+    pub test_parts: Vec<D>,
 }
 
 impl Job {
@@ -64,28 +64,22 @@ impl Job {
         L: ArrayFn<In = (P, D), Out = Scalar<Concrete, f64>>,
         S: ArrayFn<In = (P, D), Out = Scalar<Concrete, f64>>,
     {
-        let cpu = || Cpu::default().threads(1);
         let staged = stage(loss.closure(), (start, &data.parts[0]))?;
-        let mut function = staged.over_slices_with(&data.parts[0])?.on(cpu()).with_gradient()?;
+        let mut function = staged.over_slices_with(&data.parts[0])?.on(Cpu::default().threads(1)).with_gradient()?;
         if method == Method::Newton {
             function = function.with_hvp()?;
         }
-        let each = data.parts.iter().map(|part| {
-            function.set_data(part)?;
-            Ok(function.clone())
-        });
-        let parts = each.collect::<deltaray::Result<_>>()?;
+        let score = stage(score.closure(), (start, &data.test_parts[0]))?.over_slices_with(&data.test_parts[0])?;
         let last = data.parts.last().expect("a part");
-        let halves = if options.overlap { Some(Halves::new(start, last, loss)?) } else { None };
         Ok(Job {
             method,
             parameters: ravel(start).0.to_vec(),
             rows: data.training.rows,
             height: data.training.height(),
             features: data.features,
-            loss: parts,
-            halves,
-            score: stage(score.closure(), (start, &data.test_part))?.over_slices_with(&data.test_part)?.on(cpu()),
+            loss: of_each(function, &data.parts)?,
+            halves: if options.overlap { Some(Halves::new(start, last, loss)?) } else { None },
+            score: of_each(score.on(Cpu::default().threads(1)), &data.test_parts)?,
             tested: data.test.rows,
             scored,
             program: staged.to_string(),
@@ -94,11 +88,11 @@ impl Job {
 
     /// What the parameters after each step depend on, but for the number of ranks.
     pub fn settings(&self, options: &Options) -> String {
-        let Options { task, clusters, seed, rate, momentum, parts, overlap, .. } = options;
+        let Options { task, clusters, seed, rate, momentum, part_rows, overlap, .. } = options;
         let Job { rows, features, .. } = self;
         format!(
             "{task}, {rows} rows of {features} features, {clusters} clusters, seed {seed}, rate {rate}, momentum {momentum}, \
-             {parts} parts, overlap {overlap}"
+             parts of {part_rows}, overlap {overlap}"
         )
     }
 
@@ -115,6 +109,18 @@ impl Job {
             ("the number of steps", options.steps.to_string()),
         ]
     }
+}
+
+/// The same function of each of several data: one program.
+fn of_each<D>(mut function: SliceFunction<f64>, parts: &[D]) -> deltaray::Result<Vec<SliceFunction<f64>>>
+where
+    D: Tree<Concrete>,
+{
+    let each = parts.iter().map(|part| {
+        function.set_data(part)?;
+        Ok(function.clone())
+    });
+    each.collect()
 }
 
 /// The gradient of a part's share of the loss in two halves, each of which is a program that results in the loss too: by the

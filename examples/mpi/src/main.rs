@@ -86,7 +86,7 @@ fn prepare(task: &str, words: &[&str], world: &SimpleCommunicator) -> Result<(Op
     let (rank, ranks) = (world.rank() as usize, world.size() as usize);
     let own = || -> Result<(Options, Job, State), String> {
         let options = Options::parse(task, words)?;
-        let job = tasks::job(&options, |rows| Shard { rank, ranks, parts: options.parts, rows })?;
+        let job = tasks::job(&options, |rows| Shard::new(rank, ranks, rows, options.part_rows))?;
         let state = start(&options, &job, rank, ranks)?;
         Ok((options, job, state))
     };

@@ -23,7 +23,7 @@ tasks: mixture    a mixture of Gaussians with full covariances, as in ADBench
   --rate X           how far a step goes along the gradient of the mean loss; 0.1 unless given
   --momentum X       how much of the last step is in the next one; 0.9 unless given
   --seed N           where the data and the first parameters come from; 0 unless given
-  --parts N          parts of a shard, computed one after the other; 1 unless given
+  --part-rows N      rows that a rank computes at once, on which memory depends; 500 unless given
   --overlap          the gradient of the last part is computed in two halves, one while the other is on its way
   --checkpoint FILE  written after the last step, by rank 0
   --every N          and after every N steps
@@ -42,7 +42,7 @@ pub struct Options {
     pub rate: f64,
     pub momentum: f64,
     pub seed: u64,
-    pub parts: usize,
+    pub part_rows: usize,
     pub overlap: bool,
     pub checkpoint: Option<PathBuf>,
     pub every: Option<u64>,
@@ -63,7 +63,7 @@ impl Options {
             rate: 0.1,
             momentum: 0.9,
             seed: 0,
-            parts: 1,
+            part_rows: 500,
             overlap: false,
             checkpoint: None,
             every: None,
@@ -82,7 +82,7 @@ impl Options {
                 "--rate" => options.rate = number(word, value()?)?,
                 "--momentum" => options.momentum = number(word, value()?)?,
                 "--seed" => options.seed = number(word, value()?)?,
-                "--parts" => options.parts = at_least_one(word, value()?)?,
+                "--part-rows" => options.part_rows = at_least_one(word, value()?)?,
                 "--overlap" => options.overlap = true,
                 "--checkpoint" => options.checkpoint = Some(value()?.into()),
                 "--every" => options.every = Some(at_least_one(word, value()?)? as u64),

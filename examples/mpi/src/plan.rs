@@ -58,7 +58,7 @@ const RANKS: [usize; 9] = [2, 4, 8, 16, 64, 256, 1024, 4096, 10_000];
 
 /// The costs of a step as a table. Without options the training is the mixture of ADBench's largest size.
 pub fn table(words: &[&str]) -> Result<String, String> {
-    let mut training = Training { rows: 2_500_000, numbers: 53_626, seconds: 35e-6 };
+    let mut training = Training { rows: 2_500_000, numbers: 53_626, seconds: 15e-6 };
     let mut network = Network { latency: 2e-6, bandwidth: 12.5e9 };
     for pair in words.chunks(2) {
         let [option, value] = pair else { return Err(format!("{} needs a value after it", pair[0])) };

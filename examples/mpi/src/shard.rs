@@ -15,6 +15,11 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// The shard of a rank, in as few parts of at most so many rows as there can be.
+    pub fn new(rank: usize, ranks: usize, rows: usize, most: usize) -> Shard {
+        Shard { rank, ranks, parts: rows.div_ceil(ranks).div_ceil(most), rows }
+    }
+
     /// The rows of each part, in their order: neighbours, so that those of all ranks are all rows.
     pub fn parts(&self) -> impl Iterator<Item = Range<usize>> {
         let Shard { rank, ranks, parts, rows } = *self;
@@ -39,10 +44,11 @@ mod tests {
 
     #[test]
     fn parts_of_all_ranks_are_all_rows() {
-        for (ranks, parts, rows) in [(1, 1, 7), (2, 1, 7), (3, 4, 100), (5, 2, 3), (7, 3, 2_500_000)] {
+        for (ranks, most, rows) in [(1, 7, 7), (2, 4, 7), (3, 9, 100), (5, 1, 3), (7, 10_000, 2_500_000)] {
             let (mut next, mut weight) = (0, 0.0);
             for rank in 0..ranks {
-                let shard = Shard { rank, ranks, parts, rows };
+                let shard = Shard::new(rank, ranks, rows, most);
+                assert!(shard.height() <= most);
                 for part in shard.parts() {
                     assert_eq!(part.start, next);
                     assert!(part.len() <= shard.height() && part.len() + 1 >= shard.height());

@@ -73,7 +73,9 @@ fn keep(options: &Options, job: &Job, state: &State, world: &SimpleCommunicator)
 /// Inference: the mean over the rows for testing, of which each rank has a shard.
 fn score(job: &Job, parameters: &[f64], world: &SimpleCommunicator) -> deltaray::Result<f64> {
     let mut sum = Sum::new(1, world.size() as usize);
-    sum.numbers()[0] = job.score.value(parameters)?;
+    for part in &job.score {
+        sum.numbers()[0] += part.value(parameters)?;
+    }
     sum.over(world);
     Ok(sum.numbers()[0] / job.tested as f64)
 }

@@ -71,12 +71,12 @@ pub fn job(options: &Options, shard: impl Fn(usize) -> Shard) -> Result<Job, Box
     let mut random = Random::new(options.seed);
     let split = data.split(&mut random);
     let rows = split.training.len();
-    let (training, test) = (shard(rows), Shard { parts: 1, ..shard(split.test.len()) });
+    let (training, test) = (shard(rows), shard(split.test.len()));
     let start = first(data.images.ncols(), &mut random);
     let part = |shard: &Shard, positions: &[usize]| -> Vec<Labelled<Concrete>> {
         shard.parts().map(|part| labelled(&data, shard, &part, positions)).collect()
     };
-    let (parts, test_part) = (part(&training, &split.training), part(&test, &split.test).swap_remove(0));
-    let data = Data { features: data.images.ncols(), training, test, parts, test_part };
+    let (parts, test_parts) = (part(&training, &split.training), part(&test, &split.test));
+    let data = Data { features: data.images.ncols(), training, test, parts, test_parts };
     Ok(Job::new(options, (Method::Descent, "accuracy"), &start, &data, (&loss { rows }, &score {}))?)
 }

@@ -33,17 +33,16 @@ struct Shards {
 
 impl Shards {
     fn synthetic(options: &Options, shard: impl Fn(usize) -> Shard) -> Shards {
-        let test = Shard { parts: 1, ..shard(options.rows.div_ceil(4)) };
-        Shards { training: shard(options.rows), test }
+        Shards { training: shard(options.rows), test: shard(options.rows.div_ceil(4)) }
     }
 
     /// The parts, of rows that are made each by itself.
     fn data<T>(&self, features: usize, part: impl Fn(&Shard, &Range<usize>, Range<usize>) -> T) -> Data<T> {
         let Shards { training, test } = *self;
         let parts = training.parts().map(|rows| part(&training, &rows, rows.clone())).collect();
-        let rows = test.parts().next().expect("one part");
-        let after = rows.start + training.rows..rows.end + training.rows;
-        Data { features, training, test, parts, test_part: part(&test, &rows, after) }
+        let after = |rows: &Range<usize>| rows.start + training.rows..rows.end + training.rows;
+        let test_parts = test.parts().map(|rows| part(&test, &rows, after(&rows))).collect();
+        Data { features, training, test, parts, test_parts }
     }
 }
 
