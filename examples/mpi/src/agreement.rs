@@ -1,4 +1,4 @@
-//! What all ranks have to agree on before the first step.
+//! Facts that all ranks have to agree on before the first step.
 
 use mpi::datatype::PartitionMut;
 use mpi::topology::SimpleCommunicator;

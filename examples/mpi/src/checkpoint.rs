@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a training goes on from.
+/// The state of a training between two steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// The steps that were made.

@@ -5,7 +5,6 @@ use deltaray::prelude::*;
 use deltaray_example_mpi::sum::Sum;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
-use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 /// Where the time of the steps went.
@@ -25,7 +24,7 @@ pub struct Gradient<'a> {
     sum: Sum,
     /// The gradient by the last parameters, where it is on its way before that by the others is there.
     last: Sum,
-    /// What a part contributes.
+    /// The contribution of one part.
     part: Vec<f64>,
     ones: Vec<f64>,
     measures_waits: bool,
@@ -123,5 +122,5 @@ impl<'a> Gradient<'a> {
 
 /// Adds numbers to the first ones.
 fn add(sums: &mut [f64], numbers: &[f64]) {
-    sums.iter_mut().zip(numbers).for_each(|(sum, number)| sum.add_assign(number));
+    sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
 }

@@ -1,4 +1,4 @@
-//! What a rank computes: a task, staged for its shard.
+//! The computation of a rank: a task, staged for its shard.
 
 use crate::options::Options;
 use deltaray::engine::cpu::Cpu;
@@ -33,7 +33,7 @@ pub struct Job {
     /// For each part of the rows for testing, the sum of their scores; and the number of those rows of all ranks.
     pub score: Vec<SliceFunction<f64>>,
     pub tested: usize,
-    /// What the score is.
+    /// The name of the score.
     pub scored: &'static str,
     /// The text of the staged loss.
     program: String,
@@ -86,7 +86,7 @@ impl Job {
         })
     }
 
-    /// What the parameters after each step depend on, but for the number of ranks.
+    /// The options that the parameters after each step depend on, but for the number of ranks.
     pub fn settings(&self, options: &Options) -> String {
         let Options { task, clusters, seed, rate, momentum, part_rows, overlap, .. } = options;
         let Job { rows, features, .. } = self;
@@ -96,7 +96,7 @@ impl Job {
         )
     }
 
-    /// What must be the same on all ranks.
+    /// The facts that all ranks have to agree on.
     pub fn facts(&self, options: &Options) -> Vec<(&'static str, String)> {
         vec![
             ("the task", options.task.clone()),
@@ -107,6 +107,7 @@ impl Job {
             ("the program's hash", format!("{:016x}", hash(self.program.as_bytes()))),
             ("the training", self.settings(options)),
             ("the number of steps", options.steps.to_string()),
+            ("the option --times", options.times.to_string()),
         ]
     }
 }

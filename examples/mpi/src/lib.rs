@@ -1,4 +1,4 @@
-//! Data-parallel training over MPI: what does not depend on what is trained.
+//! Data-parallel training over MPI: the parts that do not depend on the model.
 
 pub mod agreement;
 pub mod checkpoint;

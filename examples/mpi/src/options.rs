@@ -30,6 +30,8 @@ tasks: mixture    a mixture of Gaussians with full covariances, as in ADBench
   --resume           goes on from the checkpoint, where there is one
   --data FILE        digits in another file
   --times            how long the ranks computed, waited for each other, and communicated
+
+of plan: --rows N, --numbers N (parameters and the loss), --row X (µs), --latency X (µs), --bandwidth X (GB/s)
 ";
 
 /// The options, with their defaults filled in.

@@ -1,4 +1,4 @@
-//! What the sum of gradients costs with up to ten thousand ranks, on paper.
+//! The costs of summing gradients over up to ten thousand ranks, on paper.
 //!
 //! Hockney's model: a message of b bytes takes latency + b / bandwidth, and a rank sends one and receives one at a time.
 
@@ -16,7 +16,7 @@ pub struct Network {
     pub bandwidth: f64,
 }
 
-/// What an all-reduce costs.
+/// The costs of an all-reduce.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Messages one after the other.
