@@ -14,6 +14,9 @@ mod job;
 #[allow(dead_code)]
 mod objective;
 mod options;
+#[path = "../../digits/perceptron.rs"]
+#[allow(dead_code)]
+mod perceptron;
 #[path = "../../digits/random.rs"]
 #[allow(dead_code)]
 mod random;
@@ -66,7 +69,8 @@ fn compare(first: &str, second: &str, most: &str) -> Result<String, String> {
     }
 }
 
-/// Trains on all ranks. An error that all of them have is printed by rank 0 alone.
+/// Trains on all ranks. An error that all of them have is printed by rank 0 alone, before any of them ends: with the first that fails
+/// mpirun ends the others.
 fn run(task: &str, words: &[&str]) -> Result<(), String> {
     let universe = mpi::initialize().ok_or("MPI is there already")?;
     failure::end_all_on_panic();
@@ -78,7 +82,13 @@ fn run(task: &str, words: &[&str]) -> Result<(), String> {
             Err(problem) => failure::end_all(&problem),
         }
     });
-    result.map_err(|problem| if world.rank() == 0 { problem } else { String::new() })
+    result.map_err(|problem| {
+        if world.rank() == 0 {
+            eprintln!("{problem}");
+        }
+        world.barrier();
+        String::new()
+    })
 }
 
 /// Reads the options, the shard and the checkpoint, and has all ranks agree on them before the first step.

@@ -1,8 +1,9 @@
 //! The perceptron of the example `digits`, in double precision, trained by all images at once.
 
-use crate::data::{self, CLASSES, Dataset};
+use crate::data::{self, Dataset};
 use crate::job::{Data, Job, Method, Rows};
 use crate::options::Options;
+use crate::perceptron::{Mlp, scores};
 use crate::random::Random;
 use deltaray::prelude::*;
 use deltaray_example_mpi::shard::Shard;
@@ -10,29 +11,11 @@ use std::error::Error;
 use std::ops::Range;
 use std::path::Path;
 
-const HIDDEN: usize = 128;
-
-/// Two layers, each a matrix and a vector.
-#[derive(Tree)]
-struct Perceptron<A: Algebra> {
-    w1: Matrix<A, f64>,
-    b1: Vector<A, f64>,
-    w2: Matrix<A, f64>,
-    b2: Vector<A, f64>,
-}
-
 type Labelled<A> = (Rows<A>, Vector<A, i64>);
-
-/// A score for each image and digit.
-#[differentiable]
-fn scores(perceptron: &Perceptron, images: &Matrix<f64>) -> Matrix<f64> {
-    let hidden = (images.dot(&perceptron.w1) + perceptron.b1).relu();
-    hidden.dot(&perceptron.w2) + perceptron.b2
-}
 
 /// A part's share of the mean over all images of the cross-entropy between softmax and label.
 #[differentiable]
-fn loss((perceptron, (part, labels)): (Perceptron, Labelled), #[plain] rows: usize) -> Scalar<f64> {
+fn loss((perceptron, (part, labels)): (Mlp<f64>, Labelled), #[plain] rows: usize) -> Scalar<f64> {
     let scores = scores(&perceptron, &part.x);
     let right = build(labels.len(), |image| scores[(image, labels[image])]);
     part.weights.dot(&(scores.logsumexp_axis(1) - right)) / rows as f64
@@ -40,7 +23,7 @@ fn loss((perceptron, (part, labels)): (Perceptron, Labelled), #[plain] rows: usi
 
 /// The number of a part's images that are taken for the right digit.
 #[differentiable]
-fn score((perceptron, (part, labels)): (Perceptron, Labelled)) -> Scalar<f64> {
+fn score((perceptron, (part, labels)): (Mlp<f64>, Labelled)) -> Scalar<f64> {
     part.weights.dot(&scores(&perceptron, &part.x).argmax_axis(1).equal(labels).select(1.0, 0.0))
 }
 
@@ -56,15 +39,6 @@ fn labelled(data: &Dataset, shard: &Shard, part: &Range<usize>, positions: &[usi
     (Rows { x, weights: shard.weights(part).into() }, labels.into())
 }
 
-/// Weights at random, as He et al. (2015) scale them for relu.
-fn first(pixels: usize, random: &mut Random) -> Perceptron<Concrete> {
-    let mut layer = |inputs: usize, outputs: usize| {
-        let scale = (2.0 / inputs as f64).sqrt();
-        Matrix::from_elements((inputs, outputs), (0..inputs * outputs).map(|_| scale * random.normal()).collect())
-    };
-    Perceptron { w1: layer(pixels, HIDDEN), b1: zeros(HIDDEN), w2: layer(HIDDEN, CLASSES), b2: zeros(CLASSES) }
-}
-
 pub fn job(options: &Options, shard: impl Fn(usize) -> Shard) -> Result<Job, Box<dyn Error>> {
     let digits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/digits.csv.gz");
     let data = data::load(options.data.as_deref().unwrap_or(&digits))?;
@@ -72,7 +46,7 @@ pub fn job(options: &Options, shard: impl Fn(usize) -> Shard) -> Result<Job, Box
     let split = data.split(&mut random);
     let rows = split.training.len();
     let (training, test) = (shard(rows), shard(split.test.len()));
-    let start = first(data.images.ncols(), &mut random);
+    let start = Mlp::random(data.images.ncols(), &mut random);
     let part = |shard: &Shard, positions: &[usize]| -> Vec<Labelled<Concrete>> {
         shard.parts().map(|part| labelled(&data, shard, &part, positions)).collect()
     };
