@@ -113,3 +113,79 @@ fn arrays_of_other_types_are_an_error() {
     };
     assert_eq!((target, &problem[..]), ("CasADi", "p0 is f32[3], but all arrays of CasADi are of f64"));
 }
+
+/// Compiles a function's files without warnings, and runs a script with the library's path as its argument.
+fn assert_script(name: &str, files: &CSource, script: &str) {
+    let folder = written(name, files);
+    let library = folder.join("library.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-shared", "-fPIC", "-o"]);
+    assert_runs(compiler.arg(&library).arg(folder.join(format!("{}.c", files.name))).arg("-lm"));
+    if let Some(python) = python() {
+        assert_runs(Command::new(python).args(["-c", script]).arg(library));
+    }
+}
+
+#[test]
+fn functions_without_arguments_or_results_have_no_warnings() {
+    let none = stage(|_: &Vec<Vector<_, f64>>| full::<_, f64, _>(2, 3.0), &Vec::<Vector<Concrete, f64>>::new()).unwrap();
+    assert_script("arity", &CasadiOptions::default().export(&none).unwrap(), "");
+    let nothing = stage(|_: &Vector<_, f64>| Vec::<Vector<_, f64>>::new(), &zeros(2)).unwrap();
+    assert_script("nothing", &CasadiOptions::default().export(&nothing).unwrap(), "");
+    let files = deltaray::export::c(&nothing).unwrap();
+    assert_script("nothing-plain", &files, "");
+}
+
+#[test]
+fn hessians_beside_arrays_without_elements_are_found() {
+    let f = stage(|(x, y): &(Vector<_, f64>, Vector<_, f64>)| (x.sum() + y.powi(3), x * 2.0), (&zeros(0), &zeros(3)));
+    let files = CasadiOptions::default().export(&f.unwrap()).unwrap();
+    let script = "
+import sys, casadi as ca, numpy as np
+f = ca.external('f', sys.argv[1])
+x, y = ca.MX.sym('x', *f.size_in(0)), ca.MX.sym('y', 3)
+h, g = ca.hessian(ca.sum1(f(x, y)[0]), y)
+assert np.allclose(ca.Function('h', [x, y], [h])(np.zeros(f.size_in(0)), [1, 2, 3]), np.diag([6, 12, 18]))";
+    assert_script("empty", &files, script);
+}
+
+/// By a rule that is no derivative, so that the derivative of the rule is no symmetric matrix.
+#[test]
+fn derivatives_of_rules_need_not_be_symmetric() {
+    #[derive(Clone, Copy)]
+    struct Product;
+    impl ArrayFn for Product {
+        type In = Vector<Concrete, f64>;
+        type Out = Scalar<Concrete, f64>;
+        fn call<A: Algebra>(&self, x: &Vector<A, f64>) -> Scalar<A, f64> {
+            x.at(0) * x.at(1)
+        }
+    }
+    #[derive(Clone, Copy)]
+    struct Rule;
+    impl ArrayFn for Rule {
+        type In = (Vector<Concrete, f64>, Scalar<Concrete, f64>, Scalar<Concrete, f64>);
+        type Out = Vector<Concrete, f64>;
+        fn call<A: Algebra>(&self, (x, _, c): &<Self::In as Family>::At<A>) -> Vector<A, f64> {
+            stack(&[x.at(1) * c, 0.0 * c, 0.0 * c])
+        }
+    }
+    let f = stage(|x: &Vector<_, f64>| custom_vjp(&Product, &Rule, x) * x.at(2), &zeros(3)).unwrap();
+    let script = "
+import sys, casadi as ca, numpy as np
+f = ca.external('f', sys.argv[1])
+found = np.array(f.reverse(1).jacobian().call([[2, 3, 5], 0, 1, [0, 0, 0]])[0])
+assert np.allclose(found, [[0, 5, 3], [0, 0, 0], [3, 2, 0]]), found";
+    assert_script("rule", &CasadiOptions::default().export(&f).unwrap(), script);
+}
+
+#[test]
+fn functions_of_one_number_have_hessians_beside_forward_derivatives() {
+    let f = stage(|x: &Scalar<_, f64>| x.powi(3), &scalar(0.0)).unwrap();
+    let script = "
+import sys, casadi as ca
+f = ca.external('f', sys.argv[1])
+x = ca.MX.sym('x')
+assert float(ca.Function('h', [x], [ca.hessian(f(x), x)[0]])(2)) == 12";
+    assert_script("number", &CasadiOptions::default().forward(true).export(&f).unwrap(), script);
+}

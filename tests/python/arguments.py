@@ -62,3 +62,6 @@ fails(
     lambda: models.network(({**layer, "bias": last["bias"]}, last), inputs, classes),
 )
 models.network([layer, last], inputs, classes)
+
+# Integers beyond 64 bits beside NaN give no warning.
+assert np.isnan(models.loss([2**70, float("nan")], [0] * 4, [0] * 4))
