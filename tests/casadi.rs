@@ -128,7 +128,8 @@ fn assert_script(name: &str, files: &CSource, script: &str) {
 
 #[test]
 fn functions_without_arguments_or_results_have_no_warnings() {
-    let none = stage(|_: &Vec<Vector<_, f64>>| full::<_, f64, _>(2, 3.0), &Vec::<Vector<Concrete, f64>>::new()).unwrap();
+    let none =
+        stage(|_: &Vec<Vector<_, f64>>| full::<_, f64, _>(2, 3.0), &Vec::<Vector<Concrete, f64>>::new()).unwrap();
     assert_script("arity", &CasadiOptions::default().export(&none).unwrap(), "");
     let nothing = stage(|_: &Vector<_, f64>| Vec::<Vector<_, f64>>::new(), &zeros(2)).unwrap();
     assert_script("nothing", &CasadiOptions::default().export(&nothing).unwrap(), "");

@@ -137,7 +137,7 @@ impl<'a> CFile<'a> {
         programs: Vec<(Body, Vec<usize>, Vec<usize>)>,
     ) -> Result<()> {
         let mut parts = Vec::new();
-        for (body, arguments, results) in programs {
+        for (body, arguments, results) in programs.into_iter().filter(|(_, _, results)| !results.is_empty()) {
             let procedure = lowered(&body, "C", blocked)?;
             let run = self.writer.inner("part", &procedure)?;
             check_sizes(&body, run.scratch(), "C")?;
@@ -160,7 +160,11 @@ impl<'a> CFile<'a> {
         source.append(self.writer.constants);
         let arguments = self.interfaces.iter().flat_map(|(interface, _)| &interface.arguments);
         let zeros = format!("{name}_zeros");
-        if let Some(count) = arguments.map(|argument| cells(argument.ty.dtype, argument.ty.size())).max() {
+        let mut parts = self.interfaces.iter().flat_map(|(_, parts)| parts);
+        // Parts that have no results are not called.
+        let are_read = parts.any(|part| !part.arguments.is_empty() && !part.results.is_empty());
+        let counts = arguments.map(|argument| cells(argument.ty.dtype, argument.ty.size()));
+        if let Some(count) = counts.max().filter(|_| are_read) {
             source.line("/* Never written. */");
             source.line(format!("static double {zeros}[{}];", count.max(1)));
         }

@@ -25,10 +25,14 @@ impl CArray {
 
     /// An array of this shape without elements.
     pub(super) fn without_elements(name: &str, ty: &Type) -> CArray {
-        let [rows, columns] = sizes(ty);
+        CArray::without_entries(name, ty.dtype, sizes(ty))
+    }
+
+    /// A matrix of so many rows and columns without entries, either of which may be none.
+    pub(super) fn without_entries(name: &str, dtype: DType, [rows, columns]: [usize; 2]) -> CArray {
         let mut sparsity = vec![columns, rows];
         sparsity.resize(3 + rows, 0);
-        CArray { name: name.to_string(), ty: Type::new(ty.dtype, &[0]), sparsity }
+        CArray { name: name.to_string(), ty: Type::new(dtype, &[0]), sparsity }
     }
 
     /// The entries of a matrix whose columns are the rows of the pattern.

@@ -183,8 +183,7 @@ impl Derived {
                     None => None,
                 };
                 let Some((pattern, entries)) = found else {
-                    let none = Type::new(DType::F64, &[own.size(), ty.size()]);
-                    blocks.push(CArray::without_elements(&name, &none));
+                    blocks.push(CArray::without_entries(&name, DType::F64, [own.size(), ty.size()]));
                     continue;
                 };
                 let parameter = parameter.expect("a block with entries");

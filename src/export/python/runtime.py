@@ -278,7 +278,9 @@ class Function:
 def _is_cut(array, converted):
     """Whether numbers became others that an element of another type can be: floats may be rounded, but not to infinity."""
     if converted.dtype.kind == "f":
-        return bool(np.any(np.isinf(converted) & (np.abs(array) < np.inf)))
+        # Comparing objects warns of NaN.
+        with np.errstate(invalid="ignore"):
+            return bool(np.any(np.isinf(converted) & (np.abs(array) < np.inf)))
     return not np.array_equal(array, converted)
 
 
