@@ -166,7 +166,7 @@ impl fmt::Display for Error {
                 if place.is_empty() { Ok(()) } else { write!(f, " (at {place})") }
             }
             Error::Export { target, operation, problem } => {
-                write!(f, "{operation}: {target} can not express {problem}")
+                write!(f, "{operation}: no export for {target}: {problem}")
             }
             Error::File { path, problem } => write!(f, "{path}: {problem}"),
             Error::Parse { problem, line, column } => write!(f, "line {line}, column {column}: {problem}"),

@@ -114,7 +114,8 @@ fn arrays_of_other_types_are_an_error() {
     assert_eq!((target, &problem[..]), ("CasADi", "p0 is f32[3], but all arrays of CasADi are of f64"));
 }
 
-/// Compiles a function's files without warnings, and runs a script with the library's path as its argument.
+/// Compiles a function's files without warnings, and runs a script with the library's path and the function's name as its
+/// arguments.
 fn assert_script(name: &str, files: &CSource, script: &str) {
     let folder = written(name, files);
     let library = folder.join("library.so");
@@ -122,7 +123,7 @@ fn assert_script(name: &str, files: &CSource, script: &str) {
     compiler.args(["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-shared", "-fPIC", "-o"]);
     assert_runs(compiler.arg(&library).arg(folder.join(format!("{}.c", files.name))).arg("-lm"));
     if let Some(python) = python() {
-        assert_runs(Command::new(python).args(["-c", script]).arg(library));
+        assert_runs(Command::new(python).args(["-c", script]).arg(library).arg(&files.name));
     }
 }
 
@@ -192,4 +193,44 @@ f = ca.external('f', sys.argv[1], {'jac_penalty': -1})
 x = ca.MX.sym('x')
 assert float(ca.Function('h', [x], [ca.hessian(f(x), x)[0]])(2)) == 12";
     assert_script("number", &CasadiOptions::default().forward(true).export(&f).unwrap(), script);
+}
+
+/// Results whose names end as those of parameters begin.
+#[derive(Tree, Clone)]
+struct Results<A: Algebra> {
+    a: Vector<A, f64>,
+    a_b: Vector<A, f64>,
+}
+
+#[differentiable]
+fn parts(b_c: Vector<f64>, c: Vector<f64>) -> Results<A> {
+    Results { a: b_c * c, a_b: b_c * 2.0 }
+}
+
+#[differentiable]
+fn seeded(x: Vector<f64>, adj_x: Vector<f64>) -> Vector<f64> {
+    x * adj_x
+}
+
+#[allow(non_snake_case)]
+#[differentiable]
+fn doubled(out_out_0: Vector<f64>, x__y: Vector<f64>) -> Vector<f64> {
+    out_out_0 * x__y
+}
+
+#[test]
+fn names_that_meet_are_told_apart() {
+    let script = "
+import sys, casadi as ca, numpy as np
+f = ca.external(sys.argv[2], sys.argv[1], {'jac_penalty': -1})
+x, y = ca.MX.sym('x', 2), ca.MX.sym('y', 2)
+result = f.call([x, y])[0]
+j = ca.Function('j', [x, y], [ca.jacobian(result, x), ca.jacobian(ca.gradient(ca.sum1(result), x), y)])
+found = j([2, 3], [5, 7])
+assert np.allclose(found[0], np.diag([5, 7])) and np.allclose(found[1], np.eye(2)), found";
+    let point = (&zeros(2), &zeros(2));
+    let options = CasadiOptions::default().forward(true);
+    assert_script("parts", &options.export(&stage(parts {}.closure(), point).unwrap()).unwrap(), script);
+    assert_script("seeded", &options.export(&stage(seeded {}.closure(), point).unwrap()).unwrap(), script);
+    assert_script("doubled", &options.export(&stage(doubled {}.closure(), point).unwrap()).unwrap(), script);
 }

@@ -208,6 +208,7 @@ fn what_is_missing_is_said_when_a_function_is_called() {
     let call = "import models; models.loss([0] * 2, [0] * 4, [0] * 4)";
     let found = failure(python, &folder, &format!("import os; os.environ['PATH'] = ''; {call}"));
     assert!(found.contains("no C compiler was found: install gcc or clang"), "{found}");
+    assert!(found.ends_with("the module xla has the same functions for JAX, without C"), "{found}");
     let found = failure(python, &folder, &format!("import os; os.environ['CC'] = 'nothing-of-that-name'; {call}"));
     assert!(found.contains("the compiler that CC names was not found: nothing-of-that-name"), "{found}");
     // A package whose files belong to different programs.
@@ -238,7 +239,7 @@ fn names_that_mean_something_else_are_changed() {
     assert_runs(python, &folder, include_str!("python/names.py"));
     let error = package.function(program("Lambda", "x", "")).unwrap_err().to_string();
     assert!(
-        error.contains("package v___package has the function lambda, and can't have the function Lambda too"),
+        error.contains("Lambda: no export for Python: package v___package has the function lambda, and can't have the function Lambda too"),
         "{error}"
     );
 }

@@ -71,6 +71,8 @@ pub(super) struct CompressionRequest<'a> {
 /// ```
 pub struct Compressed {
     pub(super) pattern: Arc<Pattern>,
+    /// The names of the function's parameters, where they are known.
+    pub(super) names: Vec<String>,
     compression: Compression,
     colouring: Colouring,
     /// A row of results for each colour; none where there are no entries.
@@ -86,7 +88,8 @@ impl Compressed {
     /// One without entries.
     fn empty(pattern: Arc<Pattern>, compression: Compression, colouring: Colouring) -> Compressed {
         let kernels = CompiledAtFirstCall::default();
-        Compressed { pattern, compression, colouring, program: None, kernels, sources: Vec::new(), targets: None }
+        let (names, sources) = (Vec::new(), Vec::new());
+        Compressed { pattern, names, compression, colouring, program: None, kernels, sources, targets: None }
     }
 
     /// The Jacobian of a bulk program: its float results by the float arrays among its first `active` parameters, which have

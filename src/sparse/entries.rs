@@ -7,8 +7,8 @@ use crate::shape::Shape;
 use crate::term::{Graph, NodeId, Op, Program};
 
 impl Compressed {
-    /// The program of the entries: one array with an element for each, in the order of the pattern. `None` if there are no
-    /// entries. This program is exported, with the pattern, by
+    /// The program of the entries: one array with an element for each, in the order of the pattern. Its parameters are those of the
+    /// function. `None` if there are no entries. This program is exported, with the pattern, by
     /// [`CSource::with_sparsity`](crate::export::CSource::with_sparsity).
     pub fn entries(&self) -> Option<Program> {
         self.entries_at(&self.sources, self.targets.as_deref())
@@ -50,6 +50,7 @@ impl Compressed {
             None => found,
             Some(targets) => graph.add(Op::Scatter(Shape::from_slice(&[self.nonzeros()])), &[found, targets]),
         };
-        Some(Program::new("entries", graph.finish(&[entries])).with_results(["entries"]))
+        let program = Program::new("entries", graph.finish(&[entries]));
+        Some(program.with_parameters(self.names.clone()).with_results(["entries"]))
     }
 }

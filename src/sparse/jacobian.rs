@@ -155,7 +155,9 @@ impl SparseDerivative {
             compression: self.compression,
             place,
         };
-        let compressed = Arc::new(if self.hessian { request.hessian::<E>()? } else { request.jacobian::<E>()? });
+        let mut compressed = if self.hessian { request.hessian::<E>()? } else { request.jacobian::<E>()? };
+        compressed.names = self.names.clone();
+        let compressed = Arc::new(compressed);
         *last = Some(Last { fixed, compressed: compressed.clone() });
         Ok(compressed)
     }

@@ -42,6 +42,11 @@ fails(
     "types: long has numbers out of the range of int64",
     lambda: models.types([1] * 3, [1] * 3, [1, 2, 2**64], mask),
 )
+fails(
+    ValueError,
+    "types: long has numbers out of the range of int64",
+    lambda: models.types([1] * 3, [1] * 3, [1, 2, 2**63], mask),
+)
 assert models.loss([2**64, -(2**70)], x, x) == 2.0**140
 fails(TypeError, "loss: x has elements of object, not float64", lambda: models.loss(line, [2**64, None, 1, 2], x))
 

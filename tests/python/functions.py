@@ -50,6 +50,7 @@ assert single.tolist() == [3, 4, 6] and short.tolist() == [2, -1, -(2**31)]
 assert long.tolist() == [1, -2, 3] and mask.tolist() == [False, True, False]
 
 # Sparse results.
+assert str(inspect.signature(models.jacobian)) == "(x)", inspect.signature(models.jacobian)
 jacobian = models.jacobian([1, 2, 3, 4])
 assert jacobian.format == "csr" and jacobian.nnz == 6
 assert np.array_equal(jacobian.toarray(), [[-1, 4, 0, 0], [0, -1, 6, 0], [0, 0, -1, 8]])

@@ -116,6 +116,7 @@ single, short, long, mask = ours.types(np.float32([1.5, 2, 3]), [1, -2, 2**31 - 
 assert [str(part.dtype) for part in (single, short, long, mask)] == ["float32", "int32", "int64", "bool"]
 assert single.tolist() == [3, 4, 6] and short.tolist() == [2, -1, -(2**31)]
 assert long.tolist() == [1, -2, 3] and mask.tolist() == [False, True, False]
+same(jax.grad(ours.loss)(line.astype("float32"), jnp.arange(4), y), jax.grad(loss)(line, x, y).astype("float32"), 1e-7)
 same(ours.loss(y=[1, 3, 5, 7.5], line=np.array([0.5, -1]), x=range(4)), loss(line, x, y))
 same(jax.jit(lambda slope, height: ours.loss([slope, height], x, y))(0.5, -1.0), loss(line, x, y))
 same(jax.grad(lambda slope: ours.loss([slope, -1], x, tuple(y)))(0.5), jax.grad(loss)(line, x, y)[0])
@@ -156,7 +157,9 @@ assert str(inspect.signature(ours.loss)) == "(line, x, y)"
 
 fails(ValueError, "loss: x has shape (3,), not (4,)", lambda: ours.loss(line, x[:3], y))
 fails(ValueError, "loss: x has shape (3,), not (4,)", lambda: jax.jit(ours.loss)(line, x[:3], y))
-fails(TypeError, "loss: line has elements of float32, not float64", lambda: ours.loss(line.astype("float32"), x, y))
+fails(TypeError, "loss: line has elements of complex64, not float64", lambda: ours.loss(line.astype("complex64"), x, y))
+fails(TypeError, "loss: line has elements of key<fry>", lambda: ours.loss(jax.random.split(jax.random.key(1)), x, y))
+fails(TypeError, "types: single has elements of float64", lambda: ours.types(x[:3], [1] * 3, [1] * 3, [True] * 3))
 fails(ValueError, "loss: line is no array", lambda: jax.jit(lambda slope: ours.loss([slope, [slope]], x, y))(0.5))
 fails(TypeError, "loss: line has elements of complex128", lambda: ours.loss([x[0], 1j], x, y))
 fails(TypeError, "network: layers is a dict, not a tuple", lambda: ours.network(layers[0], inputs, classes))

@@ -1,6 +1,7 @@
 //! The interface of C files: the same as that of CasADi's functions.
 
 use super::counted;
+use crate::export::names::Identifiers;
 use crate::shape::{DType, Type};
 use crate::source::c::C;
 use crate::source::language::Language;
@@ -100,8 +101,11 @@ impl CMemory {
 }
 
 impl CInterface {
-    pub(super) fn new(name: &str, arguments: Vec<CArray>, results: Vec<CArray>) -> CInterface {
+    /// A function of these arrays. CasADi refuses two of the same name, and names are made of others here, so some get a number.
+    pub(super) fn new(name: &str, mut arguments: Vec<CArray>, mut results: Vec<CArray>) -> CInterface {
         let all_double = arguments.iter().chain(&results).all(|array| array.ty.dtype == DType::F64);
+        let mut taken = Identifiers::default();
+        arguments.iter_mut().chain(&mut results).for_each(|array| array.name = taken.choose(&array.name));
         CInterface { name: name.to_string(), arguments, results, all_double }
     }
 

@@ -50,13 +50,10 @@ class _Compiled:
         return self._targets[at]
 
     def _registered(self):
-        try:
-            for function in self._functions:
-                function.load()
-            options = ["-I", jax.ffi.include_dir(), f"-DPACKAGE={self._key}"]
-            library = runtime.library(_folder, ["xla-calls"], options)
-        except ImportError as error:
-            raise ImportError(f"{error}; the module xla has the same functions without C") from None
+        for function in self._functions:
+            function.load()
+        options = ["-I", jax.ffi.include_dir(), f"-DPACKAGE={self._key}"]
+        library = runtime.library(_folder, ["xla-calls"], options)
         library.describe.argtypes = [ctypes.c_int, ctypes.c_char_p] + [ctypes.c_void_p] * 4
         targets = []
         for at, function in enumerate(self._functions):
@@ -269,8 +266,13 @@ def _array(function, at, argument, path):
     except (TypeError, ValueError) as error:
         raise ValueError(f"{function.name}: {path} is no array: {error}") from None
     if array.dtype != dtype:
+        is_wide = dtype.itemsize < 8 or jax.config.jax_enable_x64
+        # Keys of random numbers have types that NumPy does not know.
+        if is_wide and isinstance(array.dtype, np.dtype) and np.can_cast(array.dtype, dtype, "safe"):
+            array = array.astype(dtype)
+    if array.dtype != dtype:
         hint = ""
-        if dtype.itemsize == 8 and not jax.config.jax_enable_x64:
+        if not is_wide:
             hint = ": jax.config.update('jax_enable_x64', True) makes JAX keep 64 bits"
         raise TypeError(f"{function.name}: {path} has elements of {array.dtype}, not {dtype}{hint}")
     if array.shape != shape:

@@ -241,7 +241,8 @@ impl PythonPackage {
             };
             let first = described(&other.source.name, &other.derivative_of);
             let second = described(&source.name, &derivative_of);
-            let problem = format!("package {} has {first}, and can't have {second} too", self.name);
+            let hint = "`Program::with_name` gives a function another name";
+            let problem = format!("package {} has {first}, and can't have {second} too: {hint}", self.name);
             return Err(Error::Export { target: "Python", operation: source.name.clone(), problem });
         }
         let body = &program.body;
@@ -283,9 +284,9 @@ impl PythonPackage {
     /// When a file can't be written.
     pub fn write(&self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref().join(&self.name);
-        let failed = |path: &Path, error: std::io::Error| {
-            let problem = format!("{}: {error}", path.display());
-            Error::Export { target: "Python", operation: "write".into(), problem }
+        let failed = |path: &Path, error: std::io::Error| Error::File {
+            path: path.display().to_string(),
+            problem: error.to_string(),
         };
         std::fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
         for (name, text) in self.files() {

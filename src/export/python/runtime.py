@@ -23,6 +23,8 @@ _DTYPES = {
     "bool": np.dtype(np.bool_),
 }
 
+_OTHERWISE = "the module xla has the same functions for JAX, without C"
+
 
 def _compiler():
     """The command of a C compiler: that of CC, or the first one that is there."""
@@ -35,8 +37,8 @@ def _compiler():
         if program is not None:
             return [program, *command[1:]]
     if named:
-        raise ImportError(f"the compiler that CC names was not found: {os.environ['CC']}")
-    raise ImportError("no C compiler was found: install gcc or clang, or let CC name one")
+        raise ImportError(f"the compiler that CC names was not found: {os.environ['CC']}; {_OTHERWISE}")
+    raise ImportError(f"no C compiler was found: install gcc or clang, or let CC name one; {_OTHERWISE}")
 
 
 def _cache():
@@ -242,6 +244,11 @@ class Function:
         # Numbers and lists of Python are as precise as what takes them. NumPy makes objects of integers beyond 64 bits.
         is_listed = not hasattr(argument, "dtype")
         is_large = is_listed and array.dtype == object and all(isinstance(x, (int, float)) for x in array.flat)
+        if is_listed and dtype.kind in "iu" and array.dtype.kind == "f":
+            # NumPy makes floats of integers, some of which are beyond those that are signed.
+            exact = np.asarray(argument, object)
+            if all(isinstance(x, int) for x in exact.flat):
+                array, is_large = exact, True
         fits = is_large and dtype.kind != "b" or np.can_cast(array.dtype, dtype, "same_kind" if is_listed else "safe")
         if array.size > 0 and not fits:
             raise TypeError(f"{self.name}: {path} has elements of {array.dtype}, not {dtype}")
