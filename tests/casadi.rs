@@ -234,3 +234,30 @@ assert np.allclose(found[0], np.diag([5, 7])) and np.allclose(found[1], np.eye(2
     assert_script("seeded", &options.export(&stage(seeded {}.closure(), point).unwrap()).unwrap(), script);
     assert_script("doubled", &options.export(&stage(doubled {}.closure(), point).unwrap()).unwrap(), script);
 }
+
+/// The program of the page `docs/casadi.md`.
+mod page {
+    use deltaray::prelude::*;
+
+    /// The potential energy of a chain with steps of equal width, and how far its ends are from where they are held.
+    #[differentiable]
+    pub fn chain(heights: Vector<f64>, ends: Vector<f64>) -> (Scalar<f64>, Vector<f64>) {
+        let n = heights.len();
+        let steps = heights[1..] - heights[..n - 1];
+        let lengths = (1.0 + steps * steps).sqrt();
+        let middles = 0.5 * (heights[1..] + heights[..n - 1]);
+        ((middles * lengths).sum(), concatenate(0, &[heights[..1] - ends[..1], heights[n - 1..] - ends[1..]]))
+    }
+}
+
+#[test]
+fn the_page_says_what_casadi_prints() {
+    let chain = stage(page::chain {}.closure(), (&zeros(20), &zeros(2))).unwrap();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/casadi.md");
+    let script = format!(
+        "{}\nimport os, shutil, sys\nos.chdir(os.path.dirname(sys.argv[1]))\nshutil.copy('library.so', 'chain.so')\n\
+         assert run_page({page:?}, lambda block: True) == 1",
+        include_str!("python/page.py")
+    );
+    assert_script("page", &CasadiOptions::default().export(&chain).unwrap(), &script);
+}

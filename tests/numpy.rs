@@ -32,6 +32,9 @@ fn f<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
 fn making_arrays() {
     let n = 3;
     let (x, a): (Vector64, Matrix64) = (Vector::from(vec![1.0, 2.0]), Matrix::from([[1.0, 2.0], [3.0, 4.0]]));
+    let rows = a.to_vec();
+    let same: Matrix64 = Matrix::from_elements((2, 2), rows);
+    assert_eq!(same, a);
     let (none, one): (Matrix64, Vector64) = (zeros((2, 3)), ones(3));
     assert_eq!((none.to_vec(), one.to_vec()), (vec![0.0; 6], vec![1.0; 3]));
     let (all, like): (Matrix64, Vector64) = (full((2, 3), 7.0), x.filled(7.0));

@@ -262,3 +262,62 @@ fn a_package_without_functions_needs_no_compiler() {
     PythonPackage::new("empty").write(&folder).unwrap();
     assert_runs(python, &folder, "import os; os.environ['PATH'] = ''; import empty; assert empty.__all__ == []");
 }
+
+/// The programs of the page about packages.
+mod page {
+    use deltaray::prelude::*;
+
+    #[derive(Tree, Clone)]
+    pub struct Plane<A: Algebra> {
+        pub slopes: Vector<A, f64>,
+        pub height: Scalar<A, f64>,
+    }
+
+    /// The mean squared distance of points from a plane.
+    #[differentiable]
+    pub fn loss(plane: Plane<A>, points: Matrix<f64>, z: Vector<f64>) -> Scalar<f64> {
+        (points.dot(&plane.slopes) + plane.height - z).powi(2).mean()
+    }
+
+    /// Rosenbrock's function is the sum of the squares of these.
+    #[differentiable]
+    pub fn residuals(x: Vector<f64>) -> Vector<f64> {
+        let last = x.len() - 1;
+        concatenate(0, &[10.0 * (x[1..] - x[..last].powi(2)), 1.0 - x[..last]])
+    }
+}
+
+/// The packages of the page `docs/python.md` in a folder.
+fn folder_of_page(name: &str) -> deltaray::Result<PathBuf> {
+    let folder = folder(name);
+    let line = stage(loss {}.closure(), (&zeros(2), &zeros(4), &zeros(4)))?;
+    PythonPackage::new("fit").differentiable(&line)?.function(&line.value_and_grad()?)?.write(&folder)?;
+    let plane = page::Plane { slopes: zeros(2), height: scalar(0.0) };
+    let plane = stage(page::loss {}.closure(), (&plane, &zeros((4, 2)), &zeros(4)))?;
+    PythonPackage::new("plane").function(&plane.value_and_grad()?)?.write(&folder)?;
+    let x = zeros(100);
+    let residuals = stage(page::residuals, &x)?;
+    let jacobian = residuals.sparse_jacobian()?.compressed(&x)?;
+    let entries = jacobian.entries().expect("it has entries").with_name("jacobian");
+    let package = PythonPackage::new("valley").function(&residuals)?;
+    package.sparse_function(entries, &[(0, jacobian.pattern())])?.write(&folder)?;
+    Ok(folder)
+}
+
+/// A script that runs the blocks of the page that this condition holds for.
+fn script_of_page(chosen: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/python.md");
+    format!("{}\n\nassert run_page({path:?}, lambda block: {chosen}) > 0", include_str!("python/page.py"))
+}
+
+#[test]
+fn the_page_says_what_python_prints() {
+    let Some(python) = python() else { return };
+    assert_runs(python, &folder_of_page("page").unwrap(), &script_of_page("'jax' not in block"));
+}
+
+#[test]
+fn the_page_says_what_jax_prints() {
+    let Some(python) = python_with_jax() else { return };
+    assert_runs(&python, &folder_of_page("jax-page").unwrap(), &script_of_page("'jax' in block"));
+}

@@ -67,6 +67,10 @@ fn peak() -> Option<usize> {
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let data = arguments.next().unwrap_or("4".into());
+    if data == "--help" {
+        println!("out_of_core [GIGABYTES | FILE.npy] [STEPS]: the first column of a file has the classes, 0 or 1");
+        return Ok(());
+    }
     let steps = arguments.next().map_or(Ok(1), |steps| steps.parse())?;
     let start = Instant::now();
     let (bytes, losses) = match data.parse::<f64>() {
