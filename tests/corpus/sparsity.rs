@@ -21,7 +21,7 @@ fn floats(arrays: &[Array]) -> impl Iterator<Item = &Array> {
 }
 
 /// The dense Jacobian, column by column.
-fn columns(body: &Body, inputs: &[Array]) -> Vec<Vec<f64>> {
+pub fn columns(body: &Body, inputs: &[Array]) -> Vec<Vec<f64>> {
     let run = |at: Vec<TangentArray<Concrete>>| interpret::<Tangent<Concrete>>(body, at);
     let mut columns = Vec::new();
     for (place, input) in inputs.iter().enumerate().filter(|(_, input)| input.dtype().is_float()) {
@@ -103,12 +103,12 @@ fn check_jacobian(name: &str, compression: Compression, body: &Body, inputs: &[A
 }
 
 /// Small enough for a dense Jacobian, a column at a time.
-fn is_small(body: &Body, inputs: &[Array]) -> bool {
+pub fn is_small(body: &Body, inputs: &[Array]) -> bool {
     let columns: usize = floats(inputs).map(Array::size).sum();
     columns <= 80 && body.cost().elements * columns as u128 <= 400_000
 }
 
-fn is_f64(body: &Body) -> bool {
+pub fn is_f64(body: &Body) -> bool {
     body.nodes().iter().flat_map(|node| &node.types).all(|ty| ty.dtype != DType::F32)
 }
 

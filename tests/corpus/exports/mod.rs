@@ -3,6 +3,7 @@
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 
+mod casadi;
 mod dot;
 mod edges;
 mod hostile;
