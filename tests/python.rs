@@ -211,6 +211,16 @@ fn what_is_missing_is_said_when_a_function_is_called() {
     assert!(found.ends_with("the module xla has the same functions for JAX, without C"), "{found}");
     let found = failure(python, &folder, &format!("import os; os.environ['CC'] = 'nothing-of-that-name'; {call}"));
     assert!(found.contains("the compiler that CC names was not found: nothing-of-that-name"), "{found}");
+    let found = failure(python, &folder, &format!("import os; os.environ['CC'] = 'true'; {call}"));
+    assert!(found.contains("it made no library"), "{found}");
+    let found = failure(python, &folder, &format!("import os; os.environ['CFLAGS'] = \"'\"; {call}"));
+    assert!(found.contains("the variable CFLAGS is no list of options"), "{found}");
+    // A child that ends leaves its parent's functions alone, where there is no cache but for the process.
+    let forked = "import os, pathlib, tempfile; os.environ['XDG_CACHE_HOME'] = '/proc/nothing'; tempfile.tempdir = '.'\n\
+                  from models import runtime; folder = runtime._cache()\n\
+                  child = os.fork()\nif child == 0: runtime._cache(); raise SystemExit\n\
+                  os.waitpid(child, 0); assert folder.exists()";
+    assert_runs(python, &folder, forked);
     // A package whose files belong to different programs.
     let init = folder.join("models/__init__.py");
     let text = fs::read_to_string(&init).unwrap();

@@ -12,6 +12,9 @@ fails(TypeError, "loss: x has elements of object, not float64", lambda: models.l
 fails(ValueError, "loss: x is no array", lambda: models.loss(line, [1, [2, 3], 4, 5], x))
 fails(TypeError, "missing 1 required positional argument: 'y'", lambda: models.loss(line, x))
 
+masked = np.ma.array([1.0, 2.0], mask=[False, True])
+fails(TypeError, "loss: line is a masked array, whose mask would be lost", lambda: models.loss(masked, x, x))
+
 zeros, mask = np.zeros(3), np.zeros(3, bool)
 fails(
     TypeError,

@@ -49,6 +49,11 @@ assert [part.dtype.name for part in (single, short, long, mask)] == ["float32", 
 assert single.tolist() == [3, 4, 6] and short.tolist() == [2, -1, -(2**31)]
 assert long.tolist() == [1, -2, 3] and mask.tolist() == [False, True, False]
 
+# Any byte but 0 is true where bytes are looked at as booleans.
+bytes_ = np.array([255, 0, 2], np.uint8).view(bool)
+assert models.types([1] * 3, [1] * 3, [1, 2, 3], bytes_)[2:][0].tolist() == [1, -2, 3]
+assert models.types([1] * 3, [1] * 3, [1, 2, 3], bytes_)[3].tolist() == [False, True, False]
+
 # Sparse results.
 assert str(inspect.signature(models.jacobian)) == "(x)", inspect.signature(models.jacobian)
 jacobian = models.jacobian([1, 2, 3, 4])

@@ -2,6 +2,7 @@ import importlib
 import inspect
 import itertools
 import os
+import pickle
 
 # StableHLO needs no compiler of C.
 if module == "xla":
@@ -143,6 +144,20 @@ if module == "jax":
     fails(ValueError, "Cannot serialize code with custom calls", export)
 else:
     same(export().call(layers, inputs, classes), jax.grad(network)(layers, inputs, classes))
+
+# With sizes that are not known yet, which are functions of StableHLO alone.
+if module == "xla":
+    sizes = jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 2"), "float64")
+    for transform in [lambda f: f, jax.grad]:
+        batched = jax.jit(jax.vmap(transform(ours.loss), (0, None, None)))
+        exported = jax.export.export(batched)(sizes, x, y)
+        for given in (lines, lines[:1]):
+            same(exported.call(given, x, y), jax.vmap(transform(loss), (0, None, None))(given, x, y))
+
+# Without compilation, and by name in another process.
+with jax.disable_jit():
+    same(jax.grad(ours.loss)(line, x, y), jax.grad(loss)(line, x, y))
+assert pickle.loads(pickle.dumps(ours.loss)) is ours.loss
 
 # Packages of as many functions do not meet, and names of modules are names like others.
 assert list(others.__all__) == ["np", "functools"], others.__all__

@@ -162,7 +162,7 @@ def _by_module(*operands, program, batch):
 
     def one(position):
         # Axes of one element are the same for all positions.
-        parts = [x[position if x.shape[0] > 1 else 0] for x in operands]
+        parts = [x[0 if x.shape[0] == 1 else position] for x in operands]
         return _by_module(*parts, program=program, batch=batch[1:])
 
     return jax.lax.map(one, jnp.arange(batch[0]))
@@ -184,7 +184,9 @@ def _jitted(program, batch):
 
 @_call.def_impl
 def _run(*operands, program, batch):
-    return _jitted(program, batch)(*operands)
+    # Only what is compiled can be run, also where functions of JAX are not.
+    with jax.disable_jit(False):
+        return _jitted(program, batch)(*operands)
 
 
 def _is_float(dtype):
@@ -298,7 +300,7 @@ def _result(function, at, array):
     return BCSR((array, jnp.asarray(entries), jnp.asarray(begins)), shape=shape)
 
 
-def _public(function, program):
+def _public(function, program, module):
     def call(*arguments, **named):
         given = function.bound(arguments, named)
         arrays = function.collected(given, functools.partial(_array, function))
@@ -306,6 +308,8 @@ def _public(function, program):
         return function.structured(results, functools.partial(_result, function))
 
     call.__name__ = call.__qualname__ = function.name
+    # Where it is found by name, as pickle looks for it.
+    call.__module__ = module
     call.__doc__ = function.documentation
     call.__signature__ = function.signature
     return call
@@ -322,5 +326,6 @@ def operations(compiled):
         forward.fixed = reverse.fixed = len(program.inputs)
         forward.transposed, reverse.transposed = reverse, forward
     shown = {id(function): name for name, function in _functions.items()}
-    pairs = zip(functions, programs)
-    return {shown[id(function)]: _public(function, program) for function, program in pairs if id(function) in shown}
+    module = f"{__package__}.{'jax' if compiled else 'xla'}"
+    pairs = [pair for pair in zip(functions, programs) if id(pair[0]) in shown]
+    return {shown[id(function)]: _public(function, program, module) for function, program in pairs}

@@ -29,7 +29,7 @@ const XLA_MODULE: &str = include_str!("xla.py");
 
 /// Packages that this one imports, so that it can't have their names, and devices of Windows, which can't be folders.
 const IMPORTED: &str = "\
-    ctypes functools hashlib inspect jax jaxlib numpy os pathlib platform scipy shlex shutil subprocess tempfile threading \
+    atexit ctypes functools hashlib inspect jax jaxlib numpy os pathlib platform scipy shlex shutil subprocess tempfile threading \
     aux con nul prn";
 
 /// The C by which XLA calls them, but for their number.

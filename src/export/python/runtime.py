@@ -1,5 +1,6 @@
 """Compiles the functions of this package with the machine's C compiler, once, and calls them on NumPy arrays."""
 
+import atexit
 import ctypes
 import functools
 import hashlib
@@ -51,13 +52,15 @@ def _cache():
             return folder
     except OSError:
         pass
-    return pathlib.Path(_temporary().name)
+    return _temporary(os.getpid())
 
 
 @functools.lru_cache(maxsize=None)
-def _temporary():
-    """A folder that is gone with the process, where there is no cache."""
-    return tempfile.TemporaryDirectory(prefix="deltaray-", ignore_cleanup_errors=True)
+def _temporary(process):
+    """A folder that is gone with this process, where there is no cache; children that are forked have their own."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="deltaray-"))
+    atexit.register(lambda: os.getpid() == process and shutil.rmtree(folder, ignore_errors=True))
+    return folder
 
 
 def _processor():
@@ -94,13 +97,21 @@ def library(folder, names, options=()):
     except OSError:
         # A file that a full disk or a crash has cut off is made again.
         path.unlink(missing_ok=True)
-        return ctypes.CDLL(str(_compiled(pathlib.Path(folder), names, options)))
+        path = _compiled(pathlib.Path(folder), names, options)
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        hint = "let XDG_CACHE_HOME name a folder from which libraries may be loaded"
+        raise ImportError(f"{path} can't be loaded: {error}; {hint}") from None
 
 
 def _compiled(folder, names, options):
     """The path of a library, from the cache if it was compiled before."""
     command = _compiler()
-    flags = shlex.split(os.environ.get("CFLAGS", "-O3 -march=native"))
+    try:
+        flags = shlex.split(os.environ.get("CFLAGS", "-O3 -march=native"))
+    except ValueError as error:
+        raise ImportError(f"the variable CFLAGS is no list of options: {error}") from None
     command += ["-std=c99", *flags, "-fPIC", "-shared", *options]
     key = hashlib.sha256()
     status = os.stat(command[0])
@@ -116,8 +127,8 @@ def _compiled(folder, names, options):
             made = pathlib.Path(scratch) / library.name
             files = [str(folder / (name + ".c")) for name in names]
             run = subprocess.run([*command, "-o", str(made), *files, "-lm"], capture_output=True, text=True)
-            if run.returncode != 0:
-                raise ImportError(f"{shlex.join(run.args)} failed:\n{run.stderr}")
+            if run.returncode != 0 or not made.exists():
+                raise ImportError(f"{shlex.join(run.args)} failed:\n{run.stderr or 'it made no library'}")
             os.replace(made, library)
     return library
 
@@ -236,7 +247,9 @@ class Function:
         if type(argument) is np.ndarray and argument.dtype == dtype and argument.shape == shape:
             flags = argument.flags
             if flags.c_contiguous and flags.aligned:
-                return argument
+                return _truths(argument)
+        if isinstance(argument, np.ma.MaskedArray):
+            raise TypeError(f"{self.name}: {path} is a masked array, whose mask would be lost")
         try:
             array = np.asarray(argument)
         except ValueError as error:
@@ -261,7 +274,7 @@ class Function:
             result = None
         if result is None or is_listed and _is_cut(array, result):
             raise ValueError(f"{self.name}: {path} has numbers out of the range of {dtype}")
-        return result
+        return _truths(result)
 
     def structured(self, arrays, convert):
         """Results in the structure of the program's."""
@@ -289,6 +302,13 @@ def _is_cut(array, converted):
         with np.errstate(invalid="ignore"):
             return bool(np.any(np.isinf(converted) & (np.abs(array) < np.inf)))
     return not np.array_equal(array, converted)
+
+
+def _truths(array):
+    """The same with the bytes 0 and 1 for booleans: views of other types have more, which are true for NumPy, but none in C."""
+    if array.dtype.kind != "b" or array.view(np.uint8).max(initial=0) < 2:
+        return array
+    return array.view(np.uint8) != 0
 
 
 def _spelled(dtype, shape):
