@@ -14,6 +14,7 @@ import os
 import pathlib
 import signal
 import sys
+import traceback
 
 import jax
 import numpy as np
@@ -34,7 +35,12 @@ def parsed():
     parser.add_argument("--process", type=int, default=0)
     parser.add_argument("--coordinator", help="host and port of the first process")
     parser.add_argument("--fail-at", type=int, help="kills this process before a step, to try a restart")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.every < 1:
+        parser.error("--every needs a number of at least 1")
+    if not options.checkpoint.absolute().parent.is_dir() or options.checkpoint.is_dir():
+        parser.error(f"there is no place for a checkpoint at {options.checkpoint}")
+    return options
 
 
 def connected(options):
@@ -96,7 +102,8 @@ def resumed(path, training, parameters):
 def compared(found, expected):
     """Fails where parameters are not those of the program in Rust."""
     pairs = zip(jax.tree.leaves(found), jax.tree.leaves(expected))
-    largest = max(float(np.max(np.abs(np.asarray(a) - b) / (1 + np.abs(b)))) for a, b in pairs)
+    # The maximum of NumPy is NaN where one of them is.
+    largest = np.max([np.max(np.abs(np.asarray(a) - b) / (1 + np.abs(b))) for a, b in pairs])
     print(f"the parameters differ from those in Rust by {largest:.1e}")
     if not largest <= TOLERANCE:
         raise SystemExit(f"that is more than {TOLERANCE}")
@@ -107,6 +114,8 @@ def main():
     mesh = connected(options)
     text = (options.folder / "plan.json").read_text()
     plan = json.loads(text)
+    if options.task not in plan["tasks"]:
+        raise SystemExit(f"there is no task {options.task}, but {', '.join(plan['tasks'])}")
     task, shards, steps = plan["tasks"][options.task], plan["shards"], plan["steps"]
     if mesh.size != shards:
         raise SystemExit(f"the losses are for {shards} shards, and there are {mesh.size} devices: export for {mesh.size}")
@@ -142,10 +151,20 @@ def main():
         compared(parameters, *tree(folder / "end").values())
 
 
+def failed(problem):
+    """Ends this process at once. An end in order would wait for the others."""
+    print(problem, file=sys.stderr, flush=True)
+    os._exit(1)
+
+
 if __name__ == "__main__":
     try:
         main()
     except jax.errors.JaxRuntimeError as error:
-        print(f"the training ends, another process failed perhaps: {str(error).splitlines()[0]}", file=sys.stderr, flush=True)
-        # The others would be waited for.
-        os._exit(1)
+        failed(f"the training ends, another process failed perhaps: {str(error).splitlines()[0]}")
+    except SystemExit as error:
+        if isinstance(error.code, str):
+            failed(error.code)
+        raise
+    except Exception:
+        failed(traceback.format_exc())

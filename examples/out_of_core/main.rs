@@ -40,6 +40,15 @@ fn loss((model, rows): (Model<A>, Matrix<f64>)) -> Scalar<f64> {
     (logits.softplus() - classes * logits).sum()
 }
 
+/// A chunk whose classes are 0 and 1.
+fn checked(chunk: Result<Chunk, Failure>) -> Result<Chunk, Failure> {
+    let chunk = chunk?;
+    match chunk.index_axis(1, 0).to_vec().into_iter().find(|class| ![0.0, 1.0].contains(class)) {
+        Some(class) => Err(format!("a class is {class}, not 0 or 1").into()),
+        None => Ok(chunk),
+    }
+}
+
 /// The model after gradient descent over all chunks, which are read anew for each step, and the mean loss before each.
 fn fit<C: Iterator<Item = Result<Chunk, Failure>>>(
     chunks: impl Fn() -> Result<C, Failure>,
@@ -50,7 +59,11 @@ fn fit<C: Iterator<Item = Result<Chunk, Failure>>>(
     let mut model = Model { weights: zeros(features), bias: scalar(0.0) };
     let mut losses = Vec::new();
     for _ in 0..steps {
-        let (value, gradient): (Scalar<Concrete, f64>, Model<Concrete>) = loss.sum_over(&model, chunks()?)?;
+        let (value, gradient): (Scalar<Concrete, f64>, Model<Concrete>) =
+            loss.sum_over(&model, chunks()?.map(checked))?;
+        if !value.item().is_finite() {
+            return Err(format!("the loss is {}", value.item()).into());
+        }
         losses.push(value.item() / rows as f64);
         model = &model - (2.0 / rows as f64) * &gradient;
     }
@@ -71,12 +84,16 @@ fn main() -> Result<(), Failure> {
         println!("out_of_core [GIGABYTES | FILE.npy] [STEPS]: the first column of a file has the classes, 0 or 1");
         return Ok(());
     }
-    let steps = arguments.next().map_or(Ok(1), |steps| steps.parse())?;
+    let steps =
+        arguments.next().map_or(Ok(1), |steps| steps.parse().map_err(|_| format!("{steps} is no number of steps")))?;
     let start = Instant::now();
     let (bytes, losses) = match data.parse::<f64>() {
         Ok(gigabytes) => {
             let row = 8 * (FEATURES + 1);
             let rows = (gigabytes * 1e9) as usize / row;
+            if rows == 0 || gigabytes > 1e9 {
+                return Err(format!("{data} is no number of gigabytes to make up").into());
+            }
             let chunks = || Ok(Rows::new(rows, CHUNK / row).map(Ok));
             (rows * row, fit(chunks, (rows, FEATURES), steps)?.1)
         }

@@ -7,6 +7,7 @@ use std::io::Read;
 
 /// Chunks of the rows of a matrix of `float64`.
 pub struct Chunks {
+    path: String,
     file: File,
     rows: usize,
     columns: usize,
@@ -25,19 +26,26 @@ impl Chunks {
         if &start[..6] != b"\x93NUMPY" || start[6] != 1 {
             return Err(wrong("no file of NumPy's format 1"));
         }
-        let mut header = vec![0; usize::from(u16::from_le_bytes([start[8], start[9]]))];
-        file.read_exact(&mut header)?;
-        let header = String::from_utf8(header)?;
+        let header_length = u64::from(u16::from_le_bytes([start[8], start[9]]));
+        let mut header = vec![0; header_length as usize];
+        file.read_exact(&mut header).map_err(|_| wrong("no file of NumPy's"))?;
+        let header = String::from_utf8_lossy(&header);
         if !header.contains("'descr': '<f8'") || !header.contains("'fortran_order': False") {
             return Err(wrong("no matrix of float64 in rows"));
         }
         let shape = header.split_once("'shape': (").and_then(|(_, rest)| rest.split_once(')'));
         let numbers = shape.map_or("", |(shape, _)| shape).split(',').map(str::trim).filter(|part| !part.is_empty());
-        let &[rows, columns] = &numbers.map(str::parse).collect::<Result<Vec<usize>, _>>()?[..] else {
+        let numbers: Option<Vec<usize>> = numbers.map(|number| number.parse().ok()).collect();
+        let Some(&[rows, columns]) = numbers.as_deref() else {
             return Err(wrong("no matrix"));
         };
+        let bytes_of_all = rows.checked_mul(columns).and_then(|count| count.checked_mul(8)).map(|bytes| bytes as u64);
+        let bytes_there = file.metadata()?.len() - 10 - header_length;
+        if bytes_of_all != Some(bytes_there) {
+            return Err(wrong("as many bytes as its shape says are not there"));
+        }
         let each = (bytes / 8 / columns.max(1)).max(1);
-        Ok(Chunks { file, rows, columns, each, read: 0 })
+        Ok(Chunks { path: path.into(), file, rows, columns, each, read: 0 })
     }
 
     /// All rows, and columns.
@@ -58,7 +66,7 @@ impl Iterator for Chunks {
         let mut bytes = vec![0; 8 * count * self.columns];
         if let Err(error) = self.file.read_exact(&mut bytes) {
             self.read = self.rows;
-            return Some(Err(error.into()));
+            return Some(Err(format!("{}: {error}", self.path).into()));
         }
         let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         let numbers: Vec<f64> = bytes.chunks_exact(8).map(number).collect();

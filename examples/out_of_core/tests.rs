@@ -39,7 +39,22 @@ fn bad_files_are_errors() {
     assert!(open("missing.npy").contains("missing.npy"));
     assert!(open(&written("single", "<f4", "1, 2", &[1.0])).contains("float64"));
     assert!(open(&written("vector", "<f8", "2,", &[1.0, 2.0])).contains("no matrix"));
-    let short = written("short", "<f8", "3, 2", &[1.0; 4]);
-    let chunks: Vec<Result<Chunk, Failure>> = npy::Chunks::open(&short, 32).unwrap().collect();
-    assert!(chunks.len() == 2 && chunks[0].is_ok() && chunks[1].is_err());
+    for shape in ["3, 2", "1, 2", "18446744073709551615, 3", "1, 1000000000000"] {
+        let other = written("short", "<f8", shape, &[1.0; 4]);
+        assert!(open(&other).contains("as many bytes as its shape says are not there"), "{shape}");
+    }
+    assert!(open(&written("negative", "<f8", "-1, 2", &[1.0; 2])).contains("no matrix"));
+    // A file that another process cuts off.
+    let path = written("cut", "<f8", "3, 2", &[1.0; 6]);
+    let chunks = npy::Chunks::open(&path, 32).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(90)).unwrap();
+    assert!(chunks.last().unwrap().unwrap_err().to_string().contains(&path));
+}
+
+#[test]
+fn rows_that_are_no_numbers_or_of_no_class_are_errors() {
+    let fitted = |row: [f64; 2]| fit(|| Ok(std::iter::once(Ok(Matrix::from([row])))), (1, 1), 1).map(|_| ());
+    assert!(fitted([1.0, 2.0]).is_ok());
+    assert!(fitted([2.0, 2.0]).unwrap_err().to_string().contains("a class is 2"));
+    assert!(fitted([1.0, f64::NAN]).unwrap_err().to_string().contains("the loss is NaN"));
 }

@@ -14,6 +14,14 @@ const POINTS: usize = 4000;
 const DIMENSION: usize = 8;
 const GAUSSIANS: usize = 5;
 
+/// How many rows each shard has.
+fn height(rows: usize, shards: usize) -> Result<usize, String> {
+    match rows / shards {
+        0 => Err(format!("{rows} rows are too few for {shards} shards")),
+        height => Ok(height),
+    }
+}
+
 /// A shard's share of the mean over all rows of −ln of the posterior density of a mixture.
 #[differentiable]
 fn share_of_mixture(
@@ -30,7 +38,7 @@ pub fn mixture(export: &mut Export) -> Result<(), Box<dyn Error>> {
     let (shards, random) = (export.shards, &mut Random::new(0));
     let mut normal = |count: usize| -> Vec<f64> { (0..count).map(|_| random.normal()).collect() };
     let places: Vec<f64> = normal(GAUSSIANS * DIMENSION).into_iter().map(|x| 3.0 * x).collect();
-    let height = POINTS / shards;
+    let height = height(POINTS, shards)?;
     let rows = height * shards;
     let mut points = normal(rows * DIMENSION);
     points.iter_mut().enumerate().for_each(|(at, x)| *x += places[at % places.len()]);
@@ -64,7 +72,7 @@ fn share_of_perceptron((mlp, batch): (Mlp<f64>, Batch), #[plain] shards: usize) 
 pub fn perceptron(export: &mut Export) -> Result<(), Box<dyn Error>> {
     let digits = data::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/digits.csv.gz"))?;
     let shards = export.shards;
-    let height = digits.labels.len() / shards;
+    let height = height(digits.labels.len(), shards)?;
     let start = Mlp::random(digits.images.ncols(), &mut Random::new(0));
     let (rows, shard) = (batch(&digits, height * shards), batch(&digits, height));
     let task = Task { name: "perceptron", start, rows, shard, rate: 0.5 };

@@ -40,6 +40,19 @@ impl Checkpoint {
         write().map_err(|error| format!("the checkpoint {}: {error}", path.display()))
     }
 
+    /// Whether one can be written there, before there is any: the folder takes a file, and the path is no folder.
+    pub fn check(path: &Path) -> Result<(), String> {
+        let failed = |problem: String| Err(format!("the checkpoint {}: {problem}", path.display()));
+        if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return failed("it is a folder".into());
+        }
+        let partial = partial(path);
+        match File::create(&partial).and_then(|_| std::fs::remove_file(&partial)) {
+            Ok(()) => Ok(()),
+            Err(error) => failed(error.to_string()),
+        }
+    }
+
     /// Reads a file that [`Checkpoint::write`] wrote.
     pub fn read(path: &Path) -> Result<Checkpoint, String> {
         let failed = |problem: String| format!("the checkpoint {}: {problem}", path.display());
@@ -128,6 +141,16 @@ mod tests {
         assert!(!partial(&path).exists());
         std::fs::remove_file(&path).unwrap();
         assert!(Checkpoint::read(&path).unwrap_err().starts_with("the checkpoint /"));
+    }
+
+    #[test]
+    fn places_are_checked_before_there_is_a_checkpoint() {
+        let folder = std::env::temp_dir();
+        assert!(Checkpoint::check(&folder).unwrap_err().ends_with("it is a folder"));
+        assert!(Checkpoint::check(&folder.join("missing/name")).is_err());
+        let path = folder.join(format!("deltaray-place-{}", std::process::id()));
+        assert_eq!(Checkpoint::check(&path), Ok(()));
+        assert!(!partial(&path).exists() && !path.exists());
     }
 
     #[test]

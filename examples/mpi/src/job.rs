@@ -107,6 +107,7 @@ impl Job {
             ("the program's hash", format!("{:016x}", hash(self.program.as_bytes()))),
             ("the training", self.settings(options)),
             ("the number of steps", options.steps.to_string()),
+            ("the option --checkpoint", if options.checkpoint.is_some() { "given" } else { "not given" }.to_string()),
             ("the option --times", options.times.to_string()),
         ]
     }

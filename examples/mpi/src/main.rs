@@ -120,6 +120,7 @@ fn start(options: &Options, job: &Job, rank: usize, ranks: usize) -> Result<Stat
     if !folder(path).is_dir() {
         return Err(format!("the checkpoint's folder {} is not there", folder(path).display()));
     }
+    Checkpoint::check(path)?;
     if !options.resume || !path.exists() {
         return Ok(start);
     }

@@ -34,6 +34,11 @@ tasks: mixture    a mixture of Gaussians with full covariances, as in ADBench
 of plan: --rows N, --numbers N (parameters and the loss), --row X (µs), --latency X (µs), --bandwidth X (GB/s)
 ";
 
+/// More rows, features and clusters than any machine trains with, whose arrays can be counted in bytes.
+pub const MOST_ROWS: usize = 100_000_000_000;
+const MOST_FEATURES: usize = 10_000;
+const MOST_CLUSTERS: usize = 100_000;
+
 /// The options, with their defaults filled in.
 pub struct Options {
     pub task: String,
@@ -77,17 +82,17 @@ impl Options {
         while let Some(&word) = words.next() {
             let mut value = || words.next().copied().ok_or_else(|| format!("{word} needs a value after it"));
             match word {
-                "--rows" => options.rows = at_least_one(word, value()?)?,
-                "--features" => options.features = at_least_one(word, value()?)?,
-                "--clusters" => options.clusters = at_least_one(word, value()?)?,
+                "--rows" => options.rows = up_to(MOST_ROWS, word, value()?)?,
+                "--features" => options.features = up_to(MOST_FEATURES, word, value()?)?,
+                "--clusters" => options.clusters = up_to(MOST_CLUSTERS, word, value()?)?,
                 "--steps" => options.steps = number(word, value()?)?,
                 "--rate" => options.rate = number(word, value()?)?,
                 "--momentum" => options.momentum = number(word, value()?)?,
                 "--seed" => options.seed = number(word, value()?)?,
-                "--part-rows" => options.part_rows = at_least_one(word, value()?)?,
+                "--part-rows" => options.part_rows = up_to(MOST_ROWS, word, value()?)?,
                 "--overlap" => options.overlap = true,
                 "--checkpoint" => options.checkpoint = Some(value()?.into()),
-                "--every" => options.every = Some(at_least_one(word, value()?)? as u64),
+                "--every" => options.every = Some(up_to(usize::MAX, word, value()?)? as u64),
                 "--resume" => options.resume = true,
                 "--data" => options.data = Some(value()?.into()),
                 "--times" => options.times = true,
@@ -108,9 +113,11 @@ fn number<T: FromStr>(option: &str, value: &str) -> Result<T, String> {
     value.parse().map_err(|_| format!("{option} needs a number, but `{value}` was given"))
 }
 
-fn at_least_one(option: &str, value: &str) -> Result<usize, String> {
+/// A number from 1 up to this one.
+fn up_to(most: usize, option: &str, value: &str) -> Result<usize, String> {
     match number(option, value)? {
         0 => Err(format!("{option} needs a number of at least 1")),
+        number if number > most => Err(format!("{option} is at most {most}, but {number} was given")),
         number => Ok(number),
     }
 }

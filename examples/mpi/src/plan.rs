@@ -54,6 +54,9 @@ struct Training {
     seconds: f64,
 }
 
+/// The largest number of an option, so that none of the table overflows.
+const MOST: f64 = 1e15;
+
 const RANKS: [usize; 9] = [2, 4, 8, 16, 64, 256, 1024, 4096, 10_000];
 
 /// The costs of a step as a table. Without options the training is the mixture of ADBench's largest size.
@@ -63,8 +66,8 @@ pub fn table(words: &[&str]) -> Result<String, String> {
     for pair in words.chunks(2) {
         let [option, value] = pair else { return Err(format!("{} needs a value after it", pair[0])) };
         let value: f64 = value.parse().map_err(|_| format!("{option} needs a number, but `{value}` was given"))?;
-        if !(value.is_finite() && value > 0.0) {
-            return Err(format!("{option} needs a number above 0, but {value} was given"));
+        if !(value > 0.0 && value <= MOST) {
+            return Err(format!("{option} needs a number above 0, up to {MOST}, but {value} was given"));
         }
         match *option {
             "--rows" => training.rows = value as usize,

@@ -23,6 +23,10 @@ pub fn train(options: &Options, job: &Job, mut state: State, world: &SimpleCommu
             return Err(format!("the loss is {loss} at step {}: try a smaller --rate", state.steps));
         }
         step(options, job.method, &mut gradient, &mut state);
+        // Before they replace a checkpoint that is good.
+        if !state.parameters.iter().chain(&state.velocity).all(|number| number.is_finite()) {
+            return Err(format!("a parameter is no number after step {}: try a smaller --rate", state.steps));
+        }
         let is_kept = options.every.is_some_and(|every| state.steps.is_multiple_of(every));
         if is_kept && state.steps < options.steps {
             keep(options, job, &state, world)?;
