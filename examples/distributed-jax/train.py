@@ -118,7 +118,7 @@ def main():
         raise SystemExit(f"there is no task {options.task}, but {', '.join(plan['tasks'])}")
     task, shards, steps = plan["tasks"][options.task], plan["shards"], plan["steps"]
     if mesh.size != shards:
-        raise SystemExit(f"the losses are for {shards} shards, and there are {mesh.size} devices: export for {mesh.size}")
+        raise SystemExit(f"the losses are for {shards} shards, but the number of devices is {mesh.size}: export for {mesh.size}")
 
     sys.path.insert(0, str(options.folder))
     from losses import xla
@@ -138,6 +138,8 @@ def main():
     first, start = resumed(options.checkpoint, training, start)
     parameters, rows = placed(start, mesh, specs[0]), placed(rows, mesh, specs[1])
     is_first = jax.process_index() == 0
+    if is_first and first > 0:
+        print(f"{options.checkpoint} is from after step {first}, of {steps}", flush=True)
     for number in range(first + 1, steps + 1):
         if number == options.fail_at:
             jax.block_until_ready(parameters)

@@ -31,7 +31,7 @@ impl Chunks {
         file.read_exact(&mut header).map_err(|_| wrong("no file of NumPy's"))?;
         let header = String::from_utf8_lossy(&header);
         if !header.contains("'descr': '<f8'") || !header.contains("'fortran_order': False") {
-            return Err(wrong("no matrix of float64 in rows"));
+            return Err(wrong(&format!("no matrix of float64 in rows, but {}", header.trim())));
         }
         let shape = header.split_once("'shape': (").and_then(|(_, rest)| rest.split_once(')'));
         let numbers = shape.map_or("", |(shape, _)| shape).split(',').map(str::trim).filter(|part| !part.is_empty());

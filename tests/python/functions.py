@@ -81,5 +81,5 @@ assert not failures, failures
 # Documentation.
 assert str(inspect.signature(models.loss)) == "(line, x, y)"
 assert "line : f64[2]" in models.loss.__doc__ and "gradient.line : f64[2]" in models.value_and_grad_loss.__doc__
-assert "a sparse matrix of f64[6]" in models.jacobian.__doc__
+assert "f64[3, 4], sparse, 6 entries" in models.jacobian.__doc__
 assert "jacobian" in models.__all__

@@ -178,6 +178,9 @@ fails(TypeError, "types: single has elements of float64", lambda: ours.types(x[:
 fails(ValueError, "loss: line is no array", lambda: jax.jit(lambda slope: ours.loss([slope, [slope]], x, y))(0.5))
 fails(TypeError, "loss: line has elements of complex128", lambda: ours.loss([x[0], 1j], x, y))
 fails(TypeError, "network: layers is a dict, not a tuple", lambda: ours.network(layers[0], inputs, classes))
+if module == "jax":
+    plain = importlib.import_module("models").loss
+    fails(TypeError, "line is no array of numbers; transformations of JAX need", lambda: jax.jit(plain)(line, x, y))
 fails(TypeError, "loss: missing a required argument: 'y'", lambda: ours.loss(line, x))
 fails(NotImplementedError, "plain was exported without a derivative", lambda: jax.grad(ours.plain)(line, x, y))
 if module == "jax":

@@ -16,6 +16,9 @@ pub fn train(options: &Options, job: &Job, mut state: State, world: &SimpleCommu
     failure::say(world, &format!("process {}", std::process::id()));
     let mut gradient = Gradient::new(job, world, options.times);
     let (first, start) = (state.steps, Instant::now());
+    if rank == 0 && first > 0 {
+        println!("the checkpoint is from after step {first}, of {}", options.steps);
+    }
     while state.steps < options.steps {
         let loss = gradient.compute(&state.parameters).map_err(|error| error.to_string())?;
         state.steps += 1;

@@ -83,7 +83,7 @@ class _Program:
 
     def derivative(self):
         if self.derivatives is None:
-            raise NotImplementedError(f"{self.name} was exported without a derivative: differentiable() exports two orders")
+            raise NotImplementedError(f"{self.name} was exported without a derivative: only functions by differentiable() have any, up to the second order")
         return self.derivatives[0]
 
     @functools.cached_property

@@ -377,8 +377,9 @@ impl Array {
     fn documented(&self) -> String {
         let name: String = self.name.chars().filter(|character| !character.is_control()).collect();
         let name = name.replace(['\\', '"'], "_");
-        let kind = if self.pattern.is_some() { "a sparse matrix of " } else { "" };
-        format!("{name} : {kind}{}", self.ty)
+        let Some(pattern) = &self.pattern else { return format!("{name} : {}", self.ty) };
+        let sizes: Vec<&str> = pattern.split(' ').take(2).collect();
+        format!("{name} : {}[{}], sparse, {} entries", self.ty.dtype, sizes.join(", "), self.ty.size())
     }
 
     /// A name, an element type, and a shape, but of sparse matrices.

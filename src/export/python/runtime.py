@@ -254,6 +254,11 @@ class Function:
             array = np.asarray(argument)
         except ValueError as error:
             raise ValueError(f"{self.name}: {path} is no array: {error}") from None
+        except TypeError as error:
+            # JAX can't say what its variables hold.
+            is_traced = type(error).__module__.startswith("jax")
+            hint = "; transformations of JAX need the function of the module jax" if is_traced else ""
+            raise TypeError(f"{self.name}: {path} is no array of numbers{hint}") from error
         # Numbers and lists of Python are as precise as what takes them. NumPy makes objects of integers beyond 64 bits.
         is_listed = not hasattr(argument, "dtype")
         is_large = is_listed and array.dtype == object and all(isinstance(x, (int, float)) for x in array.flat)
