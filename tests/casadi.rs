@@ -57,12 +57,7 @@ fn functions_of_several_arrays_agree_with_casadi() {
     let Some(python) = python() else { return };
     let files = general();
     assert_eq!(files.name, "two_words");
-    let folder = written("general", &files);
-    let warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"];
-    let mut compiler = Command::new("cc");
-    let library = folder.join("general.so");
-    compiler.args(warnings).args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(folder.join("two_words.c"));
-    assert_runs(compiler.arg("-lm"));
+    let library = compiled("general", &files);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/casadi/general.py");
     assert_runs(Command::new(python).arg(script).arg(library));
 }
@@ -114,14 +109,20 @@ fn arrays_of_other_types_are_an_error() {
     assert_eq!((target, &problem[..]), ("CasADi", "p0 is f32[3], but all arrays of CasADi are of f64"));
 }
 
-/// Compiles a function's files without warnings, and runs a script with the library's path and the function's name as its
-/// arguments.
-fn assert_script(name: &str, files: &CSource, script: &str) {
+/// Compiles a function's files without warnings, to a library in an empty folder.
+fn compiled(name: &str, files: &CSource) -> PathBuf {
     let folder = written(name, files);
     let library = folder.join("library.so");
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-shared", "-fPIC", "-o"]);
     assert_runs(compiler.arg(&library).arg(folder.join(format!("{}.c", files.name))).arg("-lm"));
+    library
+}
+
+/// Compiles a function's files without warnings, and runs a script with the library's path and the function's name as its
+/// arguments.
+fn assert_script(name: &str, files: &CSource, script: &str) {
+    let library = compiled(name, files);
     if let Some(python) = python() {
         assert_runs(Command::new(python).args(["-c", script]).arg(library).arg(&files.name));
     }

@@ -35,7 +35,7 @@ of plan: --rows N, --numbers N (parameters and the loss), --row X (µs), --laten
 ";
 
 /// More rows, features and clusters than any machine trains with, whose arrays can be counted in bytes.
-pub const MOST_ROWS: usize = 100_000_000_000;
+const MOST_ROWS: usize = 100_000_000_000;
 const MOST_FEATURES: usize = 10_000;
 const MOST_CLUSTERS: usize = 100_000;
 
