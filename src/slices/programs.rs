@@ -138,7 +138,13 @@ impl Programs {
 
     #[track_caller]
     pub(super) fn hessian<E: Float>(&self) -> Result<&MatrixProgram> {
-        let compressed = || Compressed::hessian::<E>(&self.gradient_body()?, self.active, self.known());
+        let compressed = || {
+            let gradient = self.gradient_body()?;
+            match self.body.has_rules() {
+                true => Compressed::jacobian::<E>(&gradient, self.active, self.known(), None),
+                false => Compressed::hessian::<E>(&gradient, self.active, self.known()),
+            }
+        };
         self.matrix(&self.hessian, compressed)
     }
 }

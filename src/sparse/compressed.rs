@@ -123,7 +123,8 @@ impl Compressed {
     /// parameters have one element type; its float results are the derivatives by these, in the same order.
     ///
     /// Other parameters shape the pattern where they are known, as for [`Compressed::jacobian`]. The matrix is taken to be
-    /// symmetric: of an entry and its mirror image only one is evaluated.
+    /// symmetric: of an entry and its mirror image only one is evaluated. The derivative of a derivative rule of one's own need
+    /// not be; [`Compressed::jacobian`] finds it.
     ///
     /// # Errors
     ///

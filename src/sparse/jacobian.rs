@@ -66,7 +66,8 @@ tuples! {
 /// The common part of Jacobians and Hessians: a program, and the compression of its derivative for the fixed arguments of the
 /// last call.
 struct SparseDerivative {
-    hessian: bool,
+    /// Whether the matrix equals its transpose, so that a star colouring compresses it.
+    symmetric: bool,
     /// The function, or for a Hessian its gradient.
     body: Arc<Body>,
     active: usize,
@@ -86,14 +87,14 @@ struct Last {
 impl SparseDerivative {
     /// The derivative of a program, whose float arrays of the results and of the first arguments are all of type `E`.
     fn new<E: Float>(
-        hessian: bool,
+        symmetric: bool,
         body: Arc<Body>,
         active: usize,
         (outline, names): (&Outline, &[String]),
     ) -> std::result::Result<SparseDerivative, String> {
         check_floats::<E>(&body, active)?;
         let (outline, names, last) = (outline.clone(), names.to_vec(), Mutex::new(None));
-        Ok(SparseDerivative { hessian, body, active, outline, names, given: None, compression: None, last })
+        Ok(SparseDerivative { symmetric, body, active, outline, names, given: None, compression: None, last })
     }
 
     /// The arrays of arguments of the structure that the function was staged for.
@@ -155,7 +156,7 @@ impl SparseDerivative {
             compression: self.compression,
             place,
         };
-        let mut compressed = if self.hessian { request.hessian::<E>()? } else { request.jacobian::<E>()? };
+        let mut compressed = if self.symmetric { request.hessian::<E>()? } else { request.jacobian::<E>()? };
         compressed.names = self.names.clone();
         let compressed = Arc::new(compressed);
         *last = Some(Last { fixed, compressed: compressed.clone() });
@@ -164,7 +165,7 @@ impl SparseDerivative {
 }
 
 macro_rules! sparse {
-    ($(#[$doc:meta])* $name:ident $matrix:literal, hessian: $hessian:literal) => {
+    ($(#[$doc:meta])* $name:ident $matrix:literal) => {
         $(#[$doc])*
         pub struct $name<In: Family, E: Float> {
             derivative: SparseDerivative,
@@ -173,8 +174,8 @@ macro_rules! sparse {
 
         impl<In: Family, E: Float> $name<In, E> {
             #[track_caller]
-            fn new(body: Arc<Body>, active: usize, expected: (&Outline, &[String])) -> Result<Self> {
-                Self::checked(SparseDerivative::new::<E>($hessian, body, active, expected))
+            fn new(symmetric: bool, body: Arc<Body>, active: usize, expected: (&Outline, &[String])) -> Result<Self> {
+                Self::checked(SparseDerivative::new::<E>(symmetric, body, active, expected))
             }
 
             /// The same with a pattern that is known already, and is not looked for then. An entry that it lacks is wrongly
@@ -266,7 +267,7 @@ sparse! {
     /// Rows are the elements of all float results, columns the elements of all float arrays of the first argument, in the order
     /// of the trees. The first call finds the pattern, and makes one program of the derivatives along all colours; both are
     /// kept for calls with the same [`fixed`](super::fixed()) arguments, and made anew when these change.
-    SparseJacobian "sparse_jacobian", hessian: false
+    SparseJacobian "sparse_jacobian"
 }
 
 sparse! {
@@ -275,8 +276,9 @@ sparse! {
     ///
     /// Rows and columns are the elements of all float arrays of the first argument. The pattern is found from the gradient
     /// program; a star colouring of it says which products with the matrix are needed. As with [`SparseJacobian`], all of this
-    /// happens at the first call.
-    SparseHessian "sparse_hessian", hessian: true
+    /// happens at the first call. A function with a [derivative rule](crate::derivative::custom_vjp) of its own need not have a symmetric
+    /// Hessian: it is found as the Jacobian of the gradient, without a star colouring.
+    SparseHessian "sparse_hessian"
 }
 
 impl<In: Family, E: Float> SparseJacobian<In, E> {
@@ -320,7 +322,7 @@ impl<In: Family, Out: FloatTree, First: Family> Function<In, Out, First> {
     /// When a float array of the result, or of the first argument, has another element type than the first of the result.
     #[track_caller]
     pub fn sparse_jacobian(&self) -> Result<SparseJacobian<In, Out::Element>> {
-        SparseJacobian::new(self.shared_program(), self.active(), self.expected())
+        SparseJacobian::new(false, self.shared_program(), self.active(), self.expected())
     }
 }
 
@@ -343,6 +345,7 @@ impl<In: Family, E: Float, First: Family> Function<In, Scalar<Concrete, E>, Firs
     #[track_caller]
     pub fn sparse_hessian(&self) -> Result<SparseHessian<In, E>> {
         let gradient = self.grad()?;
-        SparseHessian::new(gradient.shared_program(), gradient.active(), gradient.expected())
+        let symmetric = !self.shared_program().has_rules();
+        SparseHessian::new(symmetric, gradient.shared_program(), gradient.active(), gradient.expected())
     }
 }

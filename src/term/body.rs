@@ -241,18 +241,32 @@ impl Body {
         self.content.has_marks
     }
 
+    /// Whether the program, or one nested in it, has a function with a derivative rule of its own. A rule need not be a
+    /// derivative, so second derivatives need not be symmetric.
+    pub(crate) fn has_rules(&self) -> bool {
+        let is_rule = |body: &Body| body.nodes.iter().any(|node| matches!(node.op, Op::Custom(_)));
+        self.has_marks() && self.distinct().any(is_rule)
+    }
+
+    /// The body and those nested in it, equal ones once.
+    fn distinct(&self) -> impl Iterator<Item = &Body> {
+        let (mut seen, mut open) = (HashSet::new(), vec![self]);
+        std::iter::from_fn(move || {
+            while let Some(body) = open.pop() {
+                if seen.insert(body) {
+                    open.extend(body.nodes.iter().flat_map(|node| node.op.bodies()).map(|body| &**body));
+                    return Some(body);
+                }
+            }
+            None
+        })
+    }
+
     /// Number of nodes, including those of nested bodies, with equal bodies counted once. When a loop with checkpoints is
     /// differentiated, its step occurs in several places, on its own and as a part of its derivative. So [`Body::node_count`]
     /// grows with the square of the nesting of such loops, and this number in proportion to it.
     pub fn distinct_node_count(&self) -> usize {
-        let (mut seen, mut open, mut count) = (HashSet::new(), vec![self], 0);
-        while let Some(body) = open.pop() {
-            if seen.insert(body) {
-                count += body.nodes.len();
-                open.extend(body.nodes.iter().flat_map(|node| node.op.bodies()).map(|body| &**body));
-            }
-        }
-        count
+        self.distinct().map(|body| body.nodes.len()).sum()
     }
 
     /// The same values without the operations that concern differentiation only.

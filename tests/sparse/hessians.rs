@@ -215,3 +215,41 @@ fn trees_of_parameters() {
         &[1.4, 2.0 * a[0], 1.4, 2.0 * a[1], 1.4, 2.0 * a[2], 2.0 * a[0], 2.0 * a[1], 2.0 * a[2]],
     );
 }
+
+/// The rule is no derivative, so that its own derivative is no symmetric matrix.
+#[test]
+fn hessians_of_functions_with_rules_need_not_be_symmetric() {
+    #[derive(Clone, Copy)]
+    struct Product;
+    impl ArrayFn for Product {
+        type In = Vector<C, f64>;
+        type Out = Scalar<C, f64>;
+        fn call<A: Algebra>(&self, x: &Vector<A, f64>) -> Scalar<A, f64> {
+            x.at(0) * x.at(1)
+        }
+    }
+    #[derive(Clone, Copy)]
+    struct Rule;
+    impl ArrayFn for Rule {
+        type In = (Vector<C, f64>, Scalar<C, f64>, Scalar<C, f64>);
+        type Out = Vector<C, f64>;
+        fn call<A: Algebra>(&self, (x, _, c): &<Self::In as Family>::At<A>) -> Vector<A, f64> {
+            stack(&[x.at(1) * c, 0.0 * c, 0.0 * c])
+        }
+    }
+    let x = Vector::from(vec![2.0, 3.0, 5.0]);
+    let f = stage(|x: &Vector<Staged, f64>| custom_vjp(&Product, &Rule, x) * x.at(2), &x).unwrap();
+    let expected = [0.0, 5.0, 3.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0];
+    let hessian = f.sparse_hessian().unwrap();
+    assert_eq!(hessian.call(&x).unwrap().to_dense().to_vec(), expected);
+    assert_ne!(hessian.compressed(&x).unwrap().compression(), Star);
+
+    let slices = f.over_slices::<f64>().unwrap().with_sparse_hessian().unwrap();
+    let pattern = slices.sparse_hessian_pattern().unwrap();
+    let mut entries = vec![f64::NAN; pattern.nonzeros()];
+    slices.sparse_hessian(&x.to_vec(), &mut entries).unwrap();
+    let mut dense = [0.0; 9];
+    let positions = (0..3).flat_map(|row| pattern.row(row).iter().map(move |&column| 3 * row + column));
+    positions.zip(entries).for_each(|(position, entry)| dense[position] = entry);
+    assert_eq!(dense, expected);
+}

@@ -11,8 +11,7 @@ use crate::shape::{DType, Type};
 use crate::source::c::C;
 use crate::sparse::{Compressed, SparsityArray};
 use crate::tensor::Family;
-use crate::term::{Body, Graph, NodeId, Op};
-use std::collections::HashSet;
+use crate::term::{Body, Graph, NodeId};
 
 /// A staged function as source of C99 that CasADi calls and differentiates: its function `external` takes the compiled library.
 ///
@@ -135,8 +134,7 @@ impl Derived {
             arguments: self.arguments_with(seeds),
             results: self.arguments.iter().map(|(name, ty, _)| (format!("adj_{name}"), ty.clone())).collect(),
             body: derivatives(&both, self.body.arity()),
-            // Where a user says by a rule what a derivative is, the second one need not be symmetric.
-            symmetric: if has_rules(&self.body) { 0 } else { self.body.arity() },
+            symmetric: if self.body.has_rules() { 0 } else { self.body.arity() },
         })
     }
 
@@ -227,20 +225,6 @@ fn valid_name(name: &str) -> String {
         "null" | "jac" | "hess" => format!("{name}_of_f"),
         _ => name,
     }
-}
-
-/// Whether a program, or one inside of it, has a function with a rule of its own.
-fn has_rules(body: &Body) -> bool {
-    let (mut seen, mut open) = (HashSet::new(), vec![body]);
-    while let Some(body) = open.pop() {
-        if body.has_marks() && seen.insert(std::ptr::from_ref(body)) {
-            if body.nodes.iter().any(|node| matches!(node.op, Op::Custom(_))) {
-                return true;
-            }
-            open.extend(body.nodes.iter().flat_map(|node| node.op.bodies()).map(|body| &**body));
-        }
-    }
-    false
 }
 
 /// So many positions, but this one first.
