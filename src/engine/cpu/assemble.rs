@@ -8,10 +8,12 @@ use super::axis::{Axis, Edge};
 use super::code::{Base, LoopLevel, NestCode};
 use super::instruction::{Bound, Instruction, LinearFunction};
 use super::layout::{NestLayout, Wrapped};
+use super::native;
 use super::order::layout;
 use super::slot::Slot;
 use super::split::NestSplit;
 use super::stretch::limits;
+use super::target::Target;
 use super::vector::{self, Instructions, OperandForm, RowsKernel};
 use crate::kernel::stretch::{Limit, within};
 use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode, ValueId};
@@ -77,7 +79,10 @@ struct Assembler<'a> {
 }
 
 /// The instructions of a nest, whose work threads may share where it is `cut`.
-pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> NestCode {
+pub(super) fn assemble(target: Target, nest: &Nest, types: &[Type], cut: bool) -> NestCode {
+    if let Some(code) = native::compile(target.code, nest, types, cut) {
+        return code;
+    }
     let layout = layout(nest, cut);
     let limits = limits(nest, &layout);
     let (within, limits) = match limits.is_empty() {
@@ -91,7 +96,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
     let split = if cut { NestSplit::of(nest, &layout, types) } else { NestSplit::whole() };
     let depth = layout.extents.len();
     let mut assembler = Assembler {
-        isa,
+        isa: target.isa,
         nest,
         levels: Vec::new(),
         runs: Vec::new(),
@@ -488,6 +493,7 @@ impl Assembler<'_> {
             constants: self.constants,
             registers: first + count * tile * 8,
             split: NestSplit::default(),
+            machine_code: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::code::Scratch;
 use super::compiled::{BlocksSpace, CompiledBlocks, Machine};
 use super::split::PartialBuffer;
+use super::target::Target;
 use super::threads::{PackingLines, SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
@@ -23,13 +24,13 @@ impl CompiledBlocks {
     ///
     /// As [`Machine::new`].
     pub(super) fn new(
-        isa: Instructions,
+        target: Target,
         blocks: &RowBlocks,
         types: &[Type],
     ) -> Result<Option<Box<CompiledBlocks>>, OutOfMemory> {
-        let Some(block) = Machine::new(isa, &blocks.procedure, false)? else { return Ok(None) };
+        let Some(block) = Machine::new(target, &blocks.procedure, false)? else { return Ok(None) };
         let rest = match &blocks.rest {
-            Some(rest) => match Machine::new(isa, rest, false)? {
+            Some(rest) => match Machine::new(target, rest, false)? {
                 Some(rest) => Some(rest),
                 None => return Ok(None),
             },

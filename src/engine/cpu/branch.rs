@@ -3,8 +3,8 @@
 use super::code::Scratch;
 use super::compiled::{BranchSpace, CompiledBranch, Machine};
 use super::memory::copy_apart;
+use super::target::Target;
 use super::threads::Worker;
-use super::vector::Instructions;
 use crate::array::OutOfMemory;
 use crate::engine::arrays::bytes;
 use crate::evaluate::Failure;
@@ -18,12 +18,12 @@ impl CompiledBranch {
     ///
     /// As [`Machine::repeated`].
     pub(super) fn new(
-        isa: Instructions,
+        target: Target,
         branch: &Conditional,
         types: &[Type],
         cut: bool,
     ) -> Result<Option<Box<CompiledBranch>>, OutOfMemory> {
-        let sides = (Machine::repeated(isa, &branch.then, cut)?, Machine::repeated(isa, &branch.otherwise, cut)?);
+        let sides = (Machine::repeated(target, &branch.then, cut)?, Machine::repeated(target, &branch.otherwise, cut)?);
         let (Some(then), Some(otherwise)) = sides else { return Ok(None) };
         let of = |position: usize| bytes(&types[branch.results[position] as usize]);
         let changed = branch.changed.iter().map(|&(argument, result)| (argument, result, of(result)));

@@ -7,11 +7,13 @@
 
 use super::axis::Axis;
 use super::instruction::{Instruction, stretch};
+use super::native::MachineCode;
 use super::scatter::copy_rows;
 use super::slot::Slot;
 use super::split::NestSplit;
 use crate::engine::arrays::CacheLine;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Where a pointer points before the first step of every loop.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +70,8 @@ pub(super) struct NestCode {
     pub(super) registers: usize,
     /// The way in which it is split among threads.
     pub(super) split: NestSplit,
+    /// Machine code, which runs instead of the levels.
+    pub(super) machine_code: Option<Arc<MachineCode>>,
 }
 
 /// Registers and pointers of one thread.
@@ -150,6 +154,11 @@ impl NestCode {
             return;
         }
         let (pointers, index) = self.start(bases, partial, scratch);
+        if let Some(code) = &self.machine_code {
+            advance(pointers, &self.axes[0].moves, first as isize);
+            // SAFETY: as the caller's.
+            return unsafe { code.run(pointers.as_ptr(), end - first) };
+        }
         // SAFETY: operands are slots of this table, which point at runs that are at least as long as a tile, or at what a
         // nest may read and write at these positions: the lowering's accesses are inside, or guarded.
         unsafe {
@@ -227,6 +236,10 @@ impl NestCode {
     pub(super) unsafe fn again(&self, pointers: &mut [*mut u8], scratch: &mut Scratch) {
         if self.axes.iter().any(|axis| axis.extent == 0) {
             return;
+        }
+        if let Some(code) = &self.machine_code {
+            // SAFETY: as the caller's.
+            return unsafe { code.run(pointers.as_ptr(), self.outer_extent()) };
         }
         let index = &mut scratch.index[..self.axes.len()];
         index.fill(0);

@@ -3,8 +3,8 @@
 use super::code::Scratch;
 use super::compiled::{CompiledLoop, LoopSpace, Machine};
 use super::memory::copy_apart;
+use super::target::Target;
 use super::threads::Worker;
-use super::vector::Instructions;
 use crate::array::OutOfMemory;
 use crate::engine::arrays::{bytes, lines};
 use crate::evaluate::Failure;
@@ -18,12 +18,12 @@ impl CompiledLoop {
     ///
     /// As [`Machine::new`].
     pub(super) fn new(
-        isa: Instructions,
+        target: Target,
         repeated: &Loop,
         types: &[Type],
         cut: bool,
     ) -> Result<Option<Box<CompiledLoop>>, OutOfMemory> {
-        let Some(step) = Machine::new(isa, &repeated.step, cut)? else { return Ok(None) };
+        let Some(step) = Machine::new(target, &repeated.step, cut)? else { return Ok(None) };
         let scan = &repeated.scan;
         let (carries, arguments) = (scan.carries, step.arguments);
         let of = |id: BufferId| bytes(&types[id as usize]);

@@ -6,6 +6,7 @@ use super::edges;
 use super::memory::{BufferLocation, copy_apart, plan};
 use super::scalars::Scalars;
 use super::split::PartialBuffer;
+use super::target::Target;
 use super::threads::{PackingLines, SharedPointers, Worker};
 use super::transpose::transposed;
 use super::vector::Instructions;
@@ -85,12 +86,8 @@ impl Machine {
     /// # Errors
     ///
     /// When there is no memory for a known array.
-    pub(super) fn new(
-        isa: Instructions,
-        procedure: &Procedure,
-        cut: bool,
-    ) -> Result<Option<Box<Machine>>, OutOfMemory> {
-        Machine::of(isa, procedure, cut, false)
+    pub(super) fn new(target: Target, procedure: &Procedure, cut: bool) -> Result<Option<Box<Machine>>, OutOfMemory> {
+        Machine::of(target, procedure, cut, false)
     }
 
     /// As [`Machine::new`], for a procedure that is run step by step: if all of it is work on a few numbers, it becomes one
@@ -100,17 +97,17 @@ impl Machine {
     ///
     /// As [`Machine::new`].
     pub(super) fn repeated(
-        isa: Instructions,
+        target: Target,
         procedure: &Procedure,
         cut: bool,
     ) -> Result<Option<Box<Machine>>, OutOfMemory> {
-        Machine::of(isa, procedure, cut, true)
+        Machine::of(target, procedure, cut, true)
     }
 
     /// The machines of steps are made inside of this, one in the other as loops and conditionals are: so it puts little on the
     /// stack, and nothing large that is handed over.
     fn of(
-        isa: Instructions,
+        target: Target,
         procedure: &Procedure,
         cut: bool,
         repeated: bool,
@@ -124,7 +121,7 @@ impl Machine {
             places[id as usize] == BufferLocation::Result(position) || (is_argument && procedure.changing.contains(&id))
         });
         let stored: Vec<BufferId> = stored.map(|(_, id)| id).collect();
-        let scalars = if repeated { Scalars::of(isa, procedure, &procedure.steps, &stored) } else { None };
+        let scalars = if repeated { Scalars::of(target, procedure, &procedure.steps, &stored) } else { None };
         let mut constants = HashMap::new();
         for (id, buffer) in procedure.buffers.iter().enumerate() {
             if let BufferSource::Constant(array) = &buffer.source
@@ -151,7 +148,7 @@ impl Machine {
                 };
                 let count = parts.len();
                 for (at, step) in parts.into_iter().enumerate() {
-                    let Some(mut compiled) = CompiledStep::new(isa, procedure, &step, &types, cut)? else {
+                    let Some(mut compiled) = CompiledStep::new(target, procedure, &step, &types, cut)? else {
                         return Ok(None);
                     };
                     table = compiled.tabulate(&places, table);
@@ -191,7 +188,7 @@ impl Machine {
             memory,
             steps,
             kernels,
-            isa,
+            isa: target.isa,
             table,
         })))
     }

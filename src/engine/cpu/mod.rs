@@ -17,6 +17,11 @@ mod loops;
 mod machine;
 mod matrix;
 mod memory;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod native;
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+#[path = "native/elsewhere.rs"]
+mod native;
 mod order;
 mod pieces;
 mod places;
@@ -33,6 +38,7 @@ mod step;
 mod stretch;
 mod sweeps;
 mod table;
+mod target;
 mod team;
 #[cfg(test)]
 mod tests;
@@ -60,14 +66,24 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use target::Target;
 use threads::Threads;
-use vector::Instructions;
 
 /// How programs run on the processor: on as many threads as it has, without measuring, unless said otherwise.
-#[derive(Clone, Debug, Default)]
+///
+/// They run by the widest instructions that the processor has. The environment variable `DELTARAY_INSTRUCTIONS`, which is read
+/// once, sets a limit: `avx2`, or `portable` for those of any processor, without machine code. Results differ by rounding.
+#[derive(Clone, Debug)]
 pub struct Cpu {
     threads: Option<usize>,
     profile: bool,
+    machine_code: bool,
+}
+
+impl Default for Cpu {
+    fn default() -> Cpu {
+        Cpu { threads: None, profile: false, machine_code: true }
+    }
 }
 
 impl Cpu {
@@ -97,6 +113,21 @@ impl Cpu {
     /// ```
     pub fn profile(self, profile: bool) -> Cpu {
         Cpu { profile, ..self }
+    }
+
+    /// Whether kernels are written as machine code when a program is compiled, on Linux on processors with AVX2 or AVX-512; they are
+    /// unless it is switched off. Otherwise, and where the system gives no memory for code, they run by functions that the library has
+    /// for each operation, which is slower: values between operations are in memory. The results differ by rounding.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let square = stage(|x: &Vector<_, f64>| x.powi(2), &zeros(2))?.compile(Cpu::default().machine_code(false))?;
+    /// assert_eq!(square.call(&Vector::from(vec![3.0, 4.0]))?.to_vec(), [9.0, 16.0]);
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    pub fn machine_code(self, machine_code: bool) -> Cpu {
+        Cpu { machine_code, ..self }
     }
 
     /// Whether the time of every kernel is measured.
@@ -215,7 +246,7 @@ impl Program {
         let results = result_types.iter().map(Type::exact_bytes).fold(0, u128::saturating_add);
         // Known arrays are written out before anything runs.
         admit(largest(&procedure).max(results).max(constants(&procedure)))?;
-        let machine = Machine::new(Instructions::detect(), &procedure, true)?;
+        let machine = Machine::new(Target::detect(options.machine_code), &procedure, true)?;
         let threads = Threads::new(options.threads);
         // Where memory can't be counted it is at least this.
         let memory = match &machine {

@@ -11,8 +11,8 @@ use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
 use super::table::{BufferFill, PointerTable};
+use super::target::Target;
 use super::threads::PackingLines;
-use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::kernel::{Nest, Procedure, Step, StoreMode};
 use crate::shape::Type;
@@ -37,46 +37,47 @@ impl CompiledStep {
     ///
     /// As [`Machine::new`].
     pub(super) fn new(
-        isa: Instructions,
+        target: Target,
         procedure: &Procedure,
         step: &Step,
         types: &[Type],
         cut: bool,
     ) -> Result<Option<Box<CompiledStep>>, OutOfMemory> {
-        if let Some(flat) = CompiledStep::without_machines(isa, procedure, step, types, cut) {
+        if let Some(flat) = CompiledStep::without_machines(target, procedure, step, types, cut) {
             return Ok(Some(flat));
         }
         Ok(match step {
-            Step::Loop(repeated) => CompiledLoop::new(isa, repeated, types, cut)?
+            Step::Loop(repeated) => CompiledLoop::new(target, repeated, types, cut)?
                 .map(|repeated| CompiledStep::boxed(CompiledStep::Loop, repeated)),
-            Step::Branch(branch) => CompiledBranch::new(isa, branch, types, cut)?
+            Step::Branch(branch) => CompiledBranch::new(target, branch, types, cut)?
                 .map(|branch| CompiledStep::boxed(CompiledStep::Branch, branch)),
-            Step::Sweeps(sweeps) => CompiledSweeps::new(isa, sweeps, types, cut)?
+            Step::Sweeps(sweeps) => CompiledSweeps::new(target, sweeps, types, cut)?
                 .map(|sweeps| CompiledStep::boxed(CompiledStep::Sweeps, sweeps)),
-            Step::Blocks(blocks) => {
-                CompiledBlocks::new(isa, blocks, types)?.map(|blocks| CompiledStep::boxed(CompiledStep::Blocks, blocks))
-            }
+            Step::Blocks(blocks) => CompiledBlocks::new(target, blocks, types)?
+                .map(|blocks| CompiledStep::boxed(CompiledStep::Blocks, blocks)),
             Step::Nest(_) | Step::Product(_) | Step::First(_) | Step::Call(_) => unreachable!("they have no machines"),
         })
     }
 
     /// A step that runs no machine of its own; `None` where it does.
     fn without_machines(
-        isa: Instructions,
+        target: Target,
         procedure: &Procedure,
         step: &Step,
         types: &[Type],
         cut: bool,
     ) -> Option<Box<CompiledStep>> {
         if let Step::Loop(repeated) = step
-            && let Some(recurrence) = CompiledRecurrence::new(isa, repeated)
+            && let Some(recurrence) = CompiledRecurrence::new(target.isa, repeated)
         {
             return Some(Box::new(CompiledStep::Recurrence(Box::new(recurrence))));
         }
         Some(Box::new(match step {
-            Step::Nest(nest) => {
-                CompiledStep::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, types, cut), table: None }
-            }
+            Step::Nest(nest) => CompiledStep::Nest {
+                fills: fills(nest, procedure),
+                code: assemble(target, nest, types, cut),
+                table: None,
+            },
             Step::Product(product) => {
                 let dtype = types[product.result.buffer as usize].dtype;
                 CompiledStep::Product(Box::new(CompiledProduct::new(product, dtype)))
@@ -89,7 +90,7 @@ impl CompiledStep {
             },
             Step::Blocks(_) => return None,
             Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
-                let scalars = Scalars::of(isa, procedure, std::slice::from_ref(step), &step.touched().1)?;
+                let scalars = Scalars::of(target, procedure, std::slice::from_ref(step), &step.touched().1)?;
                 CompiledStep::Scalars(Box::new(scalars))
             }
         }))

@@ -8,8 +8,8 @@ use super::code::Scratch;
 use super::compiled::{CompiledSweep, CompiledSweeps, Machine, Slice, StepSpace, SweepSpace, SweepsSpace, Workspace};
 use super::memory::copy_apart;
 use super::records::{RecordLayout, Records};
+use super::target::Target;
 use super::threads::Worker;
-use super::vector::Instructions;
 use crate::array::OutOfMemory;
 use crate::engine::arrays::{CacheLine, bytes, lines};
 use crate::evaluate::Failure;
@@ -40,7 +40,7 @@ impl CompiledSweeps {
     ///
     /// As [`Machine::repeated`].
     pub(super) fn new(
-        isa: Instructions,
+        target: Target,
         lowered: &SweepLoop,
         types: &[Type],
         cut: bool,
@@ -49,12 +49,12 @@ impl CompiledSweeps {
         let captures = &lowered.arguments[loops.captures()..];
         let mut sweeps: Vec<CompiledSweep> = Vec::new();
         for (at, body) in lowered.bodies.iter().enumerate() {
-            let Some(machine) = Machine::repeated(isa, body, cut)? else { return Ok(None) };
+            let Some(machine) = Machine::repeated(target, body, cut)? else { return Ok(None) };
             let Some(sweep) = CompiledSweep::new(lowered, at, machine, types, &sweeps) else { return Ok(None) };
             sweeps.push(sweep);
         }
         let condition =
-            lowered.condition.as_ref().map(|condition| Machine::repeated(isa, condition, cut)).transpose()?;
+            lowered.condition.as_ref().map(|condition| Machine::repeated(target, condition, cut)).transpose()?;
         if let Some(None) = condition {
             return Ok(None);
         }

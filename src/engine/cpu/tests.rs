@@ -8,8 +8,8 @@ use super::assemble::assemble;
 use super::code::Base;
 use super::order::layout;
 use super::split::NestSplit;
+use super::target::Target;
 use super::transpose::transposed;
-use super::vector::Instructions;
 use super::{Cpu, Program};
 use crate::affine::AffineMap;
 use crate::array::Array;
@@ -56,7 +56,7 @@ fn pointers_to_the_parts_of_sums_name_them() {
     let procedure = lower(&body);
     let Step::Nest(nest) = &procedure.steps[0] else { panic!("no nest") };
     let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
-    let code = assemble(Instructions::detect(), nest, &types, true);
+    let code = assemble(Target::detect(false), nest, &types, true);
     assert!(code.split.chunks > 1 && code.split.partials.len() == sums as usize);
     let partials: HashSet<u32> = code
         .slots
@@ -314,7 +314,7 @@ fn rows_at_computed_positions_are_copied_whole() {
 
 /// How many instructions a program runs. Results must equal those of plain arrays.
 fn executions_of(body: &Body, arguments: &[Array]) -> usize {
-    let program = Program::new(body, &Cpu::default().threads(1)).expect("there is memory");
+    let program = Program::new(body, &Cpu::default().threads(1).machine_code(false)).expect("there is memory");
     let found = program.run(arguments).expect("there is memory");
     let expected = run(body, arguments.to_vec()).expect("there is memory");
     assert!(contents(&found) == contents(&expected), "{body}");

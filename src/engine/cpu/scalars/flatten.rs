@@ -9,7 +9,7 @@ mod nests;
 use super::Scalars;
 use super::builder::Builder;
 use super::register::RegisterIndex;
-use crate::engine::cpu::vector::Instructions;
+use crate::engine::cpu::target::Target;
 use crate::kernel::{BufferId, BufferSource, Conditional, Nest, Procedure, Step};
 use crate::shape::{DType, Type, size};
 use crate::term::hash::TermMap;
@@ -85,14 +85,9 @@ struct Flattener {
 
 /// Steps of a procedure as instructions, which fill the buffers that are `stored`; `None` where kernels are faster, or that
 /// would be too much.
-pub(super) fn flatten(
-    isa: Instructions,
-    procedure: &Procedure,
-    steps: &[Step],
-    stored: &[BufferId],
-) -> Option<Scalars> {
+pub(super) fn flatten(target: Target, procedure: &Procedure, steps: &[Step], stored: &[BufferId]) -> Option<Scalars> {
     let mut flattener = Flattener {
-        builder: Builder::new(isa),
+        builder: Builder::new(target.isa),
         outside: Vec::new(),
         inside: Vec::new(),
         memory: 0,
@@ -136,10 +131,10 @@ pub(super) fn flatten(
         return None;
     }
     let begun = if flattener.nests.is_empty() { None } else { Some(flattener.builder.register()?) };
-    flattener.assemble(isa)?;
+    flattener.assemble(target)?;
     let Flattener { builder, outside, inside, memory, .. } = flattener;
     let (code, registers, constants) = builder.finish()?;
-    Some(Scalars { isa, code, registers, constants, outside, inside, memory, begun })
+    Some(Scalars { isa: target.isa, code, registers, constants, outside, inside, memory, begun })
 }
 
 impl Flattener {

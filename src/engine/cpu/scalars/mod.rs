@@ -17,6 +17,7 @@ mod tests;
 mod tidy;
 
 use super::code::Scratch;
+use super::target::Target;
 use super::vector::Instructions;
 use crate::array::OutOfMemory;
 use crate::engine::arrays::{CacheLine, lines};
@@ -44,8 +45,8 @@ pub(super) struct Scalars {
 
 impl Scalars {
     /// Some steps of a procedure, which fill the buffers that are `stored`; `None` where kernels are faster.
-    pub(super) fn of(isa: Instructions, procedure: &Procedure, steps: &[Step], stored: &[BufferId]) -> Option<Scalars> {
-        flatten::flatten(isa, procedure, steps, stored)
+    pub(super) fn of(target: Target, procedure: &Procedure, steps: &[Step], stored: &[BufferId]) -> Option<Scalars> {
+        flatten::flatten(target, procedure, steps, stored)
     }
 
     /// The instructions of a builder, with pointers in these registers that are set before each run.

@@ -34,7 +34,8 @@ macro_rules! elements {
         let (at, expected) = ($at, $f(&$at));
         let mut counts = Vec::new();
         for threads in [1, 3] {
-            let program = stage($f, &at).unwrap().compile(Cpu::default().threads(threads)).unwrap();
+            let cpu = Cpu::default().threads(threads).machine_code(false);
+            let program = stage($f, &at).unwrap().compile(cpu).unwrap();
             let before = ELEMENTS.get();
             let found = program.call(&at).unwrap();
             counts.push(ELEMENTS.get() - before);

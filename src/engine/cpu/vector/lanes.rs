@@ -33,7 +33,7 @@ pub(in crate::engine::cpu) trait Mask: Copy {
 }
 
 /// The bits of each element, as unsigned whole numbers, which wrap.
-pub(super) trait LaneBits: Copy {
+pub(in crate::engine::cpu) trait LaneBits: Copy {
     /// The low bits of this number, for all elements.
     fn of(bits: u64) -> Self;
     fn plus(self, other: Self) -> Self;
@@ -52,7 +52,7 @@ pub(super) trait LaneBits: Copy {
 /// One float, or a register of floats.
 ///
 /// Registers are used only where the machine has their instructions.
-pub(super) trait Lanes:
+pub(in crate::engine::cpu) trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
     /// The type of an element.
@@ -175,7 +175,7 @@ pub(super) trait Lanes:
 ///
 /// A constant of more digits than a float has is split into parts that sum up to it. Where products are rounded, all but
 /// the last part end in so many zeros that their products with the whole numbers that occur are exact (Cody and Waite).
-pub(super) trait Real: Product + Lanes<Element = Self, Mask = bool> {
+pub(in crate::engine::cpu) trait Real: Product + Lanes<Element = Self, Mask = bool> {
     /// Registers of 64 bytes, or a single element where there are none.
     type Wide: Lanes<Element = Self>;
     /// Registers of 32 bytes.
@@ -267,7 +267,7 @@ pub(super) trait Real: Product + Lanes<Element = Self, Mask = bool> {
 }
 
 /// Facts about the instructions that a loop is compiled to.
-pub(super) trait Level {
+pub(in crate::engine::cpu) trait Level {
     /// The set of instructions.
     const INSTRUCTIONS: Instructions;
     /// Elements of the largest block, all of which are computed before one is written: some registers of them. Compilers repeat the
@@ -286,7 +286,7 @@ pub(super) trait Level {
 }
 
 /// Elements whose products can be summed.
-pub(super) trait Product: ElementType {
+pub(in crate::engine::cpu) trait Product: ElementType {
     /// Whether sums are the same in any order.
     const ANY_ORDER: bool = true;
     /// Whether loops are compiled for registers of 64 bytes too. Integers and booleans make do with those of 32, which halves their

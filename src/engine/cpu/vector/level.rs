@@ -18,7 +18,7 @@ pub(super) struct Plain;
 
 /// Instructions of AVX2, with fused multiply-add.
 #[cfg(target_arch = "x86_64")]
-pub(super) struct Avx2;
+pub(in crate::engine::cpu) struct Avx2;
 
 /// Instructions of AVX-512, with fused multiply-add.
 #[cfg(target_arch = "x86_64")]
@@ -56,9 +56,19 @@ impl Level for Avx512 {
     type Quarter<T: Real> = T::Quarter;
 }
 
+/// The widest instructions of this machine that the environment does not forbid.
+pub(super) fn detect() -> Instructions {
+    let most = match std::env::var("DELTARAY_INSTRUCTIONS").as_deref() {
+        Ok("portable") => Instructions::Portable,
+        Ok("avx2") => Instructions::Avx2,
+        _ => Instructions::Avx512,
+    };
+    of_machine().min(most)
+}
+
 /// The widest instructions of this machine; every set of features in [`compiled`] is looked for in whole.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn detect() -> Instructions {
+fn of_machine() -> Instructions {
     use std::arch::is_x86_feature_detected as has;
     let avx2 = has!("avx2") && has!("fma") && has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt");
     let avx512 = has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512bw") && has!("avx512cd");
@@ -71,7 +81,7 @@ pub(super) fn detect() -> Instructions {
 
 /// Other architectures have their portable instructions alone.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn detect() -> Instructions {
+fn of_machine() -> Instructions {
     Instructions::Portable
 }
 

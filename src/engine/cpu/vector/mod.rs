@@ -12,6 +12,8 @@ mod columns;
 mod convert;
 mod dispatch;
 mod elementwise;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod formulas;
 mod functions;
 pub(super) mod lanes;
 mod level;

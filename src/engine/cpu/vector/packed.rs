@@ -178,7 +178,7 @@ question!(NotEqual, |a, b| a.equals(b).not());
 
 /// Rows of floats.
 #[inline(always)]
-fn unary_of_floats<V: Lanes>(row: Unary, x: V) -> Option<V> {
+pub(super) fn unary_of_floats<V: Lanes>(row: Unary, x: V) -> Option<V> {
     let (zero, one) = (V::number(0.0), V::number(1.0));
     Some(match row {
         Unary::Neg => -x,
@@ -213,7 +213,7 @@ fn smaller<V: Lanes>(a: V, b: V) -> V {
 
 /// Rows of pairs of floats.
 #[inline(always)]
-fn binary_of_floats<V: Lanes>(row: Binary, a: V, b: V) -> Option<V> {
+pub(super) fn binary_of_floats<V: Lanes>(row: Binary, a: V, b: V) -> Option<V> {
     let zero = V::number(0.0);
     Some(match row {
         Binary::Add => a + b,

@@ -21,6 +21,8 @@ use super::{Instructions, USES_REGISTERS, VectorKernel};
 use crate::engine::cpu::elements::{load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
+#[cfg(target_arch = "x86_64")]
+pub(super) use pairs::formula_of_two;
 pub(super) use pairs::{binary, pairs_have_vectors};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -132,6 +134,51 @@ unsafe fn registers<V: Lanes, F: VectorFunction, L: Level, const COUNT: usize>(
 
 /// Elements of the widest register.
 const WIDEST: usize = 16;
+
+/// Replaces results by the operation table's where operands are outside of a formula's range. There are so many results and
+/// operands; those of operations of one operand stand for the second one too.
+///
+/// # Safety
+///
+/// The pointers point at as many elements of the type that the formula is for.
+#[cfg(target_arch = "x86_64")]
+pub(in crate::engine::cpu) type Correction =
+    unsafe extern "sysv64" fn(results: *mut u8, a: *const u8, b: *const u8, count: usize);
+
+/// A formula's results.
+#[cfg(target_arch = "x86_64")]
+pub(in crate::engine::cpu) struct Formula<T: Lanes> {
+    pub(in crate::engine::cpu) value: T,
+    /// Where the operands are outside of its range.
+    pub(in crate::engine::cpu) outside: T::Mask,
+    pub(in crate::engine::cpu) correction: Option<Correction>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<T: Lanes> Formula<T> {
+    /// One that holds for all operands.
+    pub(super) fn everywhere(value: T) -> Formula<T> {
+        Formula { value, outside: T::NONE, correction: None }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn formula_of<T: Lanes, F: VectorFunction, L: Level>(x: T) -> Formula<T> {
+    let (value, outside) = (F::value::<T, L>(x), F::outside::<T, L>(x));
+    Formula { value, outside, correction: Some(correction::<T::Element, F, L>) }
+}
+
+/// The [`Correction`] of a function of one operand.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "sysv64" fn correction<T: Real, F: VectorFunction, L: Level>(
+    results: *mut u8,
+    a: *const u8,
+    _: *const u8,
+    count: usize,
+) {
+    // SAFETY: as the caller's.
+    unsafe { correct_outside::<T, F, L>(results.cast(), a.cast(), count) };
+}
 
 /// Writes the operation table's results for arguments outside of the range.
 ///
@@ -250,6 +297,16 @@ macro_rules! kernels {
             Some(match op {
                 Unary::Powi(_) => kernel::<powers::Powers<T>>(isa),
                 $($(Unary::$function => kernel::<FunctionLoop<T, $module::$function>>(isa),)*)*
+                _ => return None,
+            })
+        }
+
+        /// The formula of an operation of one operand, if it has one.
+        #[cfg(target_arch = "x86_64")]
+        pub(super) fn formula<T: Lanes, L: Level>(op: Unary, x: T) -> Option<Formula<T>> {
+            Some(match op {
+                Unary::Powi(exponent) => Formula::everywhere(powers::power(x, exponent)),
+                $($(Unary::$function => formula_of::<T, $module::$function, L>(x),)*)*
                 _ => return None,
             })
         }

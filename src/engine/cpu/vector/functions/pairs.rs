@@ -1,5 +1,7 @@
 //! Vector versions of functions of two operands.
 
+#[cfg(target_arch = "x86_64")]
+use super::Formula;
 use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
 use super::{RegisterBlock, VectorFunction, WIDEST, in_registers, polynomial};
@@ -262,6 +264,36 @@ fn of_floats<T: Real + Vectorised>(
         Binary::Xlogy => Some(pair_kernel::<PairLoop<T, Xlogy>, T>(isa, a, b)),
         Binary::Pow => Some(pair_kernel::<PairLoop<T, Pow>, T>(isa, a, b)),
         _ => None,
+    }
+}
+
+/// The formula of an operation of two operands, if it has one.
+#[cfg(target_arch = "x86_64")]
+pub(in crate::engine::cpu::vector) fn formula_of_two<T: Lanes, L: Level>(op: Binary, a: T, b: T) -> Option<Formula<T>> {
+    fn of<T: Lanes, F: Pairwise, L: Level>(a: T, b: T) -> Formula<T> {
+        let (value, outside) = (F::value::<T, L>(a, b), F::outside::<T>(a, b));
+        Formula { value, outside, correction: Some(correction::<T::Element, F>) }
+    }
+    Some(match op {
+        Binary::LogAddExp => of::<T, LogAddExp, L>(a, b),
+        Binary::Xlogy => of::<T, Xlogy, L>(a, b),
+        Binary::Pow => of::<T, Pow, L>(a, b),
+        _ => return None,
+    })
+}
+
+/// The [`Correction`](super::Correction) of a function of two operands.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "sysv64" fn correction<T: Real, F: Pairwise>(results: *mut u8, a: *const u8, b: *const u8, count: usize) {
+    let (results, a, b) = (results.cast::<T>(), a.cast::<T>(), b.cast::<T>());
+    for at in 0..count {
+        // SAFETY: the caller promises so many elements.
+        unsafe {
+            let (a, b) = (a.add(at).read(), b.add(at).read());
+            if F::outside(a, b) {
+                results.add(at).write(T::pair_by_table(F::ROW, a, b));
+            }
+        }
     }
 }
 

@@ -91,6 +91,13 @@ unsafe fn by_table<T: Real, L>(&PowerRuns(result, a, exponent, _): &PowerRuns<T,
     });
 }
 
+/// A whole power.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn power<T: Lanes>(base: T, exponent: i32) -> T {
+    let [power] = powers([base], i64::from(exponent));
+    power
+}
+
 /// The powers of all bases.
 #[inline(always)]
 fn powers<T: Lanes, const COUNT: usize>(mut bases: [T; COUNT], exponent: i64) -> [T; COUNT] {

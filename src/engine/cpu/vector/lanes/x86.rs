@@ -44,7 +44,7 @@ registers! {
 
 /// Two registers of doubles, for the elements of one of singles.
 #[derive(Clone, Copy)]
-pub(in crate::engine::cpu::vector) struct Pair<T>(T, T);
+pub(in crate::engine::cpu) struct Pair<T>(T, T);
 
 /// Functions of registers, each an instruction. The machine has it, as [`Lanes`] says.
 macro_rules! instructions {

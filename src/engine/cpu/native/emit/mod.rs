@@ -1,0 +1,296 @@
+//! From vector code to instructions: registers are given to values as they are computed, and pointers to general registers.
+//!
+//! A value without a register is in memory of the frame, which is its home, or in the constants, from where instructions read it
+//! too. Where registers are short, the value that is read last loses its own. Around a loop, variables and the values that it
+//! reads most often keep their registers; others have homes before it begins.
+
+mod compute;
+mod corrections;
+mod loops;
+mod memory;
+mod registers;
+
+use super::encode::{Assembler, Condition, General, Label, Place, Vector, Width};
+use super::expand::Expanded;
+use super::opcodes as op;
+use super::program::{Form, Kind, Step, Value};
+use super::uses::Uses;
+use crate::engine::cpu::vector::formulas::Correction;
+use crate::term::hash::TermMap;
+
+const RAX: General = General(0);
+const RCX: General = General(1);
+const RDX: General = General(2);
+const RBX: General = General(3);
+const RSP: General = General(4);
+const RBP: General = General(5);
+const RSI: General = General(6);
+const RDI: General = General(7);
+
+/// The vector loop's position, and the number of steps that the caller asks for.
+const POSITION: General = RCX;
+const ASKED: General = RSI;
+/// What the caller wants back.
+const SAVED: [General; 5] = [RBX, General(12), General(13), General(14), General(15)];
+/// Registers for counters, and for pointers.
+const COUNTERS: [General; 4] = [General(15), General(14), General(13), General(12)];
+const POINTERS: [General; 6] = [RBX, General(8), General(9), General(10), General(11), RDI];
+/// Registers in use that functions change.
+const CHANGED: [General; 7] = [RCX, RSI, RDI, General(8), General(9), General(10), General(11)];
+/// Vector registers that values of a straight line find free around loops.
+const FREE: usize = 12;
+
+/// Where a pointer or a counter is.
+#[derive(Clone, Copy)]
+enum Scalar {
+    Register(General),
+    Frame(i32),
+}
+
+/// Where a value is.
+#[derive(Clone, Copy, Default)]
+struct Whereabouts {
+    register: Option<u8>,
+    home: Option<i32>,
+    /// The step that reads it from memory, if it is not read yet.
+    deferred: Option<u32>,
+    constant: Option<(Kind, u64)>,
+    /// How many loops it keeps its register for.
+    kept: u32,
+}
+
+struct Emitter<'a> {
+    of: &'a Expanded,
+    wide: bool,
+    assembler: Assembler,
+    uses: Uses,
+    places: Vec<Whereabouts>,
+    vectors: Vec<Option<Value>>,
+    masks: Vec<Option<Value>>,
+    /// Registers that the present instruction needs.
+    needed: Vec<(bool, u8)>,
+    frame: i32,
+    constants: Vec<u8>,
+    pool: TermMap<Vec<u8>, u32>,
+    pointers: Vec<Scalar>,
+    /// Whether the vector loop's position moves each pointer.
+    is_indexed: Vec<bool>,
+    counters: Vec<Option<Scalar>>,
+    open: Vec<OpenLoop>,
+    corrections: Vec<Cold>,
+    at: u32,
+}
+
+/// A call of a correction, which few lanes need.
+struct Cold {
+    label: Label,
+    back: Label,
+    /// The registers of the results, and of the operands.
+    target: u8,
+    operands: [u8; 2],
+    correction: Correction,
+}
+
+struct OpenLoop {
+    top: Label,
+    end: Label,
+    kept: Vec<Value>,
+}
+
+/// The code of a program, a function of the pointers and of the number of steps; `None` where there is none for what it does.
+pub(super) fn emit(of: &Expanded, wide: bool) -> Option<Vec<u8>> {
+    let count = if wide { 32 } else { 16 };
+    let mut emitter = Emitter {
+        of,
+        wide,
+        assembler: Assembler::default(),
+        uses: Uses::of(&of.steps, of.kinds.len()),
+        places: vec![Whereabouts::default(); of.kinds.len()],
+        vectors: vec![None; count],
+        masks: vec![None; 8],
+        needed: Vec::new(),
+        frame: 0,
+        constants: Vec::new(),
+        pool: TermMap::default(),
+        pointers: Vec::new(),
+        is_indexed: vec![false; of.bases.len()],
+        counters: Vec::new(),
+        open: Vec::new(),
+        corrections: Vec::new(),
+        at: 0,
+    };
+    emitter.run()
+}
+
+impl Emitter<'_> {
+    fn run(&mut self) -> Option<Vec<u8>> {
+        let of = self.of;
+        for step in &of.steps {
+            if let Step::Load { address, .. } | Step::Store { address, .. } = step {
+                self.is_indexed[address.pointer as usize] |= address.indexed;
+            }
+        }
+        for step in &of.steps {
+            if let Step::Constant { result, kind, bits } = *step {
+                self.places[result as usize].constant = Some((kind, bits));
+            }
+        }
+        self.assign_general();
+        for (at, step) in of.steps.iter().enumerate() {
+            self.at = at as u32;
+            self.step(step)?;
+        }
+        self.finish();
+        self.correct();
+        // The frame's size is known now.
+        let body = std::mem::take(&mut self.assembler);
+        self.begin();
+        self.assembler.append(body);
+        Some(std::mem::take(&mut self.assembler).finish(&self.constants))
+    }
+
+    /// Room in the frame.
+    fn room(&mut self, bytes: i32) -> i32 {
+        self.frame = (self.frame + bytes - 1) / bytes * bytes;
+        self.frame += bytes;
+        self.frame - bytes
+    }
+
+    fn begin(&mut self) {
+        let assembler = &mut self.assembler;
+        assembler.push(RBP);
+        assembler.copy(RBP, RSP);
+        SAVED.iter().for_each(|&register| assembler.push(register));
+        assembler.add_number(RSP, -((self.frame + 63) / 64 * 64 + 64));
+        assembler.and_number(RSP, -64);
+        // The register of the table itself may hold a pointer, so it is read last.
+        let mut table = None;
+        for (at, &pointer) in self.pointers.iter().enumerate() {
+            let from = Place::at(RDI, 8 * at as i32);
+            match pointer {
+                Scalar::Register(register) if register == RDI => table = Some(from),
+                Scalar::Register(register) => assembler.load(register, from),
+                Scalar::Frame(offset) => {
+                    assembler.load(RAX, from);
+                    assembler.store(Place::at(RSP, offset), RAX);
+                }
+            }
+        }
+        if let Some(from) = table {
+            assembler.load(RDI, from);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.assembler.address(RSP, Place::at(RBP, -8 * SAVED.len() as i32));
+        SAVED.iter().rev().for_each(|&register| self.assembler.pop(register));
+        self.assembler.pop(RBP);
+        self.assembler.leave();
+    }
+
+    fn width(&self, kind: Kind) -> Width {
+        match self.of.lanes * kind.bytes() {
+            64 => Width::B64,
+            32 => Width::B32,
+            _ => Width::B16,
+        }
+    }
+
+    fn step(&mut self, step: &Step) -> Option<()> {
+        self.needed.clear();
+        // An operand that is in a register stays there until the step has read it.
+        step.each_operand(|value| {
+            if let Some(register) = self.places[value as usize].register {
+                self.needed.push((self.is_mask(value), register));
+            }
+        });
+        match *step {
+            Step::Constant { .. } => return Some(()),
+            Step::Compute { result, op, kind, operands } => {
+                self.compute(result, op, kind, &operands[..op.operands()])?;
+                // What a variable was is elsewhere.
+                self.places[result as usize].home = None;
+                self.release(&operands[..op.operands()]);
+            }
+            Step::Load { result, kind, form, address, mask } => {
+                let is_operand = form == Form::Run || (form == Form::One && self.wide);
+                if mask.is_none() && is_operand && self.uses.is_near(result) {
+                    self.places[result as usize].deferred = Some(self.at);
+                    return Some(());
+                }
+                let mask_register = match mask {
+                    Some(mask) => Some(self.register(mask)?),
+                    None => None,
+                };
+                let register = self.target(result)?;
+                let place = self.address(address, kind);
+                self.load(register, kind, form, place, mask_register)?;
+                self.release(&mask.into_iter().collect::<Vec<_>>());
+            }
+            Step::Store { value, kind, form, address, mask } => {
+                let mask_register = match mask {
+                    Some(mask) => Some(self.register(mask)?),
+                    None => None,
+                };
+                let register = self.register(value)?;
+                let place = self.address(address, kind);
+                self.store(register, kind, form, place, mask_register)?;
+                self.release(&[value]);
+                self.release(&mask.into_iter().collect::<Vec<_>>());
+            }
+            Step::Assign { variable, value } => {
+                let kind = self.of.kinds[value as usize];
+                let operand = self.operand(value, kind)?;
+                let target = self.target(variable)?;
+                match self.places[value as usize].constant {
+                    Some((kind, bits)) if self.places[value as usize].register.is_none() => {
+                        self.read_constant(target, kind, bits);
+                    }
+                    _ => {
+                        let width = self.value_width(kind);
+                        self.vector(op::VMOVUPD, width, target, 0, operand);
+                    }
+                }
+                self.places[variable as usize].home = None;
+                self.release(&[value]);
+            }
+            Step::Correct { result, kind, value, operands, mask, correction } => {
+                let mask_register = self.register(mask)?;
+                let mut target = self.register(value)?;
+                let operand_registers = [self.register(operands[0])?, self.register(operands[1])?];
+                let value_dies = self.dies(value) && !operands.contains(&value);
+                if value_dies {
+                    self.drop(value);
+                    self.hold(result, target);
+                } else {
+                    let copy = self.target(result)?;
+                    self.vector(op::VMOVAPD, self.width(kind), copy, 0, Vector(target).into());
+                    target = copy;
+                }
+                if self.wide {
+                    self.assembler.vex(op::KORTESTW, Width::B16, mask_register, 0, Vector(mask_register).into());
+                } else {
+                    let row = if kind.bytes() == 8 { op::VTESTPD } else { op::VTESTPS };
+                    self.vector(row, Width::B32, mask_register, 0, Vector(mask_register).into());
+                }
+                let (label, back) = (self.assembler.label(), self.assembler.label());
+                self.assembler.jump_if(Condition::Different, label);
+                self.assembler.place(back);
+                self.corrections.push(Cold { label, back, target, operands: operand_registers, correction });
+                self.release(&[mask, value, operands[0], operands[1]]);
+            }
+            Step::Rest { result, count } => self.rest(result, count)?,
+            Step::Start => self.assembler.set(POSITION, 0),
+            Step::Begin(of) => self.begin_loop(of)?,
+            Step::End(of) => self.end_loop(of),
+            Step::Advance { axis, count } => self.advance(axis, count)?,
+        }
+        if let Some(result) = step.result()
+            && self.uses.last(result) <= self.at
+            && self.places[result as usize].kept == 0
+        {
+            self.drop(result);
+        }
+        Some(())
+    }
+}

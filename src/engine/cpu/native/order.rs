@@ -1,0 +1,152 @@
+//! The order of a nest's loops in machine code: which one is cut into registers, and which run for each of its steps.
+
+use crate::engine::cpu::layout::NestLayout;
+use crate::engine::cpu::split::chunks_worth;
+use crate::engine::cpu::vector::formulas;
+use crate::kernel::{Affine, Nest, NestValue, StoreMode};
+use crate::operation::Binary;
+
+/// Costs in simple instructions: of a transcendental function, of an element that lies apart from the one before, of a step of a
+/// loop, and of the sum of a register's lanes.
+const FUNCTION: f64 = 40.0;
+const APART: f64 = 1.5;
+const STEP: f64 = 4.0;
+const LANES: f64 = 16.0;
+/// How much more an order may cost whose outermost loop threads can share.
+const SHARED: f64 = 1.25;
+
+/// A loop: the innermost of the axes that run together, and how many steps these make.
+type NestLoop = (usize, usize);
+
+struct Chooser<'a> {
+    nest: &'a Nest,
+    functions: Vec<&'a Affine>,
+    lanes: usize,
+    cut: bool,
+}
+
+/// The best order for registers of so many lanes. Threads share the outermost loop of a nest that may be `cut`.
+pub(super) fn layout(nest: &Nest, cut: bool, lanes: usize) -> NestLayout {
+    let functions = nest.functions().collect();
+    let chooser = Chooser { nest, functions, lanes, cut };
+    let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] > 1).collect();
+    let mut best: Option<(f64, NestLayout)> = None;
+    for &vector in &long {
+        for inside in [false, true] {
+            let layout = chooser.order(&long, vector, inside);
+            let cost = chooser.cost(&layout);
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, layout));
+            }
+        }
+    }
+    best.map_or_else(
+        || NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None },
+        |(_, layout)| layout,
+    )
+}
+
+impl Chooser<'_> {
+    /// Whether a loop goes on, in all functions of the nest, where another one ends.
+    fn joins(&self, axis: usize, (inner, length): NestLoop) -> bool {
+        let goes_on = |at: &&Affine| at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis]);
+        self.functions.iter().all(goes_on)
+    }
+
+    fn joined(&self, axes: &[usize]) -> Vec<NestLoop> {
+        let mut loops: Vec<NestLoop> = Vec::new();
+        for &axis in axes.iter().rev() {
+            let extent = self.nest.extents[axis];
+            match loops.last_mut() {
+                Some(inner) if self.joins(axis, *inner) => inner.1 *= extent,
+                _ => loops.push((axis, extent)),
+            }
+        }
+        loops.reverse();
+        loops
+    }
+
+    /// The order with this vector axis. Loops along which nothing is stored run inside of it, or in front of it where it is such a
+    /// loop itself; the others run inside too if asked.
+    fn order(&self, long: &[usize], vector: usize, inside: bool) -> NestLayout {
+        let mut rest = long.to_vec();
+        rest.retain(|&axis| axis != vector);
+        let mut along: NestLoop = (vector, self.nest.extents[vector]);
+        while let Some(at) = rest.iter().rposition(|&axis| self.joins(axis, along)) {
+            along.1 *= self.nest.extents[rest.remove(at)];
+        }
+        let is_stored = |axis: usize| self.nest.stores.iter().any(|store| store.at.coefficients[axis] != 0);
+        let (stored, summed): (Vec<usize>, Vec<usize>) = rest.iter().partition(|&&axis| is_stored(axis));
+        let (outer, inner) = match (is_stored(vector), inside) {
+            (true, true) => (Vec::new(), stored.iter().chain(&summed).copied().collect()),
+            (true, false) => (stored, summed),
+            (false, true) => (stored.iter().chain(&summed).copied().collect(), Vec::new()),
+            (false, false) => (rest.clone(), Vec::new()),
+        };
+        let (outer, inner) = (self.joined(&outer), self.joined(&inner));
+        let position = outer.len();
+        let loops: Vec<NestLoop> = outer.into_iter().chain([along]).chain(inner).collect();
+        NestLayout {
+            extents: loops.iter().map(|&(_, extent)| extent).collect(),
+            vector: position,
+            axes: loops.iter().map(|&(axis, _)| Some(axis)).collect(),
+            row: 1,
+            wrapped: None,
+        }
+    }
+
+    /// The cost of all steps.
+    fn cost(&self, layout: &NestLayout) -> f64 {
+        let steps = |axis: usize| match axis == layout.vector {
+            true => layout.extents[axis].div_ceil(self.lanes) as f64,
+            false => layout.extents[axis] as f64,
+        };
+        let mut runs = vec![1.0];
+        for axis in 0..layout.extents.len() {
+            runs.push(runs[axis] * steps(axis));
+        }
+        let level = |at: &Affine| layout.by_loop(at).iter().rposition(|&it| it != 0).map_or(0, |axis| axis + 1);
+        let access = |at: &Affine| match layout.by_loop(at)[layout.vector] {
+            0 | 1 => 1.0,
+            _ => APART * self.lanes as f64,
+        };
+        let depth = layout.extents.len();
+        let mut levels: Vec<usize> = Vec::with_capacity(self.nest.values.len());
+        let mut cost: f64 = runs[1..].iter().map(|runs| runs * STEP).sum();
+        for (value, _) in &self.nest.values {
+            let operands = value.operands().iter().map(|&id| levels[id as usize]).max().unwrap_or(0);
+            let of_guards =
+                |guards: &[crate::kernel::Guard]| guards.iter().map(|guard| level(&guard.position)).max().unwrap_or(0);
+            let (own, each) = match value {
+                NestValue::Constant(_) => (0, 0.0),
+                NestValue::Position(at) => (level(at), 1.0),
+                NestValue::Load { at, guards, .. } => {
+                    (level(at).max(of_guards(guards)), access(at) + 2.0 * guards.len() as f64)
+                }
+                NestValue::Gather { at, .. } => (level(at), APART * self.lanes as f64),
+                NestValue::Guarded(_, guards) => (of_guards(guards), 1.0 + 2.0 * guards.len() as f64),
+                NestValue::Unary(op, _) if formulas::is_function(*op) => (0, FUNCTION),
+                NestValue::Binary(Binary::Div, ..) => (0, 8.0),
+                NestValue::Binary(Binary::Pow | Binary::LogAddExp | Binary::Xlogy, ..) => (0, 2.0 * FUNCTION),
+                _ => (0, 1.0),
+            };
+            levels.push(operands.max(own));
+            cost += each * runs[operands.max(own)];
+        }
+        for store in &self.nest.stores {
+            let scope = level(&store.at);
+            if store.mode == StoreMode::Write {
+                cost += access(&store.at) * runs[scope.max(levels[store.value as usize])];
+                continue;
+            }
+            let end = match layout.by_loop(&store.at)[layout.vector] {
+                0 => LANES,
+                _ => 1.0 + 2.0 * access(&store.at),
+            };
+            cost += runs[depth] + end * runs[scope];
+        }
+        let unit = if layout.vector == 0 { 64 } else { 1 };
+        let worth = if self.cut { chunks_worth(self.nest).min(8) } else { 1 };
+        if layout.extents[0] / unit < worth { cost * SHARED } else { cost }
+    }
+}

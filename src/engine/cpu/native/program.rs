@@ -1,0 +1,410 @@
+//! Vector code: straight lines of operations on registers of elements, in loops that move pointers.
+//!
+//! Every value is a register of as many elements as the program has lanes, or an answer for each of them. Values are computed
+//! once, except for variables, which are assigned anew, to carry sums from step to step.
+
+use crate::engine::cpu::vector::formulas::Correction;
+use crate::shape::DType;
+use crate::term::hash::TermMap;
+
+/// A value's number.
+pub(super) type Value = u32;
+
+/// What the lanes of a value hold. The bits of floats are integers of the same width, without a conversion.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Kind {
+    F32,
+    F64,
+    I32,
+    I64,
+    /// Answers.
+    Mask,
+}
+
+impl Kind {
+    /// The kind of elements of a type; booleans are answers.
+    pub(super) fn of(dtype: DType) -> Kind {
+        match dtype {
+            DType::F32 => Kind::F32,
+            DType::F64 => Kind::F64,
+            DType::I32 => Kind::I32,
+            DType::I64 => Kind::I64,
+            DType::Bool => Kind::Mask,
+        }
+    }
+
+    /// Bytes of an element.
+    pub(super) fn bytes(self) -> u32 {
+        match self {
+            Kind::F32 | Kind::I32 => 4,
+            Kind::F64 | Kind::I64 => 8,
+            Kind::Mask => 1,
+        }
+    }
+
+    pub(super) fn is_float(self) -> bool {
+        matches!(self, Kind::F32 | Kind::F64)
+    }
+
+    /// Integers of the same width.
+    pub(super) fn bits(self) -> Kind {
+        match self {
+            Kind::F32 => Kind::I32,
+            Kind::F64 => Kind::I64,
+            other => other,
+        }
+    }
+}
+
+/// A comparison of floats or of integers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Predicate {
+    Equal,
+    Less,
+    LessEqual,
+    /// Larger, or one of them is no number.
+    NotLessEqual,
+}
+
+/// An operation on lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Op {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    /// The smaller one, or the second where one is no number.
+    Min,
+    /// The larger one, or the second where one is no number.
+    Max,
+    /// The first times the second, plus the third, with one rounding.
+    MultiplyAdd,
+    And,
+    Or,
+    Xor,
+    /// Of answers.
+    Not,
+    /// Moved up by so many bits.
+    ShiftLeft(u8),
+    /// Moved down by so many bits, with zeros above.
+    ShiftRight(u8),
+    Sqrt,
+    /// The largest whole number that is not above.
+    Floor,
+    /// An answer. The kind is that of the operands.
+    Compare(Predicate),
+    /// Whether this bit is set: an answer. The kind is that of the operand.
+    HasBit(u8),
+    /// Mask, yes, no.
+    Select,
+    /// From this kind.
+    Convert(Kind),
+    /// The elements from so many bytes on, in the place of the first ones. The rest is anything.
+    Upper(u8),
+}
+
+impl Op {
+    /// How many operands it has.
+    pub(super) fn operands(self) -> usize {
+        match self {
+            Op::MultiplyAdd | Op::Select => 3,
+            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor => 2,
+            Op::Compare(_) => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// A place in memory: so many bytes from a pointer, which the vector loop's position may move too.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Address {
+    /// The pointer's number.
+    pub(super) pointer: u32,
+    pub(super) offset: i32,
+    /// Whether an element's bytes times the position in the vector loop are added.
+    pub(super) indexed: bool,
+}
+
+/// The elements in memory that lanes stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Form {
+    /// Adjacent ones.
+    Run,
+    /// One for all lanes, or of the first lane.
+    One,
+    /// So many bytes apart.
+    Apart(i32),
+}
+
+/// One step of a program.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Known bits in all lanes, wherever the step is.
+    Constant {
+        result: Value,
+        kind: Kind,
+        bits: u64,
+    },
+    Compute {
+        result: Value,
+        op: Op,
+        kind: Kind,
+        operands: [Value; 3],
+    },
+    /// Zeros where a mask does not hold.
+    Load {
+        result: Value,
+        kind: Kind,
+        form: Form,
+        address: Address,
+        mask: Option<Value>,
+    },
+    /// Nothing where a mask does not hold.
+    Store {
+        value: Value,
+        kind: Kind,
+        form: Form,
+        address: Address,
+        mask: Option<Value>,
+    },
+    /// The first of some lanes, with a function's results for the others where a mask holds.
+    Correct {
+        result: Value,
+        kind: Kind,
+        value: Value,
+        operands: [Value; 2],
+        mask: Value,
+        correction: Correction,
+    },
+    /// A variable begins, or changes.
+    Assign {
+        variable: Value,
+        value: Value,
+    },
+    /// The first lanes, of so many elements that are left, or that are found to be left.
+    Rest {
+        result: Value,
+        count: Option<u32>,
+    },
+    /// The vector loop is at its first element.
+    Start,
+    Begin(Loop),
+    End(Loop),
+    /// Pointers go on by so many steps of a loop.
+    Advance {
+        axis: u32,
+        count: i64,
+    },
+}
+
+/// A loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Loop {
+    pub(super) number: u32,
+    pub(super) count: Count,
+}
+
+/// How often a loop runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Count {
+    Known(u32),
+    /// The steps that the caller asks for.
+    Asked,
+    /// Along the vector axis, so many elements a step, up to a position that is known.
+    Elements {
+        step: u32,
+        end: u32,
+    },
+    /// Along the vector axis, so many elements a step, while so many are left.
+    ElementsAsked {
+        step: u32,
+    },
+    /// Once, if elements are left.
+    RestAsked,
+}
+
+impl Step {
+    /// The value that it computes.
+    pub(super) fn result(&self) -> Option<Value> {
+        match *self {
+            Step::Constant { result, .. }
+            | Step::Compute { result, .. }
+            | Step::Load { result, .. }
+            | Step::Correct { result, .. }
+            | Step::Rest { result, .. } => Some(result),
+            Step::Assign { variable, .. } => Some(variable),
+            _ => None,
+        }
+    }
+
+    /// Visits the values that it reads.
+    pub(super) fn each_operand(&self, mut visit: impl FnMut(Value)) {
+        match self {
+            Step::Compute { op, operands, .. } => operands[..op.operands()].iter().for_each(|&value| visit(value)),
+            Step::Load { mask, .. } => mask.iter().for_each(|&mask| visit(mask)),
+            Step::Store { value, mask, .. } => {
+                visit(*value);
+                mask.iter().for_each(|&mask| visit(mask));
+            }
+            Step::Correct { value, operands, mask, .. } => {
+                [*value, operands[0], operands[1], *mask].into_iter().for_each(visit);
+            }
+            Step::Assign { value, .. } => visit(*value),
+            _ => {}
+        }
+    }
+}
+
+/// A program under construction, in which no value of a straight line is computed twice.
+#[derive(Default)]
+pub(super) struct Builder {
+    pub(super) steps: Vec<Step>,
+    /// The kind of each value.
+    pub(super) kinds: Vec<Kind>,
+    constants: TermMap<(Kind, u64), Value>,
+    known: TermMap<Value, u64>,
+    computed: TermMap<(Op, Kind, [Value; 3]), Value>,
+    /// What was computed since each loop began, and is forgotten where it ends.
+    scopes: Vec<Vec<(Op, Kind, [Value; 3])>>,
+}
+
+/// Stands for an operand that there is none of.
+const NO_OPERAND: Value = Value::MAX;
+
+impl Builder {
+    pub(super) fn value(&mut self, kind: Kind) -> Value {
+        self.kinds.push(kind);
+        self.kinds.len() as Value - 1
+    }
+
+    /// Known bits in all lanes.
+    pub(super) fn constant(&mut self, kind: Kind, bits: u64) -> Value {
+        let bits = if kind.bytes() == 4 { bits & u64::from(u32::MAX) } else { bits };
+        if let Some(&value) = self.constants.get(&(kind.bits(), bits)) {
+            return value;
+        }
+        let result = self.value(kind);
+        self.steps.push(Step::Constant { result, kind, bits });
+        self.constants.insert((kind.bits(), bits), result);
+        self.known.insert(result, bits);
+        result
+    }
+
+    /// The result of an operation; the kind is that of its operands, and of its result unless that is an answer.
+    pub(super) fn compute(&mut self, op: Op, kind: Kind, operands: &[Value]) -> Value {
+        debug_assert_eq!(operands.len(), op.operands());
+        let mut all = [NO_OPERAND; 3];
+        all[..operands.len()].copy_from_slice(operands);
+        if let Some(bits) = self.folded(op, kind, operands) {
+            return self.constant(kind, bits);
+        }
+        let key = (op, kind, all);
+        if let Some(&value) = self.computed.get(&key) {
+            return value;
+        }
+        let is_answer = matches!(op, Op::Compare(_) | Op::HasBit(_));
+        let result = self.value(if is_answer { Kind::Mask } else { kind });
+        self.steps.push(Step::Compute { result, op, kind, operands: all });
+        self.computed.insert(key, result);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push(key);
+        }
+        result
+    }
+
+    /// The bits of an operation on known bits, for those that formulas do on constants.
+    fn folded(&self, op: Op, kind: Kind, operands: &[Value]) -> Option<u64> {
+        let [a, b] = operands else { return None };
+        let (a, b) = (*self.known.get(a)?, *self.known.get(b)?);
+        Some(match (op, kind) {
+            (Op::And, _) => a & b,
+            (Op::Or, _) => a | b,
+            (Op::Xor, _) => a ^ b,
+            (Op::Add, Kind::I32 | Kind::I64) => a.wrapping_add(b),
+            (Op::Sub, Kind::I32 | Kind::I64) => a.wrapping_sub(b),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn load(&mut self, kind: Kind, form: Form, address: Address, mask: Option<Value>) -> Value {
+        let result = self.value(kind);
+        self.steps.push(Step::Load { result, kind, form, address, mask });
+        result
+    }
+
+    pub(super) fn store(&mut self, value: Value, kind: Kind, form: Form, address: Address, mask: Option<Value>) {
+        self.steps.push(Step::Store { value, kind, form, address, mask });
+    }
+
+    /// A formula's results, corrected where a mask holds.
+    pub(super) fn correct(
+        &mut self,
+        kind: Kind,
+        value: Value,
+        operands: [Value; 2],
+        mask: Value,
+        correction: Correction,
+    ) -> Value {
+        let result = self.value(kind);
+        self.steps.push(Step::Correct { result, kind, value, operands, mask, correction });
+        result
+    }
+
+    /// A variable with its first value.
+    pub(super) fn variable(&mut self, value: Value) -> Value {
+        let variable = self.value(self.kinds[value as usize]);
+        self.steps.push(Step::Assign { variable, value });
+        variable
+    }
+
+    /// Assigns a variable. Nothing else may read the value if it was computed last, for then the variable is computed instead.
+    pub(super) fn assign(&mut self, variable: Value, value: Value) {
+        if let Some(Step::Compute { result, op, kind, operands }) = self.steps.last_mut()
+            && *result == value
+        {
+            let key = (*op, *kind, *operands);
+            *result = variable;
+            self.computed.remove(&key);
+        } else {
+            self.steps.push(Step::Assign { variable, value });
+        }
+        // What was computed of the variable is no longer so.
+        self.computed.retain(|(_, _, operands), _| !operands.contains(&variable));
+    }
+
+    /// The lanes that are left, of so many elements if that is known.
+    pub(super) fn rest(&mut self, count: Option<u32>) -> Value {
+        let result = self.value(Kind::Mask);
+        self.steps.push(Step::Rest { result, count });
+        result
+    }
+
+    /// Whether both hold, where there are two.
+    pub(super) fn both(&mut self, a: Option<Value>, b: Option<Value>) -> Option<Value> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.compute(Op::And, Kind::Mask, &[a, b])),
+            (one, other) => one.or(other),
+        }
+    }
+
+    pub(super) fn begin(&mut self, number: u32, count: Count) {
+        self.steps.push(Step::Begin(Loop { number, count }));
+        self.open();
+    }
+
+    pub(super) fn end(&mut self, number: u32, count: Count) {
+        self.steps.push(Step::End(Loop { number, count }));
+        self.close();
+    }
+
+    /// Begins a straight line whose values are not there after it.
+    pub(super) fn open(&mut self) {
+        self.scopes.push(Vec::new());
+    }
+
+    pub(super) fn close(&mut self) {
+        for key in self.scopes.pop().expect("a scope was opened") {
+            self.computed.remove(&key);
+        }
+    }
+}
