@@ -157,7 +157,7 @@ impl NestCode {
         if let Some(code) = &self.machine_code {
             advance(pointers, &self.axes[0].moves, first as isize);
             // SAFETY: as the caller's.
-            return unsafe { code.run(pointers.as_ptr(), end - first) };
+            return unsafe { code.run(pointers.as_ptr(), first, end - first) };
         }
         // SAFETY: operands are slots of this table, which point at runs that are at least as long as a tile, or at what a
         // nest may read and write at these positions: the lowering's accesses are inside, or guarded.
@@ -239,7 +239,7 @@ impl NestCode {
         }
         if let Some(code) = &self.machine_code {
             // SAFETY: as the caller's.
-            return unsafe { code.run(pointers.as_ptr(), self.outer_extent()) };
+            return unsafe { code.run(pointers.as_ptr(), 0, self.outer_extent()) };
         }
         let index = &mut scratch.index[..self.axes.len()];
         index.fill(0);

@@ -15,7 +15,7 @@ impl MachineCode {
     /// # Safety
     ///
     /// None is needed.
-    pub(super) unsafe fn run(&self, _: *const *mut u8, _: usize) {
+    pub(super) unsafe fn run(&self, _: *const *mut u8, _: usize, _: usize) {
         match *self {}
     }
 }

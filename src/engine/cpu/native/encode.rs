@@ -111,6 +111,7 @@ pub(super) struct Assembler {
 pub(super) enum Condition {
     Below = 2,
     AtLeast = 3,
+    Equal = 4,
     Different = 5,
     NotAbove = 6,
     Above = 7,
@@ -402,6 +403,17 @@ impl Assembler {
         self.back();
     }
 
+    /// The low bits of a mask, or the signs of a vector's elements.
+    pub(super) fn bits_of(&mut self, op: Opcode, width: Width, result: General, of: u8) {
+        self.vex(op, width, result.0, 0, Operand::Register(Vector(of)));
+    }
+
+    /// Spreads the low bits of a register to the places that a constant's bits say.
+    pub(super) fn deposit_constant(&mut self, result: General, bits: General, places: u32) {
+        let op = Opcode { map: 2, prefix: 3, vex_wide: true, wide: true, code: 0xF5 };
+        self.vex(op, Width::B16, result.0, bits.0, Operand::Constant(places));
+    }
+
     /// A mask of 16 elements from the low bits of a general register.
     pub(super) fn mask_from(&mut self, result: MaskRegister, from: General) {
         let op = Opcode { map: 1, prefix: 0, vex_wide: false, wide: false, code: 0x92 };
@@ -412,6 +424,37 @@ impl Assembler {
     pub(super) fn low_bits(&mut self, result: General, of: General, count: General) {
         let op = Opcode { map: 2, prefix: 0, vex_wide: false, wide: false, code: 0xF5 };
         self.vex(op, Width::B16, result.0, count.0, Operand::Register(Vector(of.0)));
+    }
+
+    pub(super) fn add(&mut self, result: General, other: General) {
+        self.general(&[0x03], result.0, other);
+    }
+
+    pub(super) fn add_memory(&mut self, result: General, other: Place) {
+        self.general_memory(&[0x03], result.0, other);
+    }
+
+    /// The product with a number.
+    pub(super) fn times(&mut self, result: General, other: General, number: i32) {
+        self.general(&[0x69], result.0, other);
+        self.four(number);
+    }
+
+    /// Asks whether some of these bits of the low 32 are set.
+    pub(super) fn test_bits(&mut self, of: General, bits: i32) {
+        self.byte(0x40 | of.0 >> 3);
+        self.byte(0xF7);
+        self.byte(0xC0 | of.0 & 7);
+        self.four(bits);
+    }
+
+    /// A byte without sign.
+    pub(super) fn load_byte(&mut self, result: General, from: Place) {
+        self.general_memory(&[0x0F, 0xB6], result.0, from);
+    }
+
+    pub(super) fn store_byte(&mut self, to: Place, from: General) {
+        self.general_memory(&[0x88], from.0, to);
     }
 
     /// The number with the other sign.

@@ -4,7 +4,7 @@
 //! step, with sums in registers. What a store combines with is kept in registers for all loops that its place does not move
 //! with: in one for each copy, whose sum is taken copy by copy and then by halves.
 
-use super::program::{Address, Builder, Count, Form, Kind, Op, Predicate, Step, Value};
+use super::program::{Address, Builder, Count, Form, Kind, Op, Position, Predicate, Step, Value};
 use super::traced::{Traced, noted};
 use crate::array::neutral_value;
 use crate::engine::cpu::code::Base;
@@ -12,7 +12,7 @@ use crate::engine::cpu::layout::NestLayout;
 use crate::engine::cpu::slot::Slot;
 use crate::engine::cpu::vector::formulas::{self, Formula};
 use crate::engine::cpu::vector::lanes::Real;
-use crate::kernel::{Affine, Nest, NestValue, Store, StoreMode, ValueId};
+use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Comparison, Reduction, Unary};
 use crate::shape::DType;
 use crate::term::hash::TermMap;
@@ -23,6 +23,13 @@ const COPIES: usize = 4;
 /// About so many operations are worth a step.
 const STEP: usize = 24;
 
+impl Expanded {
+    /// Bytes of a register of the widest elements.
+    pub(super) fn width(&self) -> u32 {
+        self.bytes
+    }
+}
+
 /// A nest as vector code, with the pointers that it goes by.
 pub(super) struct Expanded {
     pub(super) steps: Vec<Step>,
@@ -31,8 +38,10 @@ pub(super) struct Expanded {
     pub(super) bases: Vec<Base>,
     /// Bytes by which pointers move, by loop.
     pub(super) moves: Vec<Vec<(Slot, isize)>>,
-    /// The bytes of a register of the widest elements.
+    /// The elements of a register.
     pub(super) lanes: u32,
+    /// The bytes of a register of the widest elements.
+    pub(super) bytes: u32,
     /// The loop that is cut into registers.
     pub(super) vector: u32,
 }
@@ -51,6 +60,10 @@ struct Expander<'a> {
     pointers: TermMap<(u32, SmallVec<[isize; 4]>), u32>,
     partials: TermMap<u32, u32>,
     lanes: usize,
+    /// The integers that there are as many of in a register as lanes.
+    integers: Kind,
+    bytes: usize,
+    positions: TermMap<(Kind, Position), Value>,
     /// Registers in a whole step, and in the present one.
     copies: usize,
     present: usize,
@@ -71,7 +84,12 @@ pub(super) fn lanes(nest: &Nest, width: usize) -> Option<usize> {
 }
 
 /// The vector code of a nest; `None` where there is none for what it does.
-pub(super) fn expand(nest: &Nest, layout: &NestLayout, partials: TermMap<u32, u32>, lanes: usize) -> Option<Expanded> {
+pub(super) fn expand(
+    nest: &Nest,
+    layout: &NestLayout,
+    partials: TermMap<u32, u32>,
+    (lanes, width): (usize, usize),
+) -> Option<Expanded> {
     let depth = layout.extents.len();
     let mut expander = Expander {
         nest,
@@ -85,18 +103,29 @@ pub(super) fn expand(nest: &Nest, layout: &NestLayout, partials: TermMap<u32, u3
         pointers: TermMap::default(),
         partials,
         lanes,
+        integers: if lanes * 8 <= width { Kind::I64 } else { Kind::I32 },
+        bytes: width,
+        positions: TermMap::default(),
         copies: 1,
         present: 1,
         rest: None,
         values: TermMap::default(),
         sums: vec![Vec::new(); nest.stores.len()],
     };
-    expander.rank()?;
+    expander.rank();
     expander.copies = expander.copies()?;
     expander.step(0)?;
-    let Expander { builder, bases, moves, lanes, .. } = expander;
+    let Expander { builder, bases, moves, lanes, bytes, .. } = expander;
     let vector = layout.vector as u32;
-    Some(Expanded { steps: builder.steps, kinds: builder.kinds, bases, moves, lanes: lanes as u32, vector })
+    Some(Expanded {
+        steps: builder.steps,
+        kinds: builder.kinds,
+        bases,
+        moves,
+        lanes: lanes as u32,
+        bytes: bytes as u32,
+        vector,
+    })
 }
 
 /// Bytes of the elements that a value is computed by.
@@ -104,6 +133,15 @@ fn bytes_of(value: &NestValue, dtype: DType) -> usize {
     match value {
         NestValue::Binary(Binary::Pow | Binary::LogAddExp, ..) if dtype == DType::F32 => 8,
         _ => 0,
+    }
+}
+
+/// The bits of 1.
+fn one_of(kind: Kind) -> u64 {
+    match kind {
+        Kind::F64 => 1.0f64.to_bits(),
+        Kind::F32 => u64::from(1.0f32.to_bits()),
+        _ => 1,
     }
 }
 
@@ -124,26 +162,31 @@ impl Expander<'_> {
         self.layout.by_loop(at)[self.vector()]
     }
 
-    /// Finds the levels of values; `None` where there is one that has no vector code.
-    fn rank(&mut self) -> Option<()> {
+    fn level_of_guards(&self, guards: &[Guard]) -> usize {
+        guards.iter().map(|guard| self.level_of(&guard.position)).max().unwrap_or(0)
+    }
+
+    fn guards_run(&self, guards: &[Guard]) -> bool {
+        guards.iter().any(|guard| self.along(&guard.position) != 0)
+    }
+
+    /// Finds the levels of values.
+    fn rank(&mut self) {
         for (value, _) in &self.nest.values {
             let operands = value.operands();
             let level = operands.iter().map(|&id| self.levels[id as usize]).max().unwrap_or(0);
-            let runs = operands.iter().any(|&id| self.runs[id as usize]);
-            let (level, runs) = match value {
-                NestValue::Load { at, guards, .. } if guards.is_empty() => {
-                    (level.max(self.level_of(at)), self.along(at) != 0)
+            let (own, moves) = match value {
+                NestValue::Position(at) | NestValue::Gather { at, .. } => (self.level_of(at), self.along(at) != 0),
+                NestValue::Load { at, guards, .. } => {
+                    let moves = self.along(at) != 0 || self.guards_run(guards);
+                    (self.level_of(at).max(self.level_of_guards(guards)), moves)
                 }
-                NestValue::Load { .. } | NestValue::Position(_) | NestValue::Gather { .. } | NestValue::Guarded(..) => {
-                    return None;
-                }
-                _ => (level, runs),
+                NestValue::Guarded(_, guards) => (self.level_of_guards(guards), self.guards_run(guards)),
+                _ => (0, false),
             };
-            self.levels.push(level);
-            self.runs.push(runs);
+            self.levels.push(level.max(own));
+            self.runs.push(moves || operands.iter().any(|&id| self.runs[id as usize]));
         }
-        let is_known = |store: &Store| store.guards.is_empty() && store.index.is_none();
-        self.nest.stores.iter().all(is_known).then_some(())
     }
 
     /// How many registers a step takes.
@@ -194,6 +237,7 @@ impl Expander<'_> {
         let extent = self.layout.extents[axis];
         let count = if axis == 0 { Count::Asked } else { Count::Known(u32::try_from(extent).ok()?) };
         self.builder.begin(axis as u32, count);
+        self.positions.clear();
         self.step(axis + 1)?;
         self.forget(axis + 1);
         self.builder.steps.push(Step::Advance { axis: axis as u32, count: 1 });
@@ -207,6 +251,7 @@ impl Expander<'_> {
     /// Values of inner levels are computed anew in the next step.
     fn forget(&mut self, level: usize) {
         let levels = &self.levels;
+        self.positions.clear();
         self.values.retain(|(id, _), _| levels[*id as usize] < level);
     }
 
@@ -261,6 +306,7 @@ impl Expander<'_> {
     /// A step of the vector axis of so many registers.
     fn group(&mut self, copies: usize) -> Option<()> {
         self.present = copies;
+        self.positions.clear();
         let level = self.vector() + 1;
         self.step(level)?;
         self.forget(level);
@@ -278,29 +324,35 @@ impl Expander<'_> {
         self.values[&(id, copy)]
     }
 
+    /// The pointer of an access with these strides in bytes.
+    fn pointer(&mut self, buffer: u32, strides: SmallVec<[isize; 4]>) -> Option<u32> {
+        if let Some(&pointer) = self.pointers.get(&(buffer, strides.clone())) {
+            return Some(pointer);
+        }
+        let pointer = self.bases.len() as u32;
+        self.bases.push(match self.partials.get(&buffer) {
+            Some(&position) => Base::Partial(position, 0),
+            None => Base::Buffer(buffer, 0),
+        });
+        for (moves, &stride) in self.moves.iter_mut().zip(&strides) {
+            if stride != 0 {
+                moves.push((Slot::try_from(pointer).ok()?, stride));
+            }
+        }
+        self.pointers.insert((buffer, strides), pointer);
+        Some(pointer)
+    }
+
+    fn strides(&self, at: &Affine, dtype: DType) -> SmallVec<[isize; 4]> {
+        let width = dtype.bytes() as i64;
+        self.layout.by_loop(at).iter().map(|&coefficient| (coefficient * width) as isize).collect()
+    }
+
     /// A place in a buffer, and how lanes go on from it.
     fn access(&mut self, buffer: u32, at: &Affine, dtype: DType, copy: usize) -> Option<(Form, Address)> {
-        let width = dtype.bytes() as i64;
-        let strides: SmallVec<[isize; 4]> =
-            self.layout.by_loop(at).iter().map(|&coefficient| (coefficient * width) as isize).collect();
-        let along = self.along(at);
-        let pointer = match self.pointers.get(&(buffer, strides.clone())) {
-            Some(&pointer) => pointer,
-            None => {
-                let pointer = self.bases.len() as u32;
-                self.bases.push(match self.partials.get(&buffer) {
-                    Some(&position) => Base::Partial(position, 0),
-                    None => Base::Buffer(buffer, 0),
-                });
-                for (moves, &stride) in self.moves.iter_mut().zip(&strides) {
-                    if stride != 0 {
-                        moves.push((Slot::try_from(pointer).ok()?, stride));
-                    }
-                }
-                self.pointers.insert((buffer, strides), pointer);
-                pointer
-            }
-        };
+        let (width, along) = (dtype.bytes() as i64, self.along(at));
+        let strides = self.strides(at, dtype);
+        let pointer = self.pointer(buffer, strides)?;
         let offset = at.offset * width + (copy * self.lanes) as i64 * along * width;
         let form = match along {
             0 => Form::One,
@@ -308,7 +360,94 @@ impl Expander<'_> {
             _ => Form::Apart(i32::try_from(along * width).ok()?),
         };
         let offset = i32::try_from(offset).ok()?;
-        Some((form, Address { pointer, offset, indexed: along == 1 }))
+        Some((form, Address { pointer, offset, indexed: along == 1, row: None }))
+    }
+
+    /// A place at a computed position, which is the same in all lanes.
+    fn row(
+        &mut self,
+        (buffer, at, dtype): (u32, &Affine, DType),
+        (index, stride): (Value, i64),
+        copy: usize,
+    ) -> Option<(Form, Address)> {
+        let (form, address) = self.access(buffer, at, dtype, copy)?;
+        let stride = i32::try_from(stride.checked_mul(dtype.bytes() as i64)?).ok()?;
+        Some((form, Address { row: Some((index, stride)), ..address }))
+    }
+
+    /// Places at positions that are computed for each lane, as distances.
+    fn scattered(
+        &mut self,
+        (buffer, at, dtype): (u32, &Affine, DType),
+        (index, stride): (Value, i64),
+        copy: usize,
+    ) -> Option<(Value, Address)> {
+        let (width, along) = (dtype.bytes() as i64, self.along(at));
+        let mut strides = self.strides(at, dtype);
+        strides[self.layout.vector] = 0;
+        let pointer = self.pointer(buffer, strides)?;
+        let stride = stride.checked_mul(width)?;
+        let mut distances = match u64::try_from(stride) {
+            Ok(stride) if stride.is_power_of_two() => {
+                self.builder.compute(Op::ShiftLeft(stride.trailing_zeros() as u8), Kind::I64, &[index])
+            }
+            _ => {
+                let stride = self.builder.constant(Kind::I64, i32::try_from(stride).ok()? as i64 as u64);
+                self.builder.compute(Op::Mul, Kind::I64, &[index, stride])
+            }
+        };
+        if along != 0 {
+            let along = along * width;
+            let at = Position { offset: (copy * self.lanes) as i64 * along, terms: SmallVec::new(), along };
+            let lanes = self.position(Kind::I64, at);
+            distances = self.builder.compute(Op::Add, Kind::I64, &[distances, lanes]);
+        }
+        let offset = i32::try_from(at.offset * width).ok()?;
+        Some((distances, Address { pointer, offset, indexed: false, row: None }))
+    }
+
+    fn position(&mut self, kind: Kind, at: Position) -> Value {
+        if let Some(&value) = self.positions.get(&(kind, at.clone())) {
+            return value;
+        }
+        let value = self.builder.position(kind, at.clone());
+        self.positions.insert((kind, at), value);
+        value
+    }
+
+    /// An affine function in the lanes of a register.
+    fn affine(&mut self, kind: Kind, at: &Affine, copy: usize) -> Value {
+        let along = self.along(at);
+        let by_loop = self.layout.by_loop(at);
+        let terms = by_loop.iter().enumerate().filter(|&(axis, &by)| axis != self.layout.vector && by != 0);
+        let terms = terms.map(|(axis, &by)| (axis as u32, by)).collect();
+        let offset = at.offset.wrapping_add(((copy * self.lanes) as i64).wrapping_mul(along));
+        self.position(kind, Position { offset, terms, along })
+    }
+
+    /// Where guards hold, and the mask too.
+    fn guarded(&mut self, guards: &[Guard], copy: usize, mask: Option<Value>) -> Option<Option<Value>> {
+        let kind = self.integers;
+        let mut all = mask;
+        for guard in guards {
+            // Positions that are not of 64 bits are of 32.
+            let reach = guard.position.magnitude(&self.nest.extents)?.max(guard.extent as usize);
+            if kind == Kind::I32 && i32::try_from(reach).is_err() {
+                return None;
+            }
+            let position = self.affine(kind, &guard.position, copy);
+            let extent = self.builder.constant(kind, guard.extent as u64);
+            let inside = self.builder.compute(Op::Compare(Predicate::Below), kind, &[position, extent]);
+            all = self.builder.both(Some(inside), all);
+        }
+        Some(all)
+    }
+
+    /// Where a computed position is inside.
+    fn inside(&mut self, index: Value, extent: i64, mask: Option<Value>) -> Option<Value> {
+        let extent = self.builder.constant(Kind::I64, extent as u64);
+        let inside = self.builder.compute(Op::Compare(Predicate::Below), Kind::I64, &[index, extent]);
+        self.builder.both(Some(inside), mask)
     }
 
     /// Computes a value for one register.
@@ -320,11 +459,37 @@ impl Expander<'_> {
         }
         let kind = Kind::of(*dtype);
         let result = match value {
-            NestValue::Constant(value) if kind != Kind::Mask => self.builder.constant(kind, value.bits()),
-            NestValue::Load { buffer, at, .. } if kind != Kind::Mask => {
+            NestValue::Constant(value) => self.builder.constant(kind, value.bits()),
+            NestValue::Position(at) => self.affine(kind, at, copy),
+            NestValue::Load { buffer, at, guards, .. } => {
                 let (form, address) = self.access(*buffer, at, *dtype, copy)?;
                 let mask = if form == Form::One { None } else { self.mask(copy) };
+                let mask = self.guarded(guards, copy, mask)?;
                 self.builder.load(kind, form, address, mask)
+            }
+            NestValue::Gather { buffer, at, stride, index, extent } => {
+                let position = self.place(*index, copy);
+                let mask = self.inside(position, *extent, self.mask(copy));
+                let access = (*buffer, at, *dtype);
+                let (form, address) = match self.runs[*index as usize] {
+                    true => {
+                        let (distances, address) = self.scattered(access, (position, *stride), copy)?;
+                        (Form::At(distances), address)
+                    }
+                    false => self.row(access, (position, *stride), copy)?,
+                };
+                self.builder.load(kind, form, address, mask)
+            }
+            NestValue::Guarded(a, guards) => {
+                let a = self.place(*a, copy);
+                let mask = self.guarded(guards, copy, None)?.expect("there are guards");
+                match kind {
+                    Kind::Mask => self.builder.compute(Op::And, kind, &[mask, a]),
+                    _ => {
+                        let zero = self.builder.constant(kind, 0);
+                        self.builder.compute(Op::Select, kind, &[mask, a, zero])
+                    }
+                }
             }
             NestValue::Unary(op, a) => {
                 let a = self.place(*a, copy);
@@ -339,25 +504,43 @@ impl Expander<'_> {
                 let (a, b) = (self.place(*a, copy), self.place(*b, copy));
                 self.compare(*comparison, of, a, b)?
             }
-            NestValue::Select(mask, yes, no) if kind != Kind::Mask => {
+            NestValue::Select(mask, yes, no) => {
                 let operands = [*mask, *yes, *no].map(|id| self.place(id, copy));
-                self.builder.compute(Op::Select, kind, &operands)
+                self.select(kind, operands)
             }
             NestValue::Cast(_, a) => {
                 let (from, a) = (Kind::of(nest.values[*a as usize].1), self.place(*a, copy));
-                match (from, kind) {
-                    _ if from == kind => a,
-                    (Kind::F32, Kind::F64) | (Kind::F64, Kind::F32) => {
-                        self.builder.compute(Op::Convert(from), kind, &[a])
-                    }
-                    _ => return None,
-                }
+                self.cast(from, kind, a)?
             }
-            _ => return None,
         };
         let copy = if self.runs[id as usize] { copy as u32 } else { 0 };
         self.values.insert((id, copy), result);
         Some(())
+    }
+
+    fn select(&mut self, kind: Kind, [mask, yes, no]: [Value; 3]) -> Value {
+        if kind != Kind::Mask {
+            return self.builder.compute(Op::Select, kind, &[mask, yes, no]);
+        }
+        let not = self.builder.compute(Op::Not, kind, &[mask]);
+        let [yes, no] = [(mask, yes), (not, no)].map(|(mask, of)| self.builder.compute(Op::And, kind, &[mask, of]));
+        self.builder.compute(Op::Or, kind, &[yes, no])
+    }
+
+    fn cast(&mut self, from: Kind, kind: Kind, a: Value) -> Option<Value> {
+        Some(match (from, kind) {
+            _ if from == kind => a,
+            (Kind::F32, Kind::F64)
+            | (Kind::F64, Kind::F32)
+            | (Kind::I64, Kind::F64)
+            | (Kind::I32, Kind::F64 | Kind::F32 | Kind::I64) => self.builder.compute(Op::Convert(from), kind, &[a]),
+            (Kind::Mask, _) => {
+                let one = self.builder.constant(kind, one_of(kind));
+                let zero = self.builder.constant(kind, 0);
+                self.builder.compute(Op::Select, kind, &[a, one, zero])
+            }
+            _ => return None,
+        })
     }
 
     fn unary(&mut self, op: Unary, kind: Kind, a: Value, copy: usize) -> Option<Value> {
@@ -365,6 +548,10 @@ impl Expander<'_> {
             Kind::F64 => self.formula(kind, [a, a], copy, || formulas::unary(op, Traced::<f64>::new(a))),
             Kind::F32 => self.formula(kind, [a, a], copy, || formulas::unary(op, Traced::<f32>::new(a))),
             Kind::Mask if op == Unary::Not => Some(self.builder.compute(Op::Not, kind, &[a])),
+            Kind::I32 | Kind::I64 if op == Unary::Neg => {
+                let zero = self.builder.constant(kind, 0);
+                Some(self.builder.compute(Op::Sub, kind, &[zero, a]))
+            }
             _ => None,
         }
     }
@@ -376,6 +563,19 @@ impl Expander<'_> {
             (Kind::F32, _) => self.formula(kind, [a, b], copy, || formulas::binary(op, single(a), single(b))),
             (Kind::I32 | Kind::I64, Binary::Add) => Some(self.builder.compute(Op::Add, kind, &[a, b])),
             (Kind::I32 | Kind::I64, Binary::Sub) => Some(self.builder.compute(Op::Sub, kind, &[a, b])),
+            // With AVX2 products of 64 bits are not written yet.
+            (Kind::I32 | Kind::I64, Binary::Mul) if self.bytes == 64 || kind == Kind::I32 => {
+                Some(self.builder.compute(Op::Mul, kind, &[a, b]))
+            }
+            (Kind::I32 | Kind::I64, Binary::Min | Binary::MinRight) if self.bytes == 64 || kind == Kind::I32 => {
+                Some(self.builder.compute(Op::Min, kind, &[a, b]))
+            }
+            (Kind::I32 | Kind::I64, Binary::Max | Binary::MaxRight) if self.bytes == 64 || kind == Kind::I32 => {
+                Some(self.builder.compute(Op::Max, kind, &[a, b]))
+            }
+            (Kind::I32 | Kind::I64, Binary::BitAnd) => Some(self.builder.compute(Op::And, kind, &[a, b])),
+            (Kind::I32 | Kind::I64, Binary::BitOr) => Some(self.builder.compute(Op::Or, kind, &[a, b])),
+            (Kind::I32 | Kind::I64, Binary::BitXor) => Some(self.builder.compute(Op::Xor, kind, &[a, b])),
             (Kind::Mask, Binary::And) => Some(self.builder.compute(Op::And, kind, &[a, b])),
             (Kind::Mask, Binary::Or) => Some(self.builder.compute(Op::Or, kind, &[a, b])),
             (Kind::Mask, Binary::Xor) => Some(self.builder.compute(Op::Xor, kind, &[a, b])),
@@ -401,7 +601,7 @@ impl Expander<'_> {
         let compare = |this: &mut Self, predicate: Predicate, a: Value, b: Value| {
             this.builder.compute(Op::Compare(predicate), kind, &[a, b])
         };
-        if !kind.is_float() {
+        if kind == Kind::Mask {
             return None;
         }
         Some(match comparison {
@@ -420,14 +620,21 @@ impl Expander<'_> {
     /// Whether a store's elements are combined in registers while loops run.
     fn is_summed(&self, at: usize) -> bool {
         let store = &self.nest.stores[at];
-        store.mode != StoreMode::Write && self.level_of(&store.at) < self.depth()
+        let scope = self.level_of(&store.at);
+        // Where guards hold in some steps only, the place may be outside in others.
+        let is_inside = self.level_of_guards(&store.guards) <= scope;
+        store.mode != StoreMode::Write && store.index.is_none() && scope < self.depth() && is_inside
     }
 
     /// Whether a value is a product that a sum alone takes, with one rounding for both.
     fn is_multiplied(&self, id: ValueId) -> bool {
         self.factors(id).is_some()
             && self.nest.stores.iter().any(|store| {
-                store.value == id && store.mode == StoreMode::Reduce(Reduction::Sum) && self.uses[id as usize] == 1
+                let is_plain = store.index.is_none_or(|(index, ..)| !self.runs[index as usize]);
+                is_plain
+                    && store.value == id
+                    && store.mode == StoreMode::Reduce(Reduction::Sum)
+                    && self.uses[id as usize] == 1
             })
     }
 
@@ -469,7 +676,8 @@ impl Expander<'_> {
                 self.combined(store, sum, value)?
             }
         };
-        Some(match self.mask(copy) {
+        let mask = self.guarded(&store.guards, copy, self.mask(copy))?;
+        Some(match mask {
             Some(mask) => self.builder.compute(Op::Select, kind, &[mask, added, sum]),
             None => added,
         })
@@ -480,21 +688,25 @@ impl Expander<'_> {
         let store = &self.nest.stores[at];
         let dtype = self.nest.values[store.value as usize].1;
         let kind = Kind::of(dtype);
-        if kind == Kind::Mask {
+        if kind == Kind::Mask && store.mode != StoreMode::Write {
             return None;
         }
+        if store.index.is_some_and(|(index, ..)| self.runs[index as usize]) {
+            return if level == self.depth() { self.scatter(store, kind, dtype) } else { Some(()) };
+        }
         if store.mode == StoreMode::Write {
-            if level != self.levels[store.value as usize].max(self.level_of(&store.at)) {
+            let index = store.index.map_or(0, |(index, ..)| self.levels[index as usize]);
+            let guards = self.level_of_guards(&store.guards);
+            if level != self.levels[store.value as usize].max(self.level_of(&store.at)).max(index).max(guards) {
                 return Some(());
             }
             let moves = self.along(&store.at) != 0;
-            if !moves && self.runs[store.value as usize] {
+            if !moves && (self.runs[store.value as usize] || self.guards_run(&store.guards)) {
                 return None;
             }
             for copy in 0..if moves { self.present } else { 1 } {
                 let value = self.place(store.value, copy);
-                let (form, address) = self.access(store.buffer, &store.at, dtype, copy)?;
-                let mask = if form == Form::One { None } else { self.mask(copy) };
+                let (form, address, mask) = self.target(store, dtype, copy)?;
                 self.builder.store(value, kind, form, address, mask);
             }
             return Some(());
@@ -514,11 +726,51 @@ impl Expander<'_> {
             return None;
         }
         for copy in 0..self.present {
-            let (form, address) = self.access(store.buffer, &store.at, dtype, copy)?;
-            let mask = self.mask(copy);
+            let (form, address, mask) = self.target(store, dtype, copy)?;
             let found = self.builder.load(kind, form, address, mask);
             let added = self.added(store, found, copy)?;
             self.builder.store(added, kind, form, address, mask);
+        }
+        Some(())
+    }
+
+    /// Where a store goes, and in which lanes it does.
+    fn target(&mut self, store: &Store, dtype: DType, copy: usize) -> Option<(Form, Address, Option<Value>)> {
+        let access = (store.buffer, &store.at, dtype);
+        let mask = if self.along(&store.at) == 0 { None } else { self.mask(copy) };
+        let mask = self.guarded(&store.guards, copy, mask)?;
+        match store.index {
+            None => {
+                let (form, address) = self.access(store.buffer, &store.at, dtype, copy)?;
+                Some((form, address, mask))
+            }
+            Some((index, stride, extent)) => {
+                let position = self.place(index, copy);
+                let mask = self.inside(position, extent, mask);
+                let (form, address) = self.row(access, (position, stride), copy)?;
+                Some((form, address, mask))
+            }
+        }
+    }
+
+    /// A store at positions that are computed for each lane.
+    fn scatter(&mut self, store: &Store, kind: Kind, dtype: DType) -> Option<()> {
+        let adds = match store.mode {
+            StoreMode::Write => false,
+            StoreMode::Reduce(Reduction::Sum) if kind.is_float() => true,
+            StoreMode::Reduce(_) => return None,
+        };
+        if !matches!(kind, Kind::F32 | Kind::F64) {
+            return None;
+        }
+        let (index, stride, extent) = store.index?;
+        for copy in 0..self.present {
+            let (value, position) = (self.place(store.value, copy), self.place(index, copy));
+            let mask = self.guarded(&store.guards, copy, self.mask(copy))?;
+            let mask = self.inside(position, extent, mask).expect("there is one");
+            let access = (store.buffer, &store.at, dtype);
+            let (distances, address) = self.scattered(access, (position, stride), copy)?;
+            self.builder.steps.push(Step::Scatter { value, kind, address, distances, mask, adds });
         }
         Some(())
     }
@@ -531,8 +783,7 @@ impl Expander<'_> {
         let mut sums = std::mem::take(&mut self.sums[at]);
         if self.along(&store.at) != 0 {
             for (copy, sum) in sums.into_iter().enumerate() {
-                let (form, address) = self.access(store.buffer, &store.at, dtype, copy)?;
-                let mask = self.mask(copy);
+                let (form, address, mask) = self.target(store, dtype, copy)?;
                 let found = self.builder.load(kind, form, address, mask);
                 let value = self.combined(store, found, sum)?;
                 self.builder.store(value, kind, form, address, mask);
@@ -540,9 +791,9 @@ impl Expander<'_> {
             return Some(());
         }
         while sums.len() > 1 {
-            let half = sums.len() / 2;
-            for copy in 0..half {
-                sums[copy] = self.combined(store, sums[copy], sums[copy + half])?;
+            let half = sums.len().div_ceil(2);
+            for copy in half..sums.len() {
+                sums[copy - half] = self.combined(store, sums[copy - half], sums[copy])?;
             }
             sums.truncate(half);
         }
@@ -553,10 +804,10 @@ impl Expander<'_> {
             sum = self.combined(store, sum, upper)?;
             bytes /= 2;
         }
-        let (form, address) = self.access(store.buffer, &store.at, dtype, 0)?;
-        let found = self.builder.load(kind, form, address, None);
+        let (form, address, mask) = self.target(store, dtype, 0)?;
+        let found = self.builder.load(kind, form, address, mask);
         let sum = self.combined(store, found, sum)?;
-        self.builder.store(sum, kind, form, address, None);
+        self.builder.store(sum, kind, form, address, mask);
         Some(())
     }
 }

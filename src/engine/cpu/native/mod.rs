@@ -23,24 +23,25 @@ use crate::shape::Type;
 use pages::Pages;
 use std::sync::Arc;
 
-/// A nest's code: a function of pointers into its buffers, and of the number of steps of the outermost loop.
+/// A nest's code: a function of pointers into its buffers, the number of steps of the outermost loop, and the first of them.
 #[derive(Debug)]
 pub(super) struct MachineCode {
     pages: Pages,
 }
 
 impl MachineCode {
-    /// Runs so many steps.
+    /// Runs so many steps from one on.
     ///
     /// # Safety
     ///
-    /// The pointers are those that the nest has at its first step, and what it reads and writes from there is inside of buffers
+    /// The pointers are those that the nest has at that step, and what it reads and writes from there is inside of buffers
     /// that no other thread writes to meanwhile.
-    pub(super) unsafe fn run(&self, pointers: *const *mut u8, steps: usize) {
+    pub(super) unsafe fn run(&self, pointers: *const *mut u8, first: usize, steps: usize) {
         // SAFETY: the pages hold such a function, for instructions that this machine has.
-        let run: unsafe extern "sysv64" fn(*const *mut u8, usize) = unsafe { std::mem::transmute(self.pages.start()) };
+        let run: unsafe extern "sysv64" fn(*const *mut u8, usize, usize) =
+            unsafe { std::mem::transmute(self.pages.start()) };
         // SAFETY: as the caller's.
-        unsafe { run(pointers, steps) };
+        unsafe { run(pointers, steps, first) };
     }
 }
 
@@ -50,7 +51,8 @@ pub(super) fn compile(isa: Instructions, nest: &Nest, types: &[Type], cut: bool)
         return None;
     }
     let wide = isa == Instructions::Avx512;
-    let lanes = expand::lanes(nest, if wide { 64 } else { 32 })?;
+    let width = if wide { 64 } else { 32 };
+    let lanes = expand::lanes(nest, width)?;
     let layout = order::layout(nest, cut, lanes);
     // Loops whose bounds the nest computes are not written yet.
     if !limits(nest, &layout).is_empty() {
@@ -58,7 +60,7 @@ pub(super) fn compile(isa: Instructions, nest: &Nest, types: &[Type], cut: bool)
     }
     let split = if cut { NestSplit::of(nest, &layout, types) } else { NestSplit::whole() };
     let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
-    let expanded = expand::expand(nest, &layout, partials, lanes)?;
+    let expanded = expand::expand(nest, &layout, partials, (lanes, width))?;
     let pages = Pages::of(&emit::emit(&expanded, wide)?)?;
     let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };
     let axes: Vec<Axis> = layout.extents.iter().zip(expanded.moves).map(axis).collect();

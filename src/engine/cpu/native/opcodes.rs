@@ -59,6 +59,16 @@ opcodes! {
     VPANDD: 1 1 0 0 0xDB;
     VPORQ: 1 1 0 1 0xEB;
     VPORD: 1 1 0 0 0xEB;
+    /// The bits of the last operand that the first has not.
+    VPANDNQ: 1 1 0 1 0xDF;
+    /// Products of the low halves of 64 bits.
+    VPMULUDQ: 1 1 0 1 0xF4;
+    VPMULLQ: 2 1 0 1 0x40;
+    VPMULLD: 2 1 0 0 0x40;
+    VPMINSQ: 2 1 0 1 0x39;
+    VPMINSD: 2 1 0 0 0x39;
+    VPMAXSQ: 2 1 0 1 0x3D;
+    VPMAXSD: 2 1 0 0 0x3D;
     VPXORQ: 1 1 0 1 0xEF;
     VPXORD: 1 1 0 0 0xEF;
     /// Shifts by a number; the result is the operand before the last, and which of them it is stands in its place.
@@ -70,6 +80,13 @@ opcodes! {
     VCMPPS: 1 0 0 0 0xC2;
     VPCMPQ: 3 1 0 1 0x1F;
     VPCMPD: 3 1 0 0 0x1F;
+    VPCMPUQ: 3 1 0 1 0x1E;
+    VPCMPUD: 3 1 0 0 0x1E;
+    /// Comparisons of AVX2, whose result is a vector.
+    VPCMPGTQ: 2 1 0 0 0x37;
+    VPCMPGTD: 1 1 0 0 0x66;
+    VPCMPEQQ: 2 1 0 0 0x29;
+    VPCMPEQD: 1 1 0 0 0x76;
     /// The last operand where the mask holds, else the first.
     VBLENDMPD: 2 1 0 1 0x65;
     VBLENDMPS: 2 1 0 0 0x65;
@@ -96,7 +113,31 @@ opcodes! {
     VROUNDPS: 3 1 0 0 0x08;
     VCVTPD2PS: 1 1 0 1 0x5A;
     VCVTPS2PD: 1 0 0 0 0x5A;
+    VCVTQQ2PD: 1 2 0 1 0xE6;
+    VCVTDQ2PD: 1 2 0 0 0xE6;
+    VCVTDQ2PS: 1 0 0 0 0x5B;
+    VPMOVSXDQ: 2 1 0 0 0x25;
     VPSHUFD: 1 1 0 0 0x70;
+    /// Between vectors and general registers.
+    VMOVQ_TO: 1 1 1 1 0x7E;
+    VMOVQ: 1 1 1 1 0x6E;
+    VPBROADCASTQ: 2 1 0 1 0x59;
+    VPBROADCASTD: 2 1 0 0 0x58;
+    VPBROADCASTQ_FROM: 2 1 0 1 0x7C;
+    VPBROADCASTD_FROM: 2 1 0 0 0x7C;
+    KMOVW_BITS: 1 0 0 0 0x93;
+    VMOVMSKPD: 1 1 0 0 0x50;
+    VMOVMSKPS: 1 0 0 0 0x50;
+    VMOVSD: 1 3 0 1 0x10;
+    VMOVSS: 1 2 0 0 0x10;
+    VADDSD: 1 3 0 1 0x58;
+    VADDSS: 1 2 0 0 0x58;
+    VGATHERQPD: 2 1 1 1 0x93;
+    VGATHERQPS: 2 1 0 0 0x93;
+    VMOVDQU8: 1 3 0 0 0x6F;
+    VMOVDQU8_TO: 1 3 0 0 0x7F;
+    VPMOVZXBQ: 2 1 0 0 0x32;
+    VPMOVZXBD: 2 1 0 0 0x31;
     VPERM2F128: 3 1 0 0 0x06;
     VSHUFF64X2: 3 1 0 1 0x23;
 }

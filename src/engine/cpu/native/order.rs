@@ -3,23 +3,36 @@
 use crate::engine::cpu::layout::NestLayout;
 use crate::engine::cpu::split::chunks_worth;
 use crate::engine::cpu::vector::formulas;
-use crate::kernel::{Affine, Nest, NestValue, StoreMode};
+use crate::kernel::stretch::moved;
+use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode};
 use crate::operation::Binary;
 
 /// Costs in simple instructions: of a transcendental function, of an element that lies apart from the one before, of a step of a
-/// loop, and of the sum of a register's lanes.
+/// loop, of an element at a computed position that is stored, and of the sum of a register's lanes.
 const FUNCTION: f64 = 40.0;
 const APART: f64 = 1.5;
 const STEP: f64 = 4.0;
+const SCATTERED: f64 = 6.0;
 const LANES: f64 = 16.0;
 /// How much more an order may cost whose outermost loop threads can share.
-const SHARED: f64 = 1.25;
+const SHARED: f64 = 2.0;
 
 /// A loop: the innermost of the axes that run together, and how many steps these make.
 type NestLoop = (usize, usize);
 
+/// The loops that run for each step of the vector axis.
+#[derive(Clone, Copy)]
+enum Inside {
+    Nothing,
+    /// Those along which nothing is stored.
+    Sums,
+    All,
+}
+
 struct Chooser<'a> {
     nest: &'a Nest,
+    /// The axes that move each value, as bits.
+    moved: Vec<u64>,
     functions: Vec<&'a Affine>,
     lanes: usize,
     cut: bool,
@@ -28,11 +41,11 @@ struct Chooser<'a> {
 /// The best order for registers of so many lanes. Threads share the outermost loop of a nest that may be `cut`.
 pub(super) fn layout(nest: &Nest, cut: bool, lanes: usize) -> NestLayout {
     let functions = nest.functions().collect();
-    let chooser = Chooser { nest, functions, lanes, cut };
+    let chooser = Chooser { nest, moved: moved(nest), functions, lanes, cut };
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] > 1).collect();
     let mut best: Option<(f64, NestLayout)> = None;
     for &vector in &long {
-        for inside in [false, true] {
+        for inside in [Inside::Nothing, Inside::Sums, Inside::All] {
             let layout = chooser.order(&long, vector, inside);
             let cost = chooser.cost(&layout);
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
@@ -66,22 +79,27 @@ impl Chooser<'_> {
         loops
     }
 
-    /// The order with this vector axis. Loops along which nothing is stored run inside of it, or in front of it where it is such a
-    /// loop itself; the others run inside too if asked.
-    fn order(&self, long: &[usize], vector: usize, inside: bool) -> NestLayout {
+    /// The order with this vector axis.
+    fn order(&self, long: &[usize], vector: usize, inside: Inside) -> NestLayout {
         let mut rest = long.to_vec();
         rest.retain(|&axis| axis != vector);
         let mut along: NestLoop = (vector, self.nest.extents[vector]);
         while let Some(at) = rest.iter().rposition(|&axis| self.joins(axis, along)) {
             along.1 *= self.nest.extents[rest.remove(at)];
         }
-        let is_stored = |axis: usize| self.nest.stores.iter().any(|store| store.at.coefficients[axis] != 0);
+        let moves = |store: &Store, axis: usize| {
+            let by_index = store.index.is_some_and(|(index, ..)| self.moved[index as usize] >> (axis % 64) & 1 == 1);
+            store.at.coefficients[axis] != 0 || by_index
+        };
+        let is_stored = |axis: usize| self.nest.stores.iter().any(|store| moves(store, axis));
         let (stored, summed): (Vec<usize>, Vec<usize>) = rest.iter().partition(|&&axis| is_stored(axis));
-        let (outer, inner) = match (is_stored(vector), inside) {
-            (true, true) => (Vec::new(), stored.iter().chain(&summed).copied().collect()),
-            (true, false) => (stored, summed),
-            (false, true) => (stored.iter().chain(&summed).copied().collect(), Vec::new()),
-            (false, false) => (rest.clone(), Vec::new()),
+        let all = || stored.iter().chain(&summed).copied().collect();
+        let (outer, inner) = match inside {
+            Inside::Nothing => (rest.clone(), Vec::new()),
+            Inside::Sums if is_stored(vector) => (stored, summed),
+            Inside::All if is_stored(vector) => (Vec::new(), all()),
+            // The sums of a register's lanes are taken as seldom as can be.
+            _ => (all(), Vec::new()),
         };
         let (outer, inner) = (self.joined(&outer), self.joined(&inner));
         let position = outer.len();
@@ -115,8 +133,7 @@ impl Chooser<'_> {
         let mut cost: f64 = runs[1..].iter().map(|runs| runs * STEP).sum();
         for (value, _) in &self.nest.values {
             let operands = value.operands().iter().map(|&id| levels[id as usize]).max().unwrap_or(0);
-            let of_guards =
-                |guards: &[crate::kernel::Guard]| guards.iter().map(|guard| level(&guard.position)).max().unwrap_or(0);
+            let of_guards = |guards: &[Guard]| guards.iter().map(|guard| level(&guard.position)).max().unwrap_or(0);
             let (own, each) = match value {
                 NestValue::Constant(_) => (0, 0.0),
                 NestValue::Position(at) => (level(at), 1.0),
@@ -133,8 +150,15 @@ impl Chooser<'_> {
             levels.push(operands.max(own));
             cost += each * runs[operands.max(own)];
         }
+        // The axes that the vector axis stands for, as bits.
+        let along = layout.axes[layout.vector].map_or(0, |axis| 1u64 << (axis % 64));
         for store in &self.nest.stores {
             let scope = level(&store.at);
+            if let Some((index, ..)) = store.index {
+                let each = if self.moved[index as usize] & along == 0 { 4.0 } else { SCATTERED * self.lanes as f64 };
+                cost += each * runs[depth];
+                continue;
+            }
             if store.mode == StoreMode::Write {
                 cost += access(&store.at) * runs[scope.max(levels[store.value as usize])];
                 continue;

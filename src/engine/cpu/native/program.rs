@@ -6,6 +6,7 @@
 use crate::engine::cpu::vector::formulas::Correction;
 use crate::shape::DType;
 use crate::term::hash::TermMap;
+use smallvec::SmallVec;
 
 /// A value's number.
 pub(super) type Value = u32;
@@ -64,6 +65,8 @@ pub(super) enum Predicate {
     LessEqual,
     /// Larger, or one of them is no number.
     NotLessEqual,
+    /// Of integers without sign.
+    Below,
 }
 
 /// An operation on lanes.
@@ -123,6 +126,8 @@ pub(super) struct Address {
     pub(super) offset: i32,
     /// Whether an element's bytes times the position in the vector loop are added.
     pub(super) indexed: bool,
+    /// A number, the same in all lanes, and the bytes that are added for each one.
+    pub(super) row: Option<(Value, i32)>,
 }
 
 /// The elements in memory that lanes stand for.
@@ -134,6 +139,22 @@ pub(super) enum Form {
     One,
     /// So many bytes apart.
     Apart(i32),
+    /// At distances in bytes, as `i64`.
+    At(Value),
+}
+
+impl Form {
+    /// The distances that it reads.
+    pub(super) fn distances(&self) -> Option<Value> {
+        if let Form::At(distances) = *self { Some(distances) } else { None }
+    }
+}
+
+impl Address {
+    /// The number of the row that it reads.
+    pub(super) fn row(&self) -> Option<Value> {
+        self.row.map(|(row, _)| row)
+    }
 }
 
 /// One step of a program.
@@ -167,6 +188,22 @@ pub(super) enum Step {
         address: Address,
         mask: Option<Value>,
     },
+    /// An affine function of the loops' positions, as `i32` or `i64`; in the lanes it goes on by a step.
+    Position {
+        result: Value,
+        kind: Kind,
+        at: Position,
+    },
+    /// Adds lanes to elements at distances in bytes, or writes them there, where a mask holds; one after the other, as several may
+    /// be the same.
+    Scatter {
+        value: Value,
+        kind: Kind,
+        address: Address,
+        distances: Value,
+        mask: Value,
+        adds: bool,
+    },
     /// The first of some lanes, with a function's results for the others where a mask holds.
     Correct {
         result: Value,
@@ -195,6 +232,16 @@ pub(super) enum Step {
         axis: u32,
         count: i64,
     },
+}
+
+/// An affine function of the loops' positions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Position {
+    pub(super) offset: i64,
+    /// Loops and coefficients, without the vector axis.
+    pub(super) terms: SmallVec<[(u32, i64); 4]>,
+    /// The coefficient of the vector axis.
+    pub(super) along: i64,
 }
 
 /// A loop.
@@ -231,6 +278,7 @@ impl Step {
             | Step::Compute { result, .. }
             | Step::Load { result, .. }
             | Step::Correct { result, .. }
+            | Step::Position { result, .. }
             | Step::Rest { result, .. } => Some(result),
             Step::Assign { variable, .. } => Some(variable),
             _ => None,
@@ -241,10 +289,15 @@ impl Step {
     pub(super) fn each_operand(&self, mut visit: impl FnMut(Value)) {
         match self {
             Step::Compute { op, operands, .. } => operands[..op.operands()].iter().for_each(|&value| visit(value)),
-            Step::Load { mask, .. } => mask.iter().for_each(|&mask| visit(mask)),
-            Step::Store { value, mask, .. } => {
+            Step::Load { mask, form, address, .. } => {
+                mask.iter().copied().chain(form.distances()).chain(address.row()).for_each(visit);
+            }
+            Step::Store { value, mask, form, address, .. } => {
                 visit(*value);
-                mask.iter().for_each(|&mask| visit(mask));
+                mask.iter().copied().chain(form.distances()).chain(address.row()).for_each(visit);
+            }
+            Step::Scatter { value, address, distances, mask, .. } => {
+                [*value, *distances, *mask].into_iter().chain(address.row()).for_each(visit);
             }
             Step::Correct { value, operands, mask, .. } => {
                 [*value, operands[0], operands[1], *mask].into_iter().for_each(visit);
@@ -370,6 +423,13 @@ impl Builder {
         }
         // What was computed of the variable is no longer so.
         self.computed.retain(|(_, _, operands), _| !operands.contains(&variable));
+    }
+
+    /// An affine function of the loops' positions.
+    pub(super) fn position(&mut self, kind: Kind, at: Position) -> Value {
+        let result = self.value(kind);
+        self.steps.push(Step::Position { result, kind, at });
+        result
     }
 
     /// The lanes that are left, of so many elements if that is known.

@@ -1,6 +1,7 @@
 //! Where the values of a program are read.
 
 use super::program::{Step, Value};
+use std::collections::HashSet;
 
 /// The steps that read each value, in their order, and loops.
 pub(super) struct Uses {
@@ -11,6 +12,8 @@ pub(super) struct Uses {
     /// The values that each loop reads and that were there before: whether they change in it, and how often they are read,
     /// most often first.
     read: Vec<Vec<(Value, bool, u32)>>,
+    /// How many variables begin in each loop.
+    variables: Vec<usize>,
     /// Whether a value has one reader, before which no step begins, ends, or writes.
     near: Vec<bool>,
 }
@@ -22,15 +25,24 @@ impl Uses {
             defined: vec![u32::MAX; count],
             last: vec![0; count],
             read: vec![Vec::new(); steps.len()],
+            variables: vec![0; steps.len()],
             near: vec![false; count],
         };
         let mut open: Vec<(u32, Vec<(Value, bool)>)> = Vec::new();
+        let mut changed: HashSet<Value> = HashSet::new();
         // How many steps so far begin, end, or write.
         let mut barriers = vec![0u32; steps.len() + 1];
         for (at, step) in steps.iter().enumerate() {
             let is_barrier = matches!(step, Step::Begin(_) | Step::End(_) | Step::Store { .. } | Step::Advance { .. });
             barriers[at + 1] = barriers[at] + u32::from(is_barrier);
             let at = at as u32;
+            if let Some(result) = step.result()
+                && uses.defined[result as usize] != u32::MAX
+                && changed.insert(result)
+            {
+                let inside = open.iter().filter(|(begin, _)| uses.defined[result as usize] > *begin);
+                inside.for_each(|(begin, _)| uses.variables[*begin as usize] += 1);
+            }
             let mut note = |uses: &mut Uses, value: Value, changes: bool| {
                 uses.reads[value as usize].push(at);
                 for (_, read) in open.iter_mut().filter(|(begin, _)| uses.defined[value as usize] < *begin) {
@@ -94,6 +106,11 @@ impl Uses {
     /// The values that the loop which begins at a step reads and that were there before.
     pub(super) fn read_in(&self, begin: u32) -> &[(Value, bool, u32)] {
         &self.read[begin as usize]
+    }
+
+    /// How many variables begin in the loop that begins at a step.
+    pub(super) fn variables_in(&self, begin: u32) -> usize {
+        self.variables[begin as usize]
     }
 
     pub(super) fn is_near(&self, value: Value) -> bool {

@@ -32,6 +32,11 @@ impl Emitter<'_> {
                     (Op::Add, false) => choose(op::VPADDQ, op::VPADDD),
                     (Op::Sub, true) => choose(op::VSUBPD, op::VSUBPS),
                     (Op::Sub, false) => choose(op::VPSUBQ, op::VPSUBD),
+                    (Op::Mul, false) if self.wide => choose(op::VPMULLQ, op::VPMULLD),
+                    // Positions that are inside need no more than 32 bits.
+                    (Op::Mul, false) => choose(op::VPMULUDQ, op::VPMULLD),
+                    (Op::Min, false) if self.wide || !is_double => choose(op::VPMINSQ, op::VPMINSD),
+                    (Op::Max, false) if self.wide || !is_double => choose(op::VPMAXSQ, op::VPMAXSD),
                     (Op::Mul, true) => choose(op::VMULPD, op::VMULPS),
                     (Op::Div, true) => choose(op::VDIVPD, op::VDIVPS),
                     (Op::Min, true) => choose(op::VMINPD, op::VMINPS),
@@ -134,9 +139,17 @@ impl Emitter<'_> {
                 let a = self.register(operands[0])?;
                 self.release(operands);
                 let target = self.target(result)?;
-                let wider = self.width(Kind::F64);
-                let row = if from == Kind::F32 { op::VCVTPS2PD } else { op::VCVTPD2PS };
-                self.vector(row, wider, target, 0, Vector(a).into());
+                let row = match (from, kind) {
+                    (Kind::F32, Kind::F64) => op::VCVTPS2PD,
+                    (Kind::F64, Kind::F32) => op::VCVTPD2PS,
+                    (Kind::I64, Kind::F64) if self.wide => op::VCVTQQ2PD,
+                    (Kind::I32, Kind::F64) => op::VCVTDQ2PD,
+                    (Kind::I32, Kind::F32) => op::VCVTDQ2PS,
+                    (Kind::I32, Kind::I64) => op::VPMOVSXDQ,
+                    _ => return None,
+                };
+                let wider = if from.bytes() > kind.bytes() { from } else { kind };
+                self.vector(row, self.width(wider), target, 0, Vector(a).into());
                 Some(())
             }
             Op::Upper(bytes) => {
@@ -167,17 +180,19 @@ impl Emitter<'_> {
         let choose = |double, single| if is_double { double } else { single };
         let row = match (kind.is_float(), predicate) {
             (true, _) => choose(op::VCMPPD, op::VCMPPS),
+            (false, Predicate::Below) => choose(op::VPCMPUQ, op::VPCMPUD),
             (false, _) => choose(op::VPCMPQ, op::VPCMPD),
         };
         if !kind.is_float() && !self.wide {
-            return None;
+            return self.compare_integers(result, predicate, kind, operands);
         }
         let which = match (kind.is_float(), predicate) {
             (_, Predicate::Equal) => 0,
             (true, Predicate::Less) => 0x11,
             (true, Predicate::LessEqual) => 0x12,
             (true, Predicate::NotLessEqual) => 0x16,
-            (false, Predicate::Less) => 1,
+            (false, Predicate::Less | Predicate::Below) => 1,
+            (true, Predicate::Below) => return None,
             (false, Predicate::LessEqual) => 2,
             (false, Predicate::NotLessEqual) => 6,
         };
@@ -186,6 +201,32 @@ impl Emitter<'_> {
         self.release(operands);
         let target = self.target(result)?;
         self.vector_number(row, width, target, first, last, which);
+        Some(())
+    }
+
+    /// Comparisons of integers with AVX2, which has two of them.
+    fn compare_integers(&mut self, result: Value, predicate: Predicate, kind: Kind, operands: &[Value]) -> Option<()> {
+        let (width, is_double) = (self.width(kind), kind.bytes() == 8);
+        let choose = |double, single| if is_double { double } else { single };
+        let (greater, equal) = (choose(op::VPCMPGTQ, op::VPCMPGTD), choose(op::VPCMPEQQ, op::VPCMPEQD));
+        let (a, b) = (self.register(operands[0])?, self.register(operands[1])?);
+        let target = self.target(result)?;
+        match predicate {
+            Predicate::Equal => self.vector(equal, width, target, a, Vector(b).into()),
+            Predicate::Less => self.vector(greater, width, target, b, Vector(a).into()),
+            Predicate::LessEqual => {
+                self.vector(greater, width, target, a, Vector(b).into());
+                let signs = self.pooled(vec![0x80; 32], 32);
+                self.vector(op::VPXORQ, Width::B32, target, target, Operand::Constant(signs));
+            }
+            // Below a number that is not negative: less, and not negative either.
+            Predicate::Below => {
+                self.vector(greater, width, target, b, Vector(a).into());
+                self.vector(op::VPANDNQ, width, target, a, Vector(target).into());
+            }
+            Predicate::NotLessEqual => self.vector(greater, width, target, a, Vector(b).into()),
+        }
+        self.release(operands);
         Some(())
     }
 

@@ -74,7 +74,10 @@ impl Emitter<'_> {
             let total = self.registers(of_masks).len();
             let occupied = if of_masks { &self.masks } else { &self.vectors };
             let already = occupied.iter().flatten().filter(|&&value| self.places_kept(value)).count();
-            let reserved = if of_masks { 3 } else { FREE.min(total / 2) };
+            let reserved = match of_masks {
+                true => 3,
+                false => FREE.min(total / 2) + self.uses.variables_in(self.at),
+            };
             let mut free = total.saturating_sub(already + reserved);
             for &(value, is_variable, _) in &read {
                 if self.is_mask(value) != of_masks || self.places[value as usize].kept > 0 {

@@ -1,29 +1,72 @@
 //! Reads and writes of memory.
 
 use super::{ASKED, Emitter, POSITION, RAX, RDX, RSP, Scalar};
-use crate::engine::cpu::native::encode::{Index, MaskRegister, Masked, Operand, Place, Vector, Width};
+use crate::engine::cpu::native::encode::{
+    Condition, General, Index, Label, MaskRegister, Masked, Opcode, Operand, Place, Vector, Width,
+};
 use crate::engine::cpu::native::opcodes as op;
-use crate::engine::cpu::native::program::{Address, Form, Kind, Value};
+use crate::engine::cpu::native::program::{Address, Form, Kind, Position, Value};
 
 impl Emitter<'_> {
-    pub(super) fn address(&mut self, address: Address, kind: Kind) -> Place {
-        let base = match self.pointers[address.pointer as usize] {
-            Scalar::Register(register) => register,
-            Scalar::Frame(offset) => {
+    pub(super) fn address(&mut self, address: Address, kind: Kind) -> Option<Place> {
+        let pointer = self.pointers[address.pointer as usize];
+        let base = match (address.row, pointer) {
+            (Some((row, stride)), _) => {
+                let row = self.register(row)?;
+                self.vector(op::VMOVQ_TO, Width::B16, row, 0, Vector(RAX.0).into());
+                self.assembler.times(RAX, RAX, stride);
+                match pointer {
+                    Scalar::Register(register) => self.assembler.add(RAX, register),
+                    Scalar::Frame(offset) => self.assembler.add_memory(RAX, Place::at(RSP, offset)),
+                }
+                RAX
+            }
+            (None, Scalar::Register(register)) => register,
+            (None, Scalar::Frame(offset)) => {
                 self.assembler.load(RAX, Place::at(RSP, offset));
                 RAX
             }
         };
         let index = address.indexed.then_some((Index::General(POSITION), kind.bytes() as u8));
-        Place { base, index, distance: address.offset }
+        Some(Place { base, index, distance: address.offset })
+    }
+
+    /// Jumps where a mask holds for no lane.
+    fn jump_if_none(&mut self, mask: u8, kind: Kind, to: Label) {
+        if self.wide {
+            self.assembler.vex(op::KORTESTW, Width::B16, mask, 0, Vector(mask).into());
+        } else {
+            let row = if kind.bytes() == 4 { op::VTESTPS } else { op::VTESTPD };
+            self.vector(row, Width::B32, mask, 0, Vector(mask).into());
+        }
+        self.assembler.jump_if(Condition::Equal, to);
     }
 
     pub(super) fn load(&mut self, register: u8, kind: Kind, form: Form, place: Place, mask: Option<u8>) -> Option<()> {
         let (width, is_double) = (self.width(kind), kind.bytes() == 8);
         match (form, mask) {
-            (Form::One, _) => {
+            (Form::One, mask) => {
                 let broadcast = if is_double { op::VBROADCASTSD } else { op::VBROADCASTSS };
-                self.vector(broadcast, width, register, 0, Operand::Memory(place, kind.bytes()));
+                let from = Operand::Memory(place, kind.bytes());
+                match mask {
+                    None => self.vector(broadcast, width, register, 0, from),
+                    Some(mask) if self.wide => {
+                        let masked = Masked { by: Some(MaskRegister(mask)), zero: true };
+                        self.assembler.evex(broadcast, width, masked, register, 0, from);
+                    }
+                    Some(mask) => {
+                        // The place may be outside where no lane is wanted.
+                        let (end, zero) = (self.assembler.label(), self.take(false)?);
+                        for cleared in [zero, register] {
+                            self.vector(op::VPXORD, Width::B32, cleared, cleared, Vector(cleared).into());
+                        }
+                        self.jump_if_none(mask, kind, end);
+                        self.vector(broadcast, width, register, 0, from);
+                        let blend = if is_double { op::VBLENDVPD } else { op::VBLENDVPS };
+                        self.vector_number(blend, width, register, zero, Vector(register).into(), mask << 4);
+                        self.assembler.place(end);
+                    }
+                }
             }
             (Form::Run, None) => {
                 let load = if is_double { op::VMOVUPD } else { op::VMOVUPS };
@@ -38,23 +81,32 @@ impl Emitter<'_> {
                 let load = if is_double { op::VMASKMOVPD } else { op::VMASKMOVPS };
                 self.assembler.vex(load, width, register, mask, Operand::Memory(place, 1));
             }
-            (Form::Apart(stride), mask) => self.gather(register, kind, stride, place, mask)?,
+            (Form::Apart(stride), mask) => {
+                let index = self.offsets(stride)?;
+                let gather = if is_double { op::VGATHERDPD } else { op::VGATHERDPS };
+                self.gather(gather, (register, kind), index, place, mask)?;
+            }
+            (Form::At(distances), mask) => {
+                let index = self.register(distances)?;
+                let gather = if is_double { op::VGATHERQPD } else { op::VGATHERQPS };
+                self.gather(gather, (register, kind), index, place, mask)?;
+            }
         }
         Some(())
     }
 
-    /// Reads elements that lie apart.
-    pub(super) fn gather(
+    /// Reads elements at the distances in a register.
+    fn gather(
         &mut self,
-        register: u8,
-        kind: Kind,
-        stride: i32,
+        gather: Opcode,
+        (register, kind): (u8, Kind),
+        index: u8,
         place: Place,
         mask: Option<u8>,
     ) -> Option<()> {
-        let (width, is_double) = (self.width(kind), kind.bytes() == 8);
-        let gather = if is_double { op::VGATHERDPD } else { op::VGATHERDPS };
-        let index = self.offsets(stride)?;
+        let width = self.width(kind);
+        // A place has one index.
+        let place = self.without_index(place);
         let from = Place { index: Some((Index::Vector(Vector(index)), 1)), ..place };
         self.vector(op::VPXORD, Width::B32, register, register, Vector(register).into());
         if self.wide {
@@ -64,7 +116,14 @@ impl Emitter<'_> {
                 None => self.assembler.vex(op::KXNORW, Width::B32, lanes, lanes, Vector(lanes).into()),
             }
             let by = Masked { by: Some(MaskRegister(lanes)), zero: false };
-            self.assembler.evex(gather, width, by, register, 0, Operand::Memory(from, kind.bytes()));
+            self.assembler.evex(
+                gather,
+                self.gather_width(gather, kind),
+                by,
+                register,
+                0,
+                Operand::Memory(from, kind.bytes()),
+            );
             return Some(());
         }
         let lanes = self.take(false)?;
@@ -77,6 +136,20 @@ impl Emitter<'_> {
         }
         self.assembler.vex(gather, width, register, lanes, Operand::Memory(from, 1));
         Some(())
+    }
+
+    /// Gathers of narrow elements by wide distances are as wide as these.
+    fn gather_width(&self, gather: Opcode, kind: Kind) -> Width {
+        if gather == op::VGATHERQPS { self.width(Kind::I64) } else { self.width(kind) }
+    }
+
+    /// The same place without the vector loop's position.
+    fn without_index(&mut self, place: Place) -> Place {
+        if place.index.is_none() {
+            return place;
+        }
+        self.assembler.address(RAX, place);
+        Place::at(RAX, 0)
     }
 
     /// A register with the distances of lanes, in bytes.
@@ -94,9 +167,14 @@ impl Emitter<'_> {
     pub(super) fn store(&mut self, register: u8, kind: Kind, form: Form, place: Place, mask: Option<u8>) -> Option<()> {
         let (width, is_double) = (self.width(kind), kind.bytes() == 8);
         match (form, mask) {
-            (Form::One, _) => {
+            (Form::One, mask) => {
                 let store = if is_double { op::VMOVSD_TO } else { op::VMOVSS_TO };
+                let end = self.assembler.label();
+                if let Some(mask) = mask {
+                    self.jump_if_none(mask, kind, end);
+                }
                 self.vector(store, Width::B16, register, 0, Operand::Memory(place, kind.bytes()));
+                self.assembler.place(end);
             }
             (Form::Run, None) => {
                 let store = if is_double { op::VMOVUPD_TO } else { op::VMOVUPS_TO };
@@ -141,7 +219,7 @@ impl Emitter<'_> {
                     }
                 }
             }
-            (Form::Apart(_), Some(_)) => return None,
+            (Form::Apart(_), Some(_)) | (Form::At(_), _) => return None,
         }
         Some(())
     }
@@ -178,6 +256,179 @@ impl Emitter<'_> {
                 let place = Place { base: RDX, index: Some((Index::General(RAX), element as u8)), distance: 0 };
                 self.vector(op::VMOVUPD, Width::B32, target, 0, Operand::Memory(place, 1));
             }
+        }
+        Some(())
+    }
+
+    /// Reads booleans as answers.
+    pub(super) fn load_answers(&mut self, result: u8, form: Form, place: Place, mask: Option<u8>) -> Option<()> {
+        let lanes = self.of.lanes;
+        let is_double = self.of.width() / lanes == 8;
+        match (form, mask) {
+            (Form::One, mask) => {
+                let end = self.assembler.label();
+                self.assembler.copy(RDX, place.base);
+                self.assembler.set(RAX, 0);
+                if let Some(mask) = mask {
+                    self.jump_if_none(mask, if is_double { Kind::F64 } else { Kind::F32 }, end);
+                }
+                self.assembler.load_byte(RAX, Place { base: RDX, ..place });
+                self.assembler.place(end);
+                self.assembler.negate(RAX);
+                match self.wide {
+                    true => self.assembler.mask_from(MaskRegister(result), RAX),
+                    false => {
+                        self.vector(op::VMOVQ, Width::B16, result, 0, Vector(RAX.0).into());
+                        self.vector(op::VPBROADCASTQ, Width::B32, result, 0, Vector(result).into());
+                    }
+                }
+            }
+            (Form::Run, mask) if self.wide => {
+                let (extend, test) = match is_double {
+                    true => (op::VPMOVZXBQ, op::VPTESTMQ),
+                    false => (op::VPMOVZXBD, op::VPTESTMD),
+                };
+                let bytes = self.take(false)?;
+                let masked = Masked { by: mask.map(MaskRegister), zero: mask.is_some() };
+                self.assembler.evex(extend, Width::B64, masked, bytes, 0, Operand::Memory(place, lanes));
+                self.vector(test, Width::B64, result, bytes, Vector(bytes).into());
+            }
+            (Form::Run, None) => {
+                let (extend, shift, by) = match is_double {
+                    true => (op::VPMOVZXBQ, op::SHIFTQ, 63),
+                    false => (op::VPMOVZXBD, op::SHIFTD, 31),
+                };
+                self.vector(extend, Width::B32, result, 0, Operand::Memory(place, lanes));
+                self.vector_number(shift, Width::B32, 6, result, Vector(result).into(), by);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Writes answers as booleans.
+    pub(super) fn store_answers(&mut self, answers: u8, form: Form, place: Place, mask: Option<u8>) -> Option<()> {
+        let lanes = self.of.lanes;
+        let bits = |this: &mut Self, to: General| match (this.wide, lanes) {
+            (true, _) => this.assembler.bits_of(op::KMOVW_BITS, Width::B16, to, answers),
+            (false, 4) => this.assembler.bits_of(op::VMOVMSKPD, Width::B32, to, answers),
+            (false, _) => this.assembler.bits_of(op::VMOVMSKPS, Width::B32, to, answers),
+        };
+        match (form, mask) {
+            (Form::One, None) => {
+                bits(self, RDX);
+                self.assembler.and_number(RDX, 1);
+                self.assembler.store_byte(place, RDX);
+            }
+            (Form::Run, mask) if self.wide => {
+                let bytes = self.take(false)?;
+                let ones = self.pooled(vec![1; 16], 16);
+                let chosen = Masked { by: Some(MaskRegister(answers)), zero: true };
+                self.assembler.evex(op::VMOVDQU8, Width::B16, chosen, bytes, 0, Operand::Constant(ones));
+                let masked = Masked { by: mask.map(MaskRegister), zero: false };
+                match (mask, lanes) {
+                    (None, 8) => self.vector(op::VMOVSD_TO, Width::B16, bytes, 0, Operand::Memory(place, 8)),
+                    _ => {
+                        self.assembler.evex(op::VMOVDQU8_TO, Width::B16, masked, bytes, 0, Operand::Memory(place, 16));
+                    }
+                }
+            }
+            (Form::Run, None) => {
+                self.assembler.address(RDX, place);
+                bits(self, RAX);
+                let places = self.pooled(vec![1; 8], 8);
+                self.assembler.deposit_constant(RAX, RAX, places);
+                match lanes {
+                    4 => self.assembler.store_half(Place::at(RDX, 0), RAX),
+                    _ => self.assembler.store(Place::at(RDX, 0), RAX),
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// An affine function of the loops' positions.
+    pub(super) fn position(&mut self, result: u8, kind: Kind, at: &Position) -> Option<()> {
+        let is_double = kind.bytes() == 8;
+        self.assembler.set(RAX, at.offset);
+        let along = (at.along != 0).then_some((self.of.vector, at.along));
+        for (axis, coefficient) in at.terms.iter().copied().chain(along) {
+            match self.counters.get(axis as usize).copied().flatten() {
+                _ if axis == self.of.vector => self.assembler.copy(RDX, POSITION),
+                Some(Scalar::Register(register)) => self.assembler.copy(RDX, register),
+                Some(Scalar::Frame(offset)) => self.assembler.load(RDX, Place::at(RSP, offset)),
+                None => return None,
+            }
+            if axis == 0 {
+                let first = self.first?;
+                self.assembler.add_memory(RDX, Place::at(RSP, first));
+            }
+            self.assembler.times(RDX, RDX, i32::try_from(coefficient).ok()?);
+            self.assembler.add(RAX, RDX);
+        }
+        let width = self.width(kind);
+        if self.wide {
+            let row = if is_double { op::VPBROADCASTQ_FROM } else { op::VPBROADCASTD_FROM };
+            self.vector(row, width, result, 0, Vector(RAX.0).into());
+        } else {
+            let row = if is_double { op::VPBROADCASTQ } else { op::VPBROADCASTD };
+            self.vector(op::VMOVQ, Width::B16, result, 0, Vector(RAX.0).into());
+            self.vector(row, width, result, 0, Vector(result).into());
+        }
+        if at.along != 0 {
+            let steps = (0..i64::from(self.of.lanes)).map(|lane| lane.wrapping_mul(at.along));
+            let bytes: Vec<u8> = match is_double {
+                true => steps.flat_map(i64::to_le_bytes).collect(),
+                false => steps.flat_map(|step| (step as i32).to_le_bytes()).collect(),
+            };
+            let steps = self.pooled(bytes, 64);
+            let add = if is_double { op::VPADDQ } else { op::VPADDD };
+            self.vector(add, width, result, result, Operand::Constant(steps));
+        }
+        Some(())
+    }
+
+    /// Adds lanes to elements, or writes them, one after the other.
+    pub(super) fn scatter(
+        &mut self,
+        (value, distances, mask): (u8, u8, u8),
+        kind: Kind,
+        address: Address,
+        adds: bool,
+    ) -> Option<()> {
+        let is_double = kind.bytes() == 8;
+        let (values, places) = (self.room(64), self.room(64));
+        let (width, wide) = (self.width(kind), self.width(Kind::I64));
+        self.vector(op::VMOVUPD_TO, width, value, 0, Operand::Memory(Place::at(RSP, values), width.bytes()));
+        self.vector(op::VMOVUPD_TO, wide, distances, 0, Operand::Memory(Place::at(RSP, places), wide.bytes()));
+        match (self.wide, self.of.lanes) {
+            (true, _) => self.assembler.bits_of(op::KMOVW_BITS, Width::B16, RDX, mask),
+            (false, 4) => self.assembler.bits_of(op::VMOVMSKPD, Width::B32, RDX, mask),
+            (false, _) => self.assembler.bits_of(op::VMOVMSKPS, Width::B32, RDX, mask),
+        }
+        let sum = self.take(false)?;
+        let (load, add, store) = match is_double {
+            true => (op::VMOVSD, op::VADDSD, op::VMOVSD_TO),
+            false => (op::VMOVSS, op::VADDSS, op::VMOVSS_TO),
+        };
+        for lane in 0..self.of.lanes as i32 {
+            let end = self.assembler.label();
+            self.assembler.test_bits(RDX, 1 << lane);
+            self.assembler.jump_if(Condition::Equal, end);
+            self.assembler.load(RAX, Place::at(RSP, places + 8 * lane));
+            match self.pointers[address.pointer as usize] {
+                Scalar::Register(register) => self.assembler.add(RAX, register),
+                Scalar::Frame(offset) => self.assembler.add_memory(RAX, Place::at(RSP, offset)),
+            }
+            let element = Operand::Memory(Place::at(RAX, address.offset), kind.bytes());
+            let from = Place::at(RSP, values + lane * kind.bytes() as i32);
+            self.vector(load, Width::B16, sum, 0, Operand::Memory(from, kind.bytes()));
+            if adds {
+                self.vector(add, Width::B16, sum, sum, element);
+            }
+            self.vector(store, Width::B16, sum, 0, element);
+            self.assembler.place(end);
         }
         Some(())
     }

@@ -13,7 +13,7 @@ mod registers;
 use super::encode::{Assembler, Condition, General, Label, Place, Vector, Width};
 use super::expand::Expanded;
 use super::opcodes as op;
-use super::program::{Form, Kind, Step, Value};
+use super::program::{Form, Kind, Position, Step, Value};
 use super::uses::Uses;
 use crate::engine::cpu::vector::formulas::Correction;
 use crate::term::hash::TermMap;
@@ -70,6 +70,8 @@ struct Emitter<'a> {
     /// Registers that the present instruction needs.
     needed: Vec<(bool, u8)>,
     frame: i32,
+    /// Where the position of the first step is kept, if something asks for it.
+    first: Option<i32>,
     constants: Vec<u8>,
     pool: TermMap<Vec<u8>, u32>,
     pointers: Vec<Scalar>,
@@ -110,6 +112,7 @@ pub(super) fn emit(of: &Expanded, wide: bool) -> Option<Vec<u8>> {
         masks: vec![None; 8],
         needed: Vec::new(),
         frame: 0,
+        first: None,
         constants: Vec::new(),
         pool: TermMap::default(),
         pointers: Vec::new(),
@@ -134,6 +137,10 @@ impl Emitter<'_> {
             if let Step::Constant { result, kind, bits } = *step {
                 self.places[result as usize].constant = Some((kind, bits));
             }
+        }
+        let asks = |at: &Position| at.terms.iter().any(|&(axis, _)| axis == 0) || (of.vector == 0 && at.along != 0);
+        if of.steps.iter().any(|step| matches!(step, Step::Position { at, .. } if asks(at))) {
+            self.first = Some(self.room(8));
         }
         self.assign_general();
         for (at, step) in of.steps.iter().enumerate() {
@@ -163,6 +170,9 @@ impl Emitter<'_> {
         SAVED.iter().for_each(|&register| assembler.push(register));
         assembler.add_number(RSP, -((self.frame + 63) / 64 * 64 + 64));
         assembler.and_number(RSP, -64);
+        if let Some(first) = self.first {
+            assembler.store(Place::at(RSP, first), RDX);
+        }
         // The register of the table itself may hold a pointer, so it is read last.
         let mut table = None;
         for (at, &pointer) in self.pointers.iter().enumerate() {
@@ -214,6 +224,7 @@ impl Emitter<'_> {
             }
             Step::Load { result, kind, form, address, mask } => {
                 let is_operand = form == Form::Run || (form == Form::One && self.wide);
+                let is_operand = is_operand && kind != Kind::Mask && address.row.is_none();
                 if mask.is_none() && is_operand && self.uses.is_near(result) {
                     self.places[result as usize].deferred = Some(self.at);
                     return Some(());
@@ -223,9 +234,12 @@ impl Emitter<'_> {
                     None => None,
                 };
                 let register = self.target(result)?;
-                let place = self.address(address, kind);
-                self.load(register, kind, form, place, mask_register)?;
-                self.release(&mask.into_iter().collect::<Vec<_>>());
+                let place = self.address(address, kind)?;
+                match kind {
+                    Kind::Mask => self.load_answers(register, form, place, mask_register)?,
+                    _ => self.load(register, kind, form, place, mask_register)?,
+                }
+                step.each_operand(|value| self.release(&[value]));
             }
             Step::Store { value, kind, form, address, mask } => {
                 let mask_register = match mask {
@@ -233,22 +247,31 @@ impl Emitter<'_> {
                     None => None,
                 };
                 let register = self.register(value)?;
-                let place = self.address(address, kind);
-                self.store(register, kind, form, place, mask_register)?;
-                self.release(&[value]);
-                self.release(&mask.into_iter().collect::<Vec<_>>());
+                let place = self.address(address, kind)?;
+                match kind {
+                    Kind::Mask => self.store_answers(register, form, place, mask_register)?,
+                    _ => self.store(register, kind, form, place, mask_register)?,
+                }
+                step.each_operand(|value| self.release(&[value]));
+            }
+            Step::Position { result, kind, ref at } => {
+                let target = self.target(result)?;
+                self.position(target, kind, at)?;
+            }
+            Step::Scatter { value, kind, address, distances, mask, adds } => {
+                let registers = (self.register(value)?, self.register(distances)?, self.register(mask)?);
+                self.scatter(registers, kind, address, adds)?;
+                step.each_operand(|value| self.release(&[value]));
             }
             Step::Assign { variable, value } => {
-                let kind = self.of.kinds[value as usize];
-                let operand = self.operand(value, kind)?;
                 let target = self.target(variable)?;
-                match self.places[value as usize].constant {
-                    Some((kind, bits)) if self.places[value as usize].register.is_none() => {
-                        self.read_constant(target, kind, bits);
-                    }
-                    _ => {
-                        let width = self.value_width(kind);
-                        self.vector(op::VMOVUPD, width, target, 0, operand);
+                let Whereabouts { register, constant, .. } = self.places[value as usize];
+                match constant.filter(|_| register.is_none()) {
+                    Some((kind, bits)) => self.read_constant(target, kind, bits),
+                    None => {
+                        let from = self.register(value)?;
+                        let width = self.value_width(self.of.kinds[value as usize]);
+                        self.vector(op::VMOVAPD, width, target, 0, Vector(from).into());
                     }
                 }
                 self.places[variable as usize].home = None;

@@ -104,7 +104,7 @@ impl Emitter<'_> {
                 unreachable!("reads are deferred")
             };
             self.places[value as usize].deferred = None;
-            let place = self.address(address, kind);
+            let place = self.address(address, kind)?;
             self.load(register, kind, form, place, None)?;
         } else {
             let from = Place::at(RSP, home.expect("a value is somewhere"));
@@ -119,6 +119,9 @@ impl Emitter<'_> {
     }
 
     pub(super) fn read_constant(&mut self, register: u8, kind: Kind, bits: u64) {
+        if kind == Kind::Mask {
+            return self.read_answer(register, bits != 0);
+        }
         let width = self.width(kind);
         if bits == 0 {
             let width = if width == Width::B64 { Width::B32 } else { width };
@@ -134,6 +137,17 @@ impl Emitter<'_> {
                 let constant = self.pooled((bits as u32).to_le_bytes().to_vec(), 4);
                 self.vector(op::VBROADCASTSS, width, register, 0, Operand::Constant(constant));
             }
+        }
+    }
+
+    /// The same answer for all lanes.
+    fn read_answer(&mut self, register: u8, answer: bool) {
+        if self.wide {
+            let row = if answer { op::KXNORW } else { op::KXORW };
+            self.assembler.vex(row, Width::B32, register, register, Vector(register).into());
+        } else {
+            let constant = self.pooled(vec![if answer { 0xFF } else { 0 }; 32], 32);
+            self.vector(op::VMOVUPD, Width::B32, register, 0, Operand::Constant(constant));
         }
     }
 
@@ -155,7 +169,9 @@ impl Emitter<'_> {
         if register.is_some() || self.is_mask(value) {
             return Some(Operand::Register(Vector(self.register(value)?)));
         }
-        if let Some((_, bits)) = constant {
+        if let Some((of, bits)) = constant
+            && of != Kind::Mask
+        {
             let bytes = match kind.bytes() {
                 8 => bits.to_le_bytes().to_vec(),
                 _ => (bits as u32).to_le_bytes().to_vec(),
@@ -173,12 +189,15 @@ impl Emitter<'_> {
             };
             if of.bytes() == kind.bytes() && (form == Form::Run || (form == Form::One && self.wide)) {
                 self.places[value as usize].deferred = None;
-                let place = self.address(address, of);
+                let place = self.address(address, of)?;
                 return Some(match form {
                     Form::Run => Operand::Memory(place, self.width(kind).bytes()),
                     _ => Operand::Everywhere(place, kind.bytes()),
                 });
             }
+            return Some(Operand::Register(Vector(self.register(value)?)));
+        }
+        if constant.is_some() {
             return Some(Operand::Register(Vector(self.register(value)?)));
         }
         let home = home.expect("a value is somewhere");
