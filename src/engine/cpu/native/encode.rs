@@ -479,7 +479,10 @@ impl Assembler {
     }
 
     fn half(&mut self, code: u8, register: General, place: Place) {
-        self.byte(0x40 | (register.0 >> 3) << 2 | (place.index_number() >> 3 & 1) << 1 | place.base.0 >> 3);
+        let high = (register.0 >> 3) << 2 | (place.index_number() >> 3 & 1) << 1 | place.base.0 >> 3;
+        if high != 0 {
+            self.byte(0x40 | high);
+        }
         self.byte(code);
         self.memory(register.0, place, 1);
     }

@@ -5,6 +5,8 @@
 
 mod emit;
 mod encode;
+#[cfg(test)]
+mod encode_tests;
 mod expand;
 mod opcodes;
 mod order;
