@@ -12,6 +12,8 @@ mod opcodes;
 mod order;
 mod pages;
 mod program;
+#[cfg(test)]
+mod tests;
 mod traced;
 mod uses;
 
