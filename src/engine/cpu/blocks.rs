@@ -24,7 +24,7 @@ impl CompiledBlocks {
     ///
     /// As [`Machine::new`].
     pub(super) fn new(
-        target: Target,
+        target: Target<'_>,
         blocks: &RowBlocks,
         types: &[Type],
     ) -> Result<Option<Box<CompiledBlocks>>, OutOfMemory> {

@@ -18,7 +18,7 @@ impl CompiledBranch {
     ///
     /// As [`Machine::repeated`].
     pub(super) fn new(
-        target: Target,
+        target: Target<'_>,
         branch: &Conditional,
         types: &[Type],
         cut: bool,

@@ -13,7 +13,6 @@ use super::slot::Slot;
 use super::split::NestSplit;
 use crate::engine::arrays::CacheLine;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Where a pointer points before the first step of every loop.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +70,7 @@ pub(super) struct NestCode {
     /// The way in which it is split among threads.
     pub(super) split: NestSplit,
     /// Machine code, which runs instead of the levels.
-    pub(super) machine_code: Option<Arc<MachineCode>>,
+    pub(super) machine_code: Option<MachineCode>,
 }
 
 /// Registers and pointers of one thread.

@@ -18,7 +18,7 @@ impl CompiledLoop {
     ///
     /// As [`Machine::new`].
     pub(super) fn new(
-        target: Target,
+        target: Target<'_>,
         repeated: &Loop,
         types: &[Type],
         cut: bool,

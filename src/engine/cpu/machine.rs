@@ -86,7 +86,11 @@ impl Machine {
     /// # Errors
     ///
     /// When there is no memory for a known array.
-    pub(super) fn new(target: Target, procedure: &Procedure, cut: bool) -> Result<Option<Box<Machine>>, OutOfMemory> {
+    pub(super) fn new(
+        target: Target<'_>,
+        procedure: &Procedure,
+        cut: bool,
+    ) -> Result<Option<Box<Machine>>, OutOfMemory> {
         Machine::of(target, procedure, cut, false)
     }
 
@@ -97,7 +101,7 @@ impl Machine {
     ///
     /// As [`Machine::new`].
     pub(super) fn repeated(
-        target: Target,
+        target: Target<'_>,
         procedure: &Procedure,
         cut: bool,
     ) -> Result<Option<Box<Machine>>, OutOfMemory> {
@@ -107,7 +111,7 @@ impl Machine {
     /// The machines of steps are made inside of this, one in the other as loops and conditionals are: so it puts little on the
     /// stack, and nothing large that is handed over.
     fn of(
-        target: Target,
+        target: Target<'_>,
         procedure: &Procedure,
         cut: bool,
         repeated: bool,

@@ -59,6 +59,7 @@ use crate::simplify::TableLimits;
 use crate::term::{self, Body};
 use compiled::Machine;
 pub(crate) use first_call::CompiledAtFirstCall;
+use native::CodeArena;
 pub use run::Run;
 use run::RunMemory;
 use smallvec::smallvec;
@@ -187,6 +188,18 @@ fn constants(procedure: &Procedure) -> u128 {
     inner(procedure).map(constants).fold(own, u128::saturating_add)
 }
 
+/// The machine of a procedure; `None` where its memory can't be counted.
+fn machine(machine_code: bool, procedure: &Procedure) -> std::result::Result<Option<Box<Machine>>, OutOfMemory> {
+    let kernels = Target::kernels();
+    if let Some(arena) = CodeArena::new(kernels.isa).filter(|_| machine_code) {
+        let machine = Machine::new(Target { code: Some(&arena), ..kernels }, procedure, true)?;
+        if arena.seal() {
+            return Ok(machine);
+        }
+    }
+    Machine::new(kernels, procedure, true)
+}
+
 /// A bulk program, compiled for the processor.
 ///
 /// `Display` prints its kernels.
@@ -246,7 +259,7 @@ impl Program {
         let results = result_types.iter().map(Type::exact_bytes).fold(0, u128::saturating_add);
         // Known arrays are written out before anything runs.
         admit(largest(&procedure).max(results).max(constants(&procedure)))?;
-        let machine = Machine::new(Target::detect(options.machine_code), &procedure, true)?;
+        let machine = machine(options.machine_code, &procedure)?;
         let threads = Threads::new(options.threads);
         // Where memory can't be counted it is at least this.
         let memory = match &machine {

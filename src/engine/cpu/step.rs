@@ -37,7 +37,7 @@ impl CompiledStep {
     ///
     /// As [`Machine::new`].
     pub(super) fn new(
-        target: Target,
+        target: Target<'_>,
         procedure: &Procedure,
         step: &Step,
         types: &[Type],
@@ -61,7 +61,7 @@ impl CompiledStep {
 
     /// A step that runs no machine of its own; `None` where it does.
     fn without_machines(
-        target: Target,
+        target: Target<'_>,
         procedure: &Procedure,
         step: &Step,
         types: &[Type],

@@ -40,7 +40,7 @@ impl CompiledSweeps {
     ///
     /// As [`Machine::repeated`].
     pub(super) fn new(
-        target: Target,
+        target: Target<'_>,
         lowered: &SweepLoop,
         types: &[Type],
         cut: bool,

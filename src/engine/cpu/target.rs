@@ -1,19 +1,19 @@
 //! What programs are compiled for.
 
+use super::native::CodeArena;
 use super::vector::Instructions;
 
-/// The instructions of kernels, and of machine code.
+/// The instructions of kernels, and where machine code is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(super) struct Target<'a> {
     pub(super) isa: Instructions,
-    /// [`Instructions::Portable`] where no machine code is written.
-    pub(super) code: Instructions,
+    /// `None` where no machine code is written.
+    pub(super) code: Option<&'a CodeArena>,
 }
 
-impl Target {
-    /// The widest instructions of this machine.
-    pub(super) fn detect(machine_code: bool) -> Target {
-        let isa = Instructions::detect();
-        Target { isa, code: if machine_code { isa } else { Instructions::Portable } }
+impl Target<'_> {
+    /// Kernels of the widest instructions of this machine, without machine code.
+    pub(super) fn kernels() -> Target<'static> {
+        Target { isa: Instructions::detect(), code: None }
     }
 }

@@ -56,7 +56,7 @@ fn pointers_to_the_parts_of_sums_name_them() {
     let procedure = lower(&body);
     let Step::Nest(nest) = &procedure.steps[0] else { panic!("no nest") };
     let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
-    let code = assemble(Target::detect(false), nest, &types, true);
+    let code = assemble(Target::kernels(), nest, &types, true);
     assert!(code.split.chunks > 1 && code.split.partials.len() == sums as usize);
     let partials: HashSet<u32> = code
         .slots

@@ -7,6 +7,22 @@ use crate::shape::Type;
 
 /// There is none.
 #[derive(Debug)]
+pub(super) enum CodeArena {}
+
+impl CodeArena {
+    /// None.
+    pub(super) fn new(_: Instructions) -> Option<CodeArena> {
+        None
+    }
+
+    /// Never happens.
+    pub(super) fn seal(&self) -> bool {
+        match *self {}
+    }
+}
+
+/// There is none.
+#[derive(Clone, Debug)]
 pub(super) enum MachineCode {}
 
 impl MachineCode {
@@ -20,7 +36,7 @@ impl MachineCode {
     }
 }
 
-/// None.
-pub(super) fn compile(_: Instructions, _: &Nest, _: &[Type], _: bool) -> Option<NestCode> {
-    None
+/// Never happens.
+pub(super) fn compile(arena: &CodeArena, _: &Nest, _: &[Type], _: bool) -> Option<NestCode> {
+    match *arena {}
 }

@@ -4,6 +4,7 @@
 //! step, with sums in registers. What a store combines with is kept in registers for all loops that its place does not move
 //! with: in one for each copy, whose sum is taken copy by copy and then by halves.
 
+use super::order;
 use super::program::{Address, Builder, Count, Form, Kind, Op, Position, Predicate, Step, Value};
 use super::traced::{Traced, noted};
 use crate::array::neutral_value;
@@ -64,6 +65,8 @@ struct Expander<'a> {
     integers: Kind,
     bytes: usize,
     positions: TermMap<(Kind, Position), Value>,
+    /// Whether the vector axis is no loop, but a few registers side by side.
+    written_out: bool,
     /// Registers in a whole step, and in the present one.
     copies: usize,
     present: usize,
@@ -106,14 +109,28 @@ pub(super) fn expand(
         integers: if lanes * 8 <= width { Kind::I64 } else { Kind::I32 },
         bytes: width,
         positions: TermMap::default(),
+        written_out: false,
         copies: 1,
         present: 1,
         rest: None,
         values: TermMap::default(),
         sums: vec![Vec::new(); nest.stores.len()],
     };
-    expander.rank();
-    expander.copies = expander.copies()?;
+    match order::written_out(nest, layout, lanes, width) {
+        Some(copies) => {
+            (expander.written_out, expander.copies, expander.present) = (true, copies, copies);
+            expander.rank();
+            expander.builder.steps.push(Step::Start);
+            let rest = layout.extents[layout.vector] % lanes;
+            if rest > 0 {
+                expander.rest = Some(expander.builder.rest(Some(rest as u32)));
+            }
+        }
+        None => {
+            expander.rank();
+            expander.copies = expander.copies()?;
+        }
+    }
     expander.step(0)?;
     let Expander { builder, bases, moves, lanes, bytes, .. } = expander;
     let vector = layout.vector as u32;
@@ -155,7 +172,10 @@ impl Expander<'_> {
     }
 
     fn level_of(&self, at: &Affine) -> usize {
-        self.layout.by_loop(at).iter().rposition(|&coefficient| coefficient != 0).map_or(0, |axis| axis + 1)
+        let by_loop = self.layout.by_loop(at);
+        // A vector axis that is written out is no loop.
+        let loops = if self.written_out { self.vector() } else { by_loop.len() };
+        by_loop[..loops].iter().rposition(|&coefficient| coefficient != 0).map_or(0, |axis| axis + 1)
     }
 
     fn along(&self, at: &Affine) -> i64 {
@@ -197,7 +217,7 @@ impl Expander<'_> {
             _ => 1,
         };
         let cost: usize = self.nest.values.iter().enumerate().map(cost).sum();
-        let fitting = (STEP / cost.max(1)).clamp(1, COPIES);
+        let fitting = (STEP / cost.max(1)).clamp(if cost < 3 * STEP { 2 } else { 1 }, COPIES);
         let sums = self.nest.stores.iter().filter(|store| store.mode != StoreMode::Write).count();
         let fitting = if sums * fitting > 8 { 1 } else { fitting };
         (sums <= 8).then_some(1 << fitting.ilog2())
@@ -257,6 +277,9 @@ impl Expander<'_> {
 
     fn along_vector(&mut self) -> Option<()> {
         let axis = self.vector();
+        if self.written_out {
+            return self.step(axis + 1);
+        }
         let (lanes, copies) = (self.lanes, self.copies);
         let whole = lanes * copies;
         self.builder.steps.push(Step::Start);

@@ -3,6 +3,7 @@
 //! A nest becomes [vector code](program), loops around straight lines of operations on registers, and that becomes instructions of
 //! AVX2 or AVX-512. A nest that does something which has no vector code runs as instructions on tiles.
 
+mod arena;
 mod emit;
 mod encode;
 #[cfg(test)]
@@ -19,53 +20,47 @@ mod uses;
 
 use super::axis::Axis;
 use super::code::{LoopLevel, NestCode};
+use super::layout::NestLayout;
 use super::split::NestSplit;
 use super::stretch::limits;
 use super::vector::Instructions;
 use crate::kernel::Nest;
 use crate::shape::Type;
-use pages::Pages;
-use std::sync::Arc;
+pub(super) use arena::{CodeArena, MachineCode};
 
-/// A nest's code: a function of pointers into its buffers, the number of steps of the outermost loop, and the first of them.
-#[derive(Debug)]
-pub(super) struct MachineCode {
-    pages: Pages,
-}
-
-impl MachineCode {
-    /// Runs so many steps from one on.
-    ///
-    /// # Safety
-    ///
-    /// The pointers are those that the nest has at that step, and what it reads and writes from there is inside of buffers
-    /// that no other thread writes to meanwhile.
-    pub(super) unsafe fn run(&self, pointers: *const *mut u8, first: usize, steps: usize) {
-        // SAFETY: the pages hold such a function, for instructions that this machine has.
-        let run: unsafe extern "sysv64" fn(*const *mut u8, usize, usize) =
-            unsafe { std::mem::transmute(self.pages.start()) };
-        // SAFETY: as the caller's.
-        unsafe { run(pointers, steps, first) };
-    }
-}
-
-/// A nest with machine code of these instructions; `None` where there is none for what it does.
-pub(super) fn compile(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
-    if isa == Instructions::Portable || nest.extents.contains(&0) {
+/// A nest with machine code in an arena; `None` where there is none for what it does, or it is no faster than tiles.
+pub(super) fn compile(arena: &CodeArena, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
+    let (width, lanes, layout) = laid_out(arena, nest, cut)?;
+    if order::suits_tiles(nest, &layout, lanes) {
         return None;
     }
-    let wide = isa == Instructions::Avx512;
-    let width = if wide { 64 } else { 32 };
+    written(arena, nest, types, cut, (width, lanes, layout))
+}
+
+/// The bytes of a register, its lanes, and the loops of a nest.
+fn laid_out(arena: &CodeArena, nest: &Nest, cut: bool) -> Option<(usize, usize, NestLayout)> {
+    if nest.extents.contains(&0) {
+        return None;
+    }
+    let width = if arena.isa() == Instructions::Avx512 { 64 } else { 32 };
     let lanes = expand::lanes(nest, width)?;
-    let layout = order::layout(nest, cut, lanes);
+    let layout = order::layout(nest, cut, lanes, width);
     // Loops whose bounds the nest computes are not written yet.
-    if !limits(nest, &layout).is_empty() {
-        return None;
-    }
+    limits(nest, &layout).is_empty().then_some((width, lanes, layout))
+}
+
+/// The code of loops in this order.
+fn written(
+    arena: &CodeArena,
+    nest: &Nest,
+    types: &[Type],
+    cut: bool,
+    (width, lanes, layout): (usize, usize, NestLayout),
+) -> Option<NestCode> {
     let split = if cut { NestSplit::of(nest, &layout, types) } else { NestSplit::whole() };
     let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
     let expanded = expand::expand(nest, &layout, partials, (lanes, width))?;
-    let pages = Pages::of(&emit::emit(&expanded, wide)?)?;
+    let machine_code = arena.add(&emit::emit(&expanded, width == 64)?)?;
     let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };
     let axes: Vec<Axis> = layout.extents.iter().zip(expanded.moves).map(axis).collect();
     Some(NestCode {
@@ -77,6 +72,6 @@ pub(super) fn compile(isa: Instructions, nest: &Nest, types: &[Type], cut: bool)
         constants: Vec::new(),
         registers: 0,
         split,
-        machine_code: Some(Arc::new(MachineCode { pages })),
+        machine_code: Some(machine_code),
     })
 }

@@ -6,6 +6,7 @@ use crate::engine::cpu::vector::formulas;
 use crate::kernel::stretch::moved;
 use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode};
 use crate::operation::Binary;
+use crate::shape::DType;
 
 /// Costs in simple instructions: of a transcendental function, of an element that lies apart from the one before, of a step of a
 /// loop, of an element at a computed position that is stored, and of the sum of a register's lanes.
@@ -16,6 +17,45 @@ const SCATTERED: f64 = 6.0;
 const LANES: f64 = 16.0;
 /// How much more an order may cost whose outermost loop threads can share.
 const SHARED: f64 = 2.0;
+
+/// Registers of a vector axis that is written out, and values in them, at most.
+const WRITTEN_OUT: usize = 8;
+const WRITTEN_VALUES: usize = 96;
+
+/// How many registers the vector axis is where it is short, and no loop but they side by side: so that what other loops do not
+/// move, and sums, stay in registers.
+pub(super) fn written_out(nest: &Nest, layout: &NestLayout, lanes: usize, width: usize) -> Option<usize> {
+    let is_last = layout.vector > 0 && layout.vector + 1 == layout.extents.len();
+    let registers = layout.extents[layout.vector].div_ceil(lanes);
+    let sums = nest.stores.iter().filter(|store| store.mode != StoreMode::Write).count();
+    let fits = registers <= WRITTEN_OUT && sums * registers <= if width == 64 { 12 } else { 6 };
+    (is_last && fits && nest.values.len() * registers <= WRITTEN_VALUES).then_some(registers)
+}
+
+/// Whether tiles do what a nest does as fast or faster: moves and sums of elements as they are, and short rows.
+pub(super) fn suits_tiles(nest: &Nest, layout: &NestLayout, lanes: usize) -> bool {
+    let is_function = |(value, _): &(NestValue, DType)| match value {
+        NestValue::Unary(op, _) => formulas::is_function(*op),
+        NestValue::Binary(op, ..) => matches!(op, Binary::Pow | Binary::LogAddExp | Binary::Xlogy),
+        _ => false,
+    };
+    if nest.values.iter().any(is_function) {
+        return false;
+    }
+    let is_apart = |at: &Affine| !matches!(layout.by_loop(at)[layout.vector], 0 | 1);
+    let moves = |(value, _): &(NestValue, DType)| match value {
+        NestValue::Load { at, .. } => is_apart(at),
+        NestValue::Gather { .. } => true,
+        _ => false,
+    };
+    let is_leaf = |(value, _): &&(NestValue, DType)| {
+        matches!(value, NestValue::Load { .. } | NestValue::Gather { .. } | NestValue::Constant(_))
+    };
+    let operations = nest.values.len() - nest.values.iter().filter(is_leaf).count();
+    let is_moved = nest.values.iter().any(moves) || nest.stores.iter().any(|store| is_apart(&store.at));
+    let is_short = layout.extents.len() > 1 && layout.extents[layout.vector] < lanes;
+    operations == 0 || is_short || (is_moved && operations < 2)
+}
 
 /// A loop: the innermost of the axes that run together, and how many steps these make.
 type NestLoop = (usize, usize);
@@ -35,13 +75,14 @@ struct Chooser<'a> {
     moved: Vec<u64>,
     functions: Vec<&'a Affine>,
     lanes: usize,
+    width: usize,
     cut: bool,
 }
 
 /// The best order for registers of so many lanes. Threads share the outermost loop of a nest that may be `cut`.
-pub(super) fn layout(nest: &Nest, cut: bool, lanes: usize) -> NestLayout {
+pub(super) fn layout(nest: &Nest, cut: bool, lanes: usize, width: usize) -> NestLayout {
     let functions = nest.functions().collect();
-    let chooser = Chooser { nest, moved: moved(nest), functions, lanes, cut };
+    let chooser = Chooser { nest, moved: moved(nest), functions, lanes, width, cut };
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] > 1).collect();
     let mut best: Option<(f64, NestLayout)> = None;
     for &vector in &long {
@@ -123,7 +164,15 @@ impl Chooser<'_> {
         for axis in 0..layout.extents.len() {
             runs.push(runs[axis] * steps(axis));
         }
-        let level = |at: &Affine| layout.by_loop(at).iter().rposition(|&it| it != 0).map_or(0, |axis| axis + 1);
+        let registers = written_out(self.nest, layout, self.lanes, self.width);
+        let level = |at: &Affine| {
+            let by_loop = layout.by_loop(at);
+            let loops = if registers.is_some() { layout.vector } else { by_loop.len() };
+            by_loop[..loops].iter().rposition(|&it| it != 0).map_or(0, |axis| axis + 1)
+        };
+        // How often what moves with these axes runs in a step of a level.
+        let along = layout.axes[layout.vector].map_or(0, |axis| 1u64 << (axis % 64));
+        let side_by_side = |moved: u64| if moved & along == 0 { 1.0 } else { registers.unwrap_or(1) as f64 };
         let access = |at: &Affine| match layout.by_loop(at)[layout.vector] {
             0 | 1 => 1.0,
             _ => APART * self.lanes as f64,
@@ -131,7 +180,7 @@ impl Chooser<'_> {
         let depth = layout.extents.len();
         let mut levels: Vec<usize> = Vec::with_capacity(self.nest.values.len());
         let mut cost: f64 = runs[1..].iter().map(|runs| runs * STEP).sum();
-        for (value, _) in &self.nest.values {
+        for ((value, _), &moved) in self.nest.values.iter().zip(&self.moved) {
             let operands = value.operands().iter().map(|&id| levels[id as usize]).max().unwrap_or(0);
             let of_guards = |guards: &[Guard]| guards.iter().map(|guard| level(&guard.position)).max().unwrap_or(0);
             let (own, each) = match value {
@@ -148,10 +197,8 @@ impl Chooser<'_> {
                 _ => (0, 1.0),
             };
             levels.push(operands.max(own));
-            cost += each * runs[operands.max(own)];
+            cost += each * runs[operands.max(own)] * side_by_side(moved);
         }
-        // The axes that the vector axis stands for, as bits.
-        let along = layout.axes[layout.vector].map_or(0, |axis| 1u64 << (axis % 64));
         for store in &self.nest.stores {
             let scope = level(&store.at);
             if let Some((index, ..)) = store.index {
@@ -159,15 +206,16 @@ impl Chooser<'_> {
                 cost += each * runs[depth];
                 continue;
             }
+            let copies = registers.unwrap_or(1) as f64;
             if store.mode == StoreMode::Write {
-                cost += access(&store.at) * runs[scope.max(levels[store.value as usize])];
+                cost += access(&store.at) * runs[scope.max(levels[store.value as usize])] * copies;
                 continue;
             }
             let end = match layout.by_loop(&store.at)[layout.vector] {
                 0 => LANES,
                 _ => 1.0 + 2.0 * access(&store.at),
             };
-            cost += runs[depth] + end * runs[scope];
+            cost += runs[depth] + end * runs[scope] * copies;
         }
         let unit = if layout.vector == 0 { 64 } else { 1 };
         let worth = if self.cut { chunks_worth(self.nest).min(8) } else { 1 };

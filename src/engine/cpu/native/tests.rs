@@ -1,6 +1,6 @@
 //! Machine code against the kernels of the same instructions, on buffers between pages that nothing may touch.
 
-use super::compile;
+use super::{CodeArena, compile};
 use crate::affine::AffineMap;
 use crate::array::{Array, neutral_value};
 use crate::engine::cpu::assemble::assemble;
@@ -156,15 +156,23 @@ fn compare(nest: &Nest, types: &[Type], found: &[Vec<u8>], expected: &[Vec<u8>],
     }
 }
 
+/// The machine code of a nest, ready to run, where there is one.
+fn compiled(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
+    let arena = CodeArena::new(isa).expect("there are instructions");
+    let code = compile(&arena, nest, types, cut)?;
+    assert!(arena.seal(), "there is no memory for code");
+    Some(code)
+}
+
 /// Runs a nest on each of some sets of buffers, which are as the kernels leave them afterwards.
 fn check_nest(nest: &Nest, types: &[Type], sets: &mut [Vec<Vec<u8>>], sides: &[Side], allowed: Allowed) -> Missing {
     let mut missing = Missing::new();
     let mut after = Vec::new();
     for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
-        let kernels = assemble(Target { isa, code: Instructions::Portable }, nest, types, false);
+        let kernels = assemble(Target { isa, code: None }, nest, types, false);
         assert!(kernels.machine_code.is_none());
         after = sets.iter().map(|buffers| execute(&kernels, buffers, Side::End)).collect();
-        let Some(code) = compile(isa, nest, types, false) else {
+        let Some(code) = compiled(isa, nest, types, false) else {
             missing.push(isa);
             continue;
         };

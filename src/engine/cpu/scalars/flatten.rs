@@ -85,7 +85,12 @@ struct Flattener {
 
 /// Steps of a procedure as instructions, which fill the buffers that are `stored`; `None` where kernels are faster, or that
 /// would be too much.
-pub(super) fn flatten(target: Target, procedure: &Procedure, steps: &[Step], stored: &[BufferId]) -> Option<Scalars> {
+pub(super) fn flatten(
+    target: Target<'_>,
+    procedure: &Procedure,
+    steps: &[Step],
+    stored: &[BufferId],
+) -> Option<Scalars> {
     let mut flattener = Flattener {
         builder: Builder::new(target.isa),
         outside: Vec::new(),

@@ -45,7 +45,12 @@ pub(super) struct Scalars {
 
 impl Scalars {
     /// Some steps of a procedure, which fill the buffers that are `stored`; `None` where kernels are faster.
-    pub(super) fn of(target: Target, procedure: &Procedure, steps: &[Step], stored: &[BufferId]) -> Option<Scalars> {
+    pub(super) fn of(
+        target: Target<'_>,
+        procedure: &Procedure,
+        steps: &[Step],
+        stored: &[BufferId],
+    ) -> Option<Scalars> {
         flatten::flatten(target, procedure, steps, stored)
     }
 

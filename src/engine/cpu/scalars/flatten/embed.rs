@@ -93,7 +93,7 @@ impl Flattener {
     }
 
     /// Gives the nests that instructions run their own.
-    pub(super) fn assemble(&mut self, target: Target) -> Option<()> {
+    pub(super) fn assemble(&mut self, target: Target<'_>) -> Option<()> {
         for Embedded { nest, buffers, passed, fills } in std::mem::take(&mut self.nests) {
             let mut parts = Vec::new();
             for part in edges::parts(&nest, false).unwrap_or_else(|| vec![nest]) {

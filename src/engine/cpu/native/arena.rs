@@ -1,0 +1,83 @@
+//! The code of a program, in memory that is mapped once and freed with the program.
+
+use super::pages::Pages;
+use crate::engine::cpu::vector::Instructions;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Bytes of code that a program has at most. What is more runs as instructions on tiles.
+const MOST: usize = 64 << 20;
+
+/// Code that is being written, and then runs.
+#[derive(Debug, Default)]
+struct Code {
+    written: Mutex<Vec<u8>>,
+    /// Where it runs, once all of it is written.
+    pages: OnceLock<Pages>,
+}
+
+/// The code of all nests of a program.
+#[derive(Debug)]
+pub(in crate::engine::cpu) struct CodeArena {
+    isa: Instructions,
+    code: Arc<Code>,
+}
+
+/// A nest's code: a function of pointers into its buffers, the number of steps of the outermost loop, and the first of them.
+#[derive(Clone, Debug)]
+pub(in crate::engine::cpu) struct MachineCode {
+    code: Arc<Code>,
+    start: usize,
+}
+
+impl CodeArena {
+    /// For code of these instructions; `None` where there is no such code.
+    pub(in crate::engine::cpu) fn new(isa: Instructions) -> Option<CodeArena> {
+        (isa != Instructions::Portable).then(|| CodeArena { isa, code: Arc::default() })
+    }
+
+    /// The instructions.
+    pub(super) fn isa(&self) -> Instructions {
+        self.isa
+    }
+
+    /// Adds a function; `None` where there is too much code.
+    pub(super) fn add(&self, function: &[u8]) -> Option<MachineCode> {
+        // A panic while the lock was held has left the bytes intact.
+        let mut written = self.code.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = written.len().next_multiple_of(64);
+        if start + function.len() > MOST {
+            return None;
+        }
+        written.resize(start, 0xCC);
+        written.extend_from_slice(function);
+        Some(MachineCode { code: self.code.clone(), start })
+    }
+
+    /// Makes the code ready to run; whether the system gives memory for that.
+    pub(in crate::engine::cpu) fn seal(&self) -> bool {
+        let written = std::mem::take(&mut *self.code.written.lock().unwrap_or_else(PoisonError::into_inner));
+        if written.is_empty() {
+            return true;
+        }
+        match Pages::of(&written) {
+            Some(pages) => self.code.pages.set(pages).is_ok(),
+            None => false,
+        }
+    }
+}
+
+impl MachineCode {
+    /// Runs so many steps from one on.
+    ///
+    /// # Safety
+    ///
+    /// The pointers are those that the nest has at that step, and what it reads and writes from there is inside of buffers that no
+    /// other thread writes to meanwhile. The machine has the arena's instructions.
+    pub(in crate::engine::cpu) unsafe fn run(&self, pointers: *const *mut u8, first: usize, steps: usize) {
+        let code = self.code.pages.get().expect("code is sealed before it runs").start().wrapping_add(self.start);
+        // SAFETY: the pages hold such a function there.
+        let run: unsafe extern "sysv64" fn(*const *mut u8, usize, usize) = unsafe { std::mem::transmute(code) };
+        // SAFETY: as the caller's.
+        unsafe { run(pointers, steps, first) };
+    }
+}
