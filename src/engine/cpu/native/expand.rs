@@ -410,15 +410,19 @@ impl Expander<'_> {
         strides[self.layout.vector] = 0;
         let pointer = self.pointer(buffer, strides)?;
         let stride = stride.checked_mul(width)?;
-        let mut distances = match u64::try_from(stride) {
-            Ok(stride) if stride.is_power_of_two() => {
-                self.builder.compute(Op::ShiftLeft(stride.trailing_zeros() as u8), Kind::I64, &[index])
-            }
-            _ => {
-                let stride = self.builder.constant(Kind::I64, i32::try_from(stride).ok()? as i64 as u64);
-                self.builder.compute(Op::Mul, Kind::I64, &[index, stride])
+        // Products of AVX2 are those of numbers without sign.
+        let magnitude = i64::try_from(stride.unsigned_abs()).ok()?;
+        let mut distances = match (magnitude as u64).is_power_of_two() {
+            true => self.builder.compute(Op::ShiftLeft(magnitude.trailing_zeros() as u8), Kind::I64, &[index]),
+            false => {
+                let magnitude = self.builder.constant(Kind::I64, i32::try_from(magnitude).ok()? as u64);
+                self.builder.compute(Op::Mul, Kind::I64, &[index, magnitude])
             }
         };
+        if stride < 0 {
+            let zero = self.builder.constant(Kind::I64, 0);
+            distances = self.builder.compute(Op::Sub, Kind::I64, &[zero, distances]);
+        }
         if along != 0 {
             let along = along * width;
             let at = Position { offset: (copy * self.lanes) as i64 * along, terms: SmallVec::new(), along };
@@ -486,7 +490,9 @@ impl Expander<'_> {
             NestValue::Position(at) => self.affine(kind, at, copy),
             NestValue::Load { buffer, at, guards, .. } => {
                 let (form, address) = self.access(*buffer, at, *dtype, copy)?;
-                let mask = if form == Form::One { None } else { self.mask(copy) };
+                // Lanes behind the end may be where a guard holds, and the place outside.
+                let is_for_all = form == Form::One && !self.guards_run(guards);
+                let mask = if is_for_all { None } else { self.mask(copy) };
                 let mask = self.guarded(guards, copy, mask)?;
                 self.builder.load(kind, form, address, mask)
             }
@@ -812,6 +818,10 @@ impl Expander<'_> {
                 self.builder.store(value, kind, form, address, mask);
             }
             return Some(());
+        }
+        // The place may be outside where a guard holds in no lane.
+        if self.guards_run(&store.guards) {
+            return None;
         }
         while sums.len() > 1 {
             let half = sums.len().div_ceil(2);
