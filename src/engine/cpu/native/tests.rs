@@ -15,6 +15,8 @@ use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::{SmallVec, smallvec};
 use std::ffi::{c_int, c_void};
 
+mod elements;
+mod positions;
 mod ranges;
 mod shapes;
 
