@@ -12,6 +12,8 @@ const HALVES: [&str; 16] = [
     "eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d",
     "r15d",
 ];
+const BYTES: [&str; 16] =
+    ["al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"];
 /// The registers of tests: as bases, the fourth, fifth, twelfth and thirteenth have forms of their own.
 const BASES: [u8; 9] = [0, 3, 4, 5, 7, 8, 12, 13, 15];
 const VECTORS: [u8; 11] = [0, 3, 5, 7, 8, 12, 13, 15, 16, 21, 31];
@@ -29,10 +31,11 @@ const BLOCK: usize = 64;
 /// numbers that end the instruction.
 ///
 /// A name is that of VEX and of EVEX, or before and after `|` are the two, where one may be missing; in it, `*` is the letter of
-/// floats and `#` that of integers. Widths are `x`, `y` and `z`. Kinds are `r` for a register, `m` for as many bytes in memory as
+/// floats and `#` that of integers. Widths are `x`, `y` and `z`. Kinds are `r` for a register, `q` for a general one, `m` for as many bytes in memory as
 /// the width has, `s` for one element in memory, `b` for one that stands for all, `c` for a constant, and `g` for places that a
 /// vector moves. Of operands, `R` is the result, `F` the first one and `L` the last one. `K`, `J` and `P` are the same where they
-/// are masks, and `H` and `Q` are the result and the last one of half the width. `M` is the mask on elements, `N` the number and
+/// are masks, and `H` and `Q` are the result and the last one of half the width,
+/// `X` is the last one of 16 bytes, `G` and `E` the general register of its number. `M` is the mask on elements, `N` the number and
 /// `I` the register in its upper half.
 type Row = (&'static [Opcode], &'static str, &'static str, &'static str, &'static str, &'static [u8]);
 
@@ -63,11 +66,22 @@ const ROWS: &[Row] = &[
     (&[op::VPANDQ, op::VPANDD], "vpand|vpand#", "xyz", "rmbc", "R, F, L", &[]),
     (&[op::VPORQ, op::VPORD], "vpor|vpor#", "xyz", "rmbc", "R, F, L", &[]),
     (&[op::VPXORQ, op::VPXORD], "vpxor|vpxor#", "xyz", "rmbc", "R, F, L", &[]),
+    (&[op::VPANDNQ], "vpandn|vpandnq", "xyz", "rmbc", "R, F, L", &[]),
+    (&[op::VPMULUDQ], "vpmuludq", "xyz", "rmbc", "R, F, L", &[]),
+    (&[op::VPMULLQ, op::VPMULLD], "|vpmull#", "xyz", "rmbc", "R, F, L", &[]),
+    (&[op::VPMINSQ, op::VPMINSD], "|vpmins#", "xyz", "rmbc", "R, F, L", &[]),
+    (&[op::VPMAXSQ, op::VPMAXSD], "|vpmaxs#", "xyz", "rmbc", "R, F, L", &[]),
+    (&[op::VPMULLD], "vpmulld|", "xy", "rmc", "R, F, L", &[]),
+    (&[op::VPMINSD], "vpminsd|", "xy", "rmc", "R, F, L", &[]),
+    (&[op::VPMAXSD], "vpmaxsd|", "xy", "rmc", "R, F, L", &[]),
+    (&[op::VPCMPGTQ, op::VPCMPGTD], "vpcmpgt#|", "xy", "rmc", "R, F, L", &[]),
+    (&[op::VPCMPEQQ, op::VPCMPEQD], "vpcmpeq#|", "xy", "rmc", "R, F, L", &[]),
     (&[op::SHIFTQ, op::SHIFTD], "vpsll#", "xyz", "r", "F, L, N", &[1, 23, 63]),
     (&[op::SHIFTQ, op::SHIFTD], "vpsrl#", "xyz", "r", "F, L, N", &[1, 23, 63]),
     (&[op::VCMPPD, op::VCMPPS], "vcmpp*|", "xy", "rmc", "R, F, L, N", &[0, 0x11, 0x12, 0x16]),
     (&[op::VCMPPD, op::VCMPPS], "|vcmpp*", "xyz", "rmbc", "K, F, L, N", &[0, 0x11, 0x12, 0x16]),
     (&[op::VPCMPQ, op::VPCMPD], "|vpcmp#", "xyz", "rmbc", "K, F, L, N", &[0, 1, 2, 6]),
+    (&[op::VPCMPUQ, op::VPCMPUD], "|vpcmpu#", "xyz", "rmbc", "K, F, L, N", &[1]),
     (&[op::VBLENDMPD, op::VBLENDMPS], "|vblendmp*", "xyz", "rmbc", "R{M}, F, L", &[]),
     (&[op::VBLENDVPD, op::VBLENDVPS], "vblendvp*|", "xy", "rmc", "R, F, L, I", &[0, 0x50, 0x80, 0xF0]),
     (&[op::VPTESTMQ, op::VPTESTMD], "|vptestm#", "xyz", "rmbc", "K, F, L", &[]),
@@ -75,6 +89,20 @@ const ROWS: &[Row] = &[
     (&[op::VROUNDPD, op::VROUNDPS], "vroundp*|vrndscalep*", "xyz", "rmbc", "R, L, N", &[9]),
     (&[op::VCVTPD2PS], "vcvtpd2ps", "xyz", "r", "H, L", &[]),
     (&[op::VCVTPS2PD], "vcvtps2pd", "xyz", "r", "R, Q", &[]),
+    (&[op::VCVTQQ2PD], "|vcvtqq2pd", "xyz", "r", "R, L", &[]),
+    (&[op::VCVTDQ2PD], "vcvtdq2pd", "xyz", "r", "R, Q", &[]),
+    (&[op::VCVTDQ2PS], "vcvtdq2ps", "xyz", "r", "R, L", &[]),
+    (&[op::VPMOVSXDQ], "vpmovsxdq", "xyz", "r", "R, Q", &[]),
+    (&[op::VPBROADCASTQ], "vpbroadcastq", "xyz", "r", "R, X", &[]),
+    (&[op::VPBROADCASTD], "vpbroadcastd", "xyz", "r", "R, X", &[]),
+    (&[op::VPBROADCASTQ_FROM], "|vpbroadcastq", "xyz", "q", "R, G", &[]),
+    (&[op::VPBROADCASTD_FROM], "|vpbroadcastd", "xyz", "q", "R, E", &[]),
+    (&[op::VMOVQ], "vmovq", "x", "q", "R, G", &[]),
+    (&[op::VMOVQ_TO], "vmovq", "x", "q", "G, R", &[]),
+    (&[op::VMOVSD, op::VMOVSS], "vmovs*", "x", "s", "R, L", &[]),
+    (&[op::VADDSD, op::VADDSS], "vadds*", "x", "rs", "R, F, L", &[]),
+    (&[op::VMOVDQU8], "|vmovdqu8", "xyz", "m", "R{M}{z}, L", &[]),
+    (&[op::VMOVDQU8_TO], "|vmovdqu8", "xyz", "m", "L{M}, R", &[]),
     (&[op::VPSHUFD], "vpshufd", "xyz", "r", "R, L, N", &[0x4E, 0xB1]),
     (&[op::VPERM2F128], "vperm2f128|", "y", "r", "R, F, L, N", &[1]),
     (&[op::VSHUFF64X2], "|vshuff64x2", "yz", "r", "R, F, L, N", &[1, 0xEE]),
@@ -220,6 +248,7 @@ fn write(
         // Constants for all elements take turns with places.
         let (operand, text) = match kind {
             'r' => (Operand::Register(Vector(last)), vector(last, width)),
+            'q' => (Operand::Register(Vector(last & 15)), String::new()),
             'c' => (Operand::Constant(constant), constant_text(constant)),
             'b' if turn.is_multiple_of(3) => (Operand::ConstantEverywhere(constant), constant_text(constant) + &to_all),
             'b' => (Operand::Everywhere(place, element), place_text(place, width) + &to_all),
@@ -246,6 +275,9 @@ fn write(
             'F' => vector(first, width),
             'L' => text.clone(),
             'Q' => vector(last, half(width)),
+            'X' => vector(last, Width::B16),
+            'G' => GENERALS[last as usize & 15].to_string(),
+            'E' => HALVES[last as usize & 15].to_string(),
             'M' => format!("k{by}"),
             'N' => number.expect("a number").to_string(),
             'I' => vector(number.expect("a register") >> 4, width),
@@ -300,8 +332,12 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
     let mut sheet = Sheet::default();
     let ones: [One<General>; 3] = [("push", Assembler::push), ("pop", Assembler::pop), ("neg", Assembler::negate)];
     // Of the two directions, the encoder reads the last operand from where memory could be.
-    let twos: [Two<General>; 3] =
-        [("{load} mov", Assembler::copy), ("{load} sub", Assembler::subtract), ("{load} cmp", Assembler::compare)];
+    let twos: [Two<General>; 4] = [
+        ("{load} mov", Assembler::copy),
+        ("{load} sub", Assembler::subtract),
+        ("{load} cmp", Assembler::compare),
+        ("{load} add", Assembler::add),
+    ];
     let numbered: [Two<i32>; 3] =
         [("add", Assembler::add_number), ("and", Assembler::and_number), ("cmp", Assembler::compare_number)];
     for (number, name) in (0..).zip(GENERALS) {
@@ -313,6 +349,13 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
         sheet.add(format!("kmovw k{}, {}", number & 7, HALVES[number as usize]), |code| {
             code.mask_from(MaskRegister(number & 7), register);
         });
+        for (bits, half) in [1, 0x80, 0x8000].map(|bits| (bits, HALVES[number as usize])) {
+            // For the first register alone, the assembler has a shorter form.
+            if number > 0 {
+                let prefix = if number < 8 { "{rex} " } else { "" };
+                sheet.add(format!("{prefix}test {half}, {bits}"), |code| code.test_bits(register, bits));
+            }
+        }
         for (instruction, write) in numbered {
             for value in [0, 1, -1, 64, -64, 127, -128, 128, -129, 1016, 1_000_000, i32::MAX, i32::MIN] {
                 // For the first register alone, the assembler has a form that is a byte shorter, with numbers of four bytes.
@@ -334,6 +377,18 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
             for (instruction, write) in twos {
                 sheet.add(format!("{instruction} {name}, {of}"), |code| write(code, register, General(other)));
             }
+            let by = [1000, -1_000_000, i32::MAX, i32::MIN][other as usize % 4];
+            sheet.add(format!("imul {name}, {of}, {by}"), |code| code.times(register, General(other), by));
+            let constant = CONSTANTS[other as usize % 4];
+            sheet.add(format!("pdep {name}, {of}, {}", constant_text(constant)), |code| {
+                code.deposit_constant(register, General(other), constant);
+            });
+            for (op, text) in [(op::VMOVMSKPD, "vmovmskpd"), (op::VMOVMSKPS, "vmovmskps")] {
+                let text = format!("{text} {}, ymm{other}", HALVES[number as usize]);
+                sheet.add(text, |code| code.bits_of(op, Width::B32, register, other));
+            }
+            let text = format!("kmovw {}, k{}", HALVES[number as usize], other & 7);
+            sheet.add(text, |code| code.bits_of(op::KMOVW_BITS, Width::B16, register, other & 7));
             let count = (number * 5 + other * 3) % 16;
             let [name, of, by] = [number, other, count].map(|number| HALVES[number as usize]);
             let text = format!("bzhi {name}, {of}, {by}");
@@ -346,6 +401,9 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
         sheet.add(format!("mov {name}, {text}"), |code| code.load(register, place));
         sheet.add(format!("mov {text}, {name}"), |code| code.store(place, register));
         sheet.add(format!("lea {name}, {text}"), |code| code.address(register, place));
+        sheet.add(format!("add {name}, {text}"), |code| code.add_memory(register, place));
+        sheet.add(format!("movzx {name}, byte ptr {text}"), |code| code.load_byte(register, place));
+        sheet.add(format!("rex.w mov {text}, {}", BYTES[number]), |code| code.store_byte(place, register));
         sheet.add(format!("mov {half}, {text}"), |code| code.load_half(register, place));
         sheet.add(format!("mov {text}, {half}"), |code| code.store_half(place, register));
     }
@@ -355,11 +413,12 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
 #[test]
 fn jumps_are_those_of_the_assembler() {
     let mut sheet = Sheet::default();
-    let jumps: [One<Label>; 7] = [
+    let jumps: [One<Label>; 8] = [
         ("{disp32} jmp", Assembler::jump),
         ("call", Assembler::call),
         ("{disp32} jb", |code, to| code.jump_if(Condition::Below, to)),
         ("{disp32} jae", |code, to| code.jump_if(Condition::AtLeast, to)),
+        ("{disp32} je", |code, to| code.jump_if(Condition::Equal, to)),
         ("{disp32} jne", |code, to| code.jump_if(Condition::Different, to)),
         ("{disp32} jbe", |code, to| code.jump_if(Condition::NotAbove, to)),
         ("{disp32} ja", |code, to| code.jump_if(Condition::Above, to)),
