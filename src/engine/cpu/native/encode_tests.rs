@@ -31,12 +31,12 @@ const BLOCK: usize = 64;
 /// numbers that end the instruction.
 ///
 /// A name is that of VEX and of EVEX, or before and after `|` are the two, where one may be missing; in it, `*` is the letter of
-/// floats and `#` that of integers. Widths are `x`, `y` and `z`. Kinds are `r` for a register, `q` for a general one, `m` for as many bytes in memory as
-/// the width has, `s` for one element in memory, `b` for one that stands for all, `c` for a constant, and `g` for places that a
-/// vector moves. Of operands, `R` is the result, `F` the first one and `L` the last one. `K`, `J` and `P` are the same where they
-/// are masks, and `H` and `Q` are the result and the last one of half the width,
-/// `X` is the last one of 16 bytes, `G` and `E` the general register of its number. `M` is the mask on elements, `N` the number and
-/// `I` the register in its upper half.
+/// floats and `#` that of integers. Widths are `x`, `y` and `z`. Kinds are `r` for a register, `q` for a general one, `m` for as
+/// many bytes in memory as the width has, `s` for one element in memory, `b` for one that stands for all, `c` for a constant, and
+/// `g` for places that a vector moves. Of operands, `R` is the result, `F` the first one and `L` the last one. `K`, `J` and `P`
+/// are the same where they are masks, and `H` and `Q` are the result and the last one of half the width, `X` is the last one of
+/// 16 bytes, `G` and `E` the general register of its number. `M` is the mask on elements, `N` the number and `I` the register in
+/// its upper half.
 type Row = (&'static [Opcode], &'static str, &'static str, &'static str, &'static str, &'static [u8]);
 
 const ROWS: &[Row] = &[

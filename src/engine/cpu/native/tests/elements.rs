@@ -6,7 +6,7 @@ use super::*;
 /// Answers of all kinds: read, computed, chosen between and written.
 #[test]
 fn booleans_have_the_bits_of_the_kernels() {
-    for (dtype, n) in NUMBERS.into_iter().flat_map(|dtype| lengths().map(move |n| (dtype, n))) {
+    for (dtype, n) in [DType::F32, DType::I64].into_iter().flat_map(|dtype| lengths().map(move |n| (dtype, n))) {
         // Rows of 16 end where registers do.
         for (extents, is_whole) in [(vec![n], false), (vec![n, 16], true), (vec![3, n], false)] {
             let draft = &mut Draft::new(&extents);

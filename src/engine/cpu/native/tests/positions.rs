@@ -131,13 +131,17 @@ impl Draft {
     /// All buffers have the kernels' bits. The instructions that there is no machine code of.
     pub(super) fn check(&self) -> Missing {
         let (nest, types, mut missing) = (&self.nest, &self.types, Missing::new());
+        // Without rounding, the kernels of all instructions agree.
+        let mut expected = Vec::new();
         for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
             let Some(code) = compile(isa, nest, types, false) else {
                 missing.push(isa);
                 continue;
             };
-            let kernels = assemble(Target { isa, code: Instructions::Portable }, nest, types, false);
-            let expected = execute(&kernels, &self.buffers, Side::End);
+            if expected.is_empty() {
+                let kernels = assemble(Target { isa, code: Instructions::Portable }, nest, types, false);
+                expected = execute(&kernels, &self.buffers, Side::End);
+            }
             for side in SIDES {
                 let found = execute(&code, &self.buffers, side);
                 assert!(found == expected, "{isa:?}, {side:?}: {}, of {nest:?}", differing(types, &found, &expected));
