@@ -28,50 +28,63 @@ use crate::kernel::Nest;
 use crate::shape::Type;
 pub(super) use arena::{CodeArena, MachineCode};
 
+/// How many orders of loops are tried for a nest.
+const ORDERS: usize = 4;
+
 /// A nest with machine code in an arena; `None` where there is none for what it does, or it is no faster than tiles.
 pub(super) fn compile(arena: &CodeArena, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
-    let (width, lanes, layout) = laid_out(arena, nest, cut)?;
-    if order::suits_tiles(nest, &layout, lanes) {
+    let code = OrderedNest::all(arena, nest, cut)?;
+    if code.first().is_none_or(OrderedNest::suits_tiles) {
         return None;
     }
-    written(arena, nest, types, cut, (width, lanes, layout))
+    code.iter().find_map(|code| code.written(arena, types, cut))
 }
 
-/// The bytes of a register, its lanes, and the loops of a nest.
-fn laid_out(arena: &CodeArena, nest: &Nest, cut: bool) -> Option<(usize, usize, NestLayout)> {
-    if nest.extents.contains(&0) {
-        return None;
+/// A nest with an order of its loops.
+struct OrderedNest<'a> {
+    nest: &'a Nest,
+    layout: NestLayout,
+    /// The bytes of a register, and the elements that it has.
+    width: usize,
+    lanes: usize,
+}
+
+impl<'a> OrderedNest<'a> {
+    /// The best orders, best first.
+    fn all(arena: &CodeArena, nest: &'a Nest, cut: bool) -> Option<Vec<OrderedNest<'a>>> {
+        if nest.extents.contains(&0) {
+            return None;
+        }
+        let width = if arena.isa() == Instructions::Avx512 { 64 } else { 32 };
+        let lanes = expand::lanes(nest, width)?;
+        let layouts = order::layouts(nest, cut, lanes, width).into_iter().take(ORDERS);
+        Some(layouts.map(|layout| OrderedNest { nest, layout, width, lanes }).collect())
     }
-    let width = if arena.isa() == Instructions::Avx512 { 64 } else { 32 };
-    let lanes = expand::lanes(nest, width)?;
-    let layout = order::layout(nest, cut, lanes, width);
-    // Loops whose bounds the nest computes are not written yet.
-    limits(nest, &layout).is_empty().then_some((width, lanes, layout))
-}
 
-/// The code of loops in this order.
-fn written(
-    arena: &CodeArena,
-    nest: &Nest,
-    types: &[Type],
-    cut: bool,
-    (width, lanes, layout): (usize, usize, NestLayout),
-) -> Option<NestCode> {
-    let split = if cut { NestSplit::of(nest, &layout, types) } else { NestSplit::whole() };
-    let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
-    let expanded = expand::expand(nest, &layout, partials, (lanes, width))?;
-    let machine_code = arena.add(&emit::emit(&expanded, width == 64)?)?;
-    let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };
-    let axes: Vec<Axis> = layout.extents.iter().zip(expanded.moves).map(axis).collect();
-    Some(NestCode {
-        vector: layout.vector,
-        tile: layout.extents[layout.vector],
-        levels: vec![LoopLevel::default(); axes.len() + 1],
-        axes,
-        slots: expanded.bases,
-        constants: Vec::new(),
-        registers: 0,
-        split,
-        machine_code: Some(machine_code),
-    })
+    fn suits_tiles(&self) -> bool {
+        // Loops whose bounds the nest computes are not written yet.
+        !limits(self.nest, &self.layout).is_empty() || order::suits_tiles(self.nest, &self.layout, self.lanes)
+    }
+
+    /// The code of loops in this order, if there is one.
+    fn written(&self, arena: &CodeArena, types: &[Type], cut: bool) -> Option<NestCode> {
+        let OrderedNest { nest, layout, width, lanes } = self;
+        let split = if cut { NestSplit::of(nest, layout, types) } else { NestSplit::whole() };
+        let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
+        let expanded = expand::expand(nest, layout, partials, (*lanes, *width))?;
+        let machine_code = arena.add(&emit::emit(&expanded, *width == 64)?)?;
+        let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };
+        let axes: Vec<Axis> = layout.extents.iter().zip(expanded.moves).map(axis).collect();
+        Some(NestCode {
+            vector: layout.vector,
+            tile: layout.extents[layout.vector],
+            levels: vec![LoopLevel::default(); axes.len() + 1],
+            axes,
+            slots: expanded.bases,
+            constants: Vec::new(),
+            registers: 0,
+            split,
+            machine_code: Some(machine_code),
+        })
+    }
 }

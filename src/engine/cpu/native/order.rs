@@ -79,25 +79,23 @@ struct Chooser<'a> {
     cut: bool,
 }
 
-/// The best order for registers of so many lanes. Threads share the outermost loop of a nest that may be `cut`.
-pub(super) fn layout(nest: &Nest, cut: bool, lanes: usize, width: usize) -> NestLayout {
+/// The orders for registers of so many lanes, best first. Threads share the outermost loop of a nest that may be `cut`.
+pub(super) fn layouts(nest: &Nest, cut: bool, lanes: usize, width: usize) -> Vec<NestLayout> {
     let functions = nest.functions().collect();
     let chooser = Chooser { nest, moved: moved(nest), functions, lanes, width, cut };
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] > 1).collect();
-    let mut best: Option<(f64, NestLayout)> = None;
+    let mut found: Vec<(f64, NestLayout)> = Vec::new();
     for &vector in &long {
         for inside in [Inside::Nothing, Inside::Sums, Inside::All] {
             let layout = chooser.order(&long, vector, inside);
-            let cost = chooser.cost(&layout);
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, layout));
-            }
+            found.push((chooser.cost(&layout), layout));
         }
     }
-    best.map_or_else(
-        || NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None },
-        |(_, layout)| layout,
-    )
+    found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    if found.is_empty() {
+        return vec![NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None }];
+    }
+    found.into_iter().map(|(_, layout)| layout).collect()
 }
 
 impl Chooser<'_> {

@@ -1,6 +1,6 @@
 //! Machine code against the kernels of the same instructions, on buffers between pages that nothing may touch.
 
-use super::{CodeArena, compile};
+use super::{CodeArena, OrderedNest};
 use crate::affine::AffineMap;
 use crate::array::{Array, neutral_value};
 use crate::engine::cpu::assemble::assemble;
@@ -161,7 +161,8 @@ fn compare(nest: &Nest, types: &[Type], found: &[Vec<u8>], expected: &[Vec<u8>],
 /// The machine code of a nest, ready to run, where there is one.
 fn compiled(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
     let arena = CodeArena::new(isa).expect("there are instructions");
-    let code = compile(&arena, nest, types, cut)?;
+    // Also where tiles do as well.
+    let code = OrderedNest::all(&arena, nest, cut)?.iter().find_map(|code| code.written(&arena, types, cut))?;
     assert!(arena.seal(), "there is no memory for code");
     Some(code)
 }

@@ -71,7 +71,8 @@ impl Emitter<'_> {
         let read = self.uses.read_in(self.at).to_vec();
         let mut kept = Vec::new();
         for of_masks in [false, true] {
-            let total = self.registers(of_masks).len();
+            // The first mask register masks nothing.
+            let total = self.registers(of_masks).len() - usize::from(of_masks);
             let occupied = if of_masks { &self.masks } else { &self.vectors };
             let already = occupied.iter().flatten().filter(|&&value| self.places_kept(value)).count();
             let reserved = match of_masks {
