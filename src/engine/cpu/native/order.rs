@@ -28,6 +28,9 @@ pub(super) fn written_out(nest: &Nest, layout: &NestLayout, lanes: usize, width:
     let is_last = layout.vector > 0 && layout.vector + 1 == layout.extents.len();
     let registers = layout.extents[layout.vector].div_ceil(lanes);
     let sums = nest.stores.iter().filter(|store| store.mode != StoreMode::Write).count();
+    // The lanes of a row's sum are added at the end of the row in any case, and few registers side by side are slower.
+    let adds_lanes = |store: &Store| store.mode != StoreMode::Write && layout.by_loop(&store.at)[layout.vector] == 0;
+    let is_last = is_last && !nest.stores.iter().any(adds_lanes);
     let fits = registers <= WRITTEN_OUT && sums * registers <= if width == 64 { 12 } else { 6 };
     (is_last && fits && nest.values.len() * registers <= WRITTEN_VALUES).then_some(registers)
 }
