@@ -22,6 +22,9 @@ const SHARED: f64 = 2.0;
 const WRITTEN_OUT: usize = 8;
 const WRITTEN_VALUES: usize = 96;
 
+/// Elements of a row whose reduction is worth code.
+const LONG_ROW: usize = 64;
+
 /// How many registers the vector axis is where it is short, and no loop but they side by side: so that what other loops do not
 /// move, and sums, stay in registers.
 pub(super) fn written_out(nest: &Nest, layout: &NestLayout, lanes: usize, width: usize) -> Option<usize> {
@@ -57,7 +60,10 @@ pub(super) fn suits_tiles(nest: &Nest, layout: &NestLayout, lanes: usize) -> boo
     let operations = nest.values.len() - nest.values.iter().filter(is_leaf).count();
     let is_moved = nest.values.iter().any(moves) || nest.stores.iter().any(|store| is_apart(&store.at));
     let is_short = layout.extents.len() > 1 && layout.extents[layout.vector] < lanes;
-    operations == 0 || is_short || (is_moved && operations < 2)
+    // Long rows that are reduced are as fast in code, and faster where they are read for the first time.
+    let adds_lanes = |store: &Store| store.mode != StoreMode::Write && layout.by_loop(&store.at)[layout.vector] == 0;
+    let is_long = layout.extents[layout.vector] >= LONG_ROW && nest.stores.iter().all(adds_lanes) && !is_moved;
+    (operations == 0 && !is_long) || is_short || (is_moved && operations < 2)
 }
 
 /// A loop: the innermost of the axes that run together, and how many steps these make.
