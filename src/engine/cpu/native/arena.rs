@@ -7,10 +7,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Bytes of code that a program has at most. What is more runs as instructions on tiles.
 const MOST: usize = 64 << 20;
 
+/// Functions, and the bytes of all of them.
+#[derive(Debug, Default)]
+struct Functions {
+    /// Where each begins, and its bytes.
+    all: Vec<(usize, Vec<u8>)>,
+    bytes: usize,
+}
+
 /// Code that is being written, and then runs.
 #[derive(Debug, Default)]
 struct Code {
-    written: Mutex<Vec<u8>>,
+    written: Mutex<Functions>,
     /// Where it runs, once all of it is written.
     pages: OnceLock<Pages>,
 }
@@ -41,25 +49,25 @@ impl CodeArena {
     }
 
     /// Adds a function; `None` where there is too much code.
-    pub(super) fn add(&self, function: &[u8]) -> Option<MachineCode> {
+    pub(super) fn add(&self, function: Vec<u8>) -> Option<MachineCode> {
         // A panic while the lock was held has left the bytes intact.
         let mut written = self.code.written.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = written.len().next_multiple_of(64);
+        let start = written.bytes.next_multiple_of(64);
         if start + function.len() > MOST {
             return None;
         }
-        written.resize(start, 0xCC);
-        written.extend_from_slice(function);
+        written.bytes = start + function.len();
+        written.all.push((start, function));
         Some(MachineCode { code: self.code.clone(), start })
     }
 
     /// Makes the code ready to run; whether the system gives memory for that.
     pub(in crate::engine::cpu) fn seal(&self) -> bool {
         let written = std::mem::take(&mut *self.code.written.lock().unwrap_or_else(PoisonError::into_inner));
-        if written.is_empty() {
+        if written.all.is_empty() {
             return true;
         }
-        match Pages::of(&written) {
+        match Pages::of(written.bytes, &written.all) {
             Some(pages) => self.code.pages.set(pages).is_ok(),
             None => false,
         }

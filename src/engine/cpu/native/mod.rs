@@ -72,7 +72,7 @@ impl<'a> OrderedNest<'a> {
         let split = if cut { NestSplit::of(nest, layout, types) } else { NestSplit::whole() };
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
         let expanded = expand::expand(nest, layout, partials, (*lanes, *width))?;
-        let machine_code = arena.add(&emit::emit(&expanded, *width == 64)?)?;
+        let machine_code = arena.add(emit::emit(&expanded, *width == 64)?)?;
         let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };
         let axes: Vec<Axis> = layout.extents.iter().zip(expanded.moves).map(axis).collect();
         Some(NestCode {

@@ -28,17 +28,20 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Memory with this code; `None` where the system gives none that may run.
-    pub(super) fn of(code: &[u8]) -> Option<Pages> {
-        // SAFETY: new memory is asked for, written where nobody else knows of it, and then never again.
+    /// So many bytes with these functions, each after so many; `None` where the system gives no memory that may run.
+    pub(super) fn of(bytes: usize, functions: &[(usize, Vec<u8>)]) -> Option<Pages> {
+        // SAFETY: new memory is asked for, written inside of its bounds where nobody else knows of it, and then never again.
         unsafe {
-            let start = mmap(std::ptr::null_mut(), code.len(), READ | WRITE, KIND, -1, 0);
+            let start = mmap(std::ptr::null_mut(), bytes, READ | WRITE, KIND, -1, 0);
             if start as isize == -1 {
                 return None;
             }
-            let pages = Pages { start: NonNull::new(start.cast())?, bytes: code.len() };
-            pages.start.as_ptr().copy_from_nonoverlapping(code.as_ptr(), code.len());
-            (mprotect(start, code.len(), READ | EXECUTE) == 0).then_some(pages)
+            let pages = Pages { start: NonNull::new(start.cast())?, bytes };
+            for (at, function) in functions {
+                assert!(at + function.len() <= bytes, "functions are inside of the memory");
+                pages.start.as_ptr().add(*at).copy_from_nonoverlapping(function.as_ptr(), function.len());
+            }
+            (mprotect(start, bytes, READ | EXECUTE) == 0).then_some(pages)
         }
     }
 
