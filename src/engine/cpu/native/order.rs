@@ -25,6 +25,11 @@ const WRITTEN_VALUES: usize = 96;
 /// Elements of a row whose reduction is worth code.
 const LONG_ROW: usize = 64;
 
+/// Whether a store combines the lanes of registers with each other.
+fn adds_lanes(store: &Store, layout: &NestLayout) -> bool {
+    store.mode != StoreMode::Write && layout.by_loop(&store.at)[layout.vector] == 0
+}
+
 /// How many registers the vector axis is where it is short, and no loop but they side by side: so that what other loops do not
 /// move, and sums, stay in registers.
 pub(super) fn written_out(nest: &Nest, layout: &NestLayout, lanes: usize, width: usize) -> Option<usize> {
@@ -32,8 +37,7 @@ pub(super) fn written_out(nest: &Nest, layout: &NestLayout, lanes: usize, width:
     let registers = layout.extents[layout.vector].div_ceil(lanes);
     let sums = nest.stores.iter().filter(|store| store.mode != StoreMode::Write).count();
     // The lanes of a row's sum are added at the end of the row in any case, and few registers side by side are slower.
-    let adds_lanes = |store: &Store| store.mode != StoreMode::Write && layout.by_loop(&store.at)[layout.vector] == 0;
-    let is_last = is_last && !nest.stores.iter().any(adds_lanes);
+    let is_last = is_last && !nest.stores.iter().any(|store| adds_lanes(store, layout));
     let fits = registers <= WRITTEN_OUT && sums * registers <= if width == 64 { 12 } else { 6 };
     (is_last && fits && nest.values.len() * registers <= WRITTEN_VALUES).then_some(registers)
 }
@@ -61,8 +65,9 @@ pub(super) fn suits_tiles(nest: &Nest, layout: &NestLayout, lanes: usize) -> boo
     let is_moved = nest.values.iter().any(moves) || nest.stores.iter().any(|store| is_apart(&store.at));
     let is_short = layout.extents.len() > 1 && layout.extents[layout.vector] < lanes;
     // Long rows that are reduced are as fast in code, and faster where they are read for the first time.
-    let adds_lanes = |store: &Store| store.mode != StoreMode::Write && layout.by_loop(&store.at)[layout.vector] == 0;
-    let is_long = layout.extents[layout.vector] >= LONG_ROW && nest.stores.iter().all(adds_lanes) && !is_moved;
+    let is_long = layout.extents[layout.vector] >= LONG_ROW
+        && nest.stores.iter().all(|store| adds_lanes(store, layout))
+        && !is_moved;
     (operations == 0 && !is_long) || is_short || (is_moved && operations < 2)
 }
 

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 /// A value's number.
 pub(super) type Value = u32;
 
-/// What the lanes of a value hold. The bits of floats are integers of the same width, without a conversion.
+/// The elements of a value's lanes. The bits of floats are integers of the same width, without a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Kind {
     F32,

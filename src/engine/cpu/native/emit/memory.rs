@@ -263,7 +263,7 @@ impl Emitter<'_> {
     /// Reads booleans as answers.
     pub(super) fn load_answers(&mut self, result: u8, form: Form, place: Place, mask: Option<u8>) -> Option<()> {
         let lanes = self.of.lanes;
-        let is_double = self.of.width() / lanes == 8;
+        let is_double = self.of.bytes / lanes == 8;
         match (form, mask) {
             (Form::One, mask) => {
                 let end = self.assembler.label();

@@ -30,7 +30,7 @@ const RDI: General = General(7);
 /// The vector loop's position, and the number of steps that the caller asks for.
 const POSITION: General = RCX;
 const ASKED: General = RSI;
-/// What the caller wants back.
+/// Registers that the caller finds as they were.
 const SAVED: [General; 5] = [RBX, General(12), General(13), General(14), General(15)];
 /// Registers for counters, and for pointers.
 const COUNTERS: [General; 4] = [General(15), General(14), General(13), General(12)];
@@ -39,6 +39,8 @@ const POINTERS: [General; 6] = [RBX, General(8), General(9), General(10), Genera
 const CHANGED: [General; 7] = [RCX, RSI, RDI, General(8), General(9), General(10), General(11)];
 /// Vector registers that values of a straight line find free around loops.
 const FREE: usize = 12;
+/// Bytes of a frame at most: stacks of threads are short.
+const FRAME: i32 = 32 << 10;
 
 /// Where a pointer or a counter is.
 #[derive(Clone, Copy)]
@@ -147,6 +149,9 @@ impl Emitter<'_> {
             self.at = at as u32;
             self.step(step)?;
         }
+        if self.frame > FRAME {
+            return None;
+        }
         self.finish();
         self.correct();
         // The frame's size is known now.
@@ -218,7 +223,7 @@ impl Emitter<'_> {
             Step::Constant { .. } => return Some(()),
             Step::Compute { result, op, kind, operands } => {
                 self.compute(result, op, kind, &operands[..op.operands()])?;
-                // What a variable was is elsewhere.
+                // A variable's home has its former value.
                 self.places[result as usize].home = None;
                 self.release(&operands[..op.operands()]);
             }

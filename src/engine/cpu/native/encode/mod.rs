@@ -201,7 +201,7 @@ impl Assembler {
         self.four(0);
     }
 
-    /// What the last operand is after the opcode.
+    /// The last operand, after the opcode.
     fn last(&mut self, register: u8, last: Operand, with_units: bool) {
         match last {
             Operand::Register(Vector(last)) => self.byte(0xC0 | (register & 7) << 3 | last & 7),

@@ -25,13 +25,6 @@ const COPIES: usize = 4;
 /// About so many operations are worth a step.
 const STEP: usize = 24;
 
-impl Expanded {
-    /// Bytes of a register of the widest elements.
-    pub(super) fn width(&self) -> u32 {
-        self.bytes
-    }
-}
-
 /// A nest as vector code, with the pointers that it goes by.
 pub(super) struct Expanded {
     pub(super) steps: Vec<Step>,
@@ -163,6 +156,11 @@ fn one_of(kind: Kind) -> u64 {
     }
 }
 
+/// A number of steps that instructions compare with, which has a sign there.
+fn known(steps: usize) -> Option<u32> {
+    i32::try_from(steps).ok().map(i32::unsigned_abs)
+}
+
 impl Expander<'_> {
     fn depth(&self) -> usize {
         self.layout.extents.len()
@@ -256,7 +254,7 @@ impl Expander<'_> {
     /// A loop that is not the vector axis.
     fn around(&mut self, axis: usize) -> Option<()> {
         let extent = self.layout.extents[axis];
-        let count = if axis == 0 { Count::Asked } else { Count::Known(u32::try_from(extent).ok()?) };
+        let count = if axis == 0 { Count::Asked } else { Count::Known(known(extent)?) };
         self.builder.begin(axis as u32, count);
         self.positions.clear();
         self.step(axis + 1)?;
@@ -302,7 +300,7 @@ impl Expander<'_> {
         let extent = self.layout.extents[axis];
         let end = extent / whole * whole;
         if end > 0 {
-            self.looped(copies, Count::Elements { step: whole as u32, end: u32::try_from(end).ok()? })?;
+            self.looped(copies, Count::Elements { step: whole as u32, end: known(end)? })?;
         }
         if end < extent {
             let left = extent - end;
