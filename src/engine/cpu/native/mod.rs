@@ -19,7 +19,7 @@ mod traced;
 mod uses;
 
 use super::axis::Axis;
-use super::code::{LoopLevel, NestCode};
+use super::code::{Base, LoopLevel, NestCode};
 use super::layout::NestLayout;
 use super::split::NestSplit;
 use super::stretch::limits;
@@ -72,7 +72,8 @@ impl<'a> OrderedNest<'a> {
         let split = if cut { NestSplit::of(nest, layout, types) } else { NestSplit::whole() };
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
         let expanded = expand::expand(nest, layout, partials, (*lanes, *width))?;
-        let machine_code = arena.add(emit::emit(&expanded, *width == 64)?)?;
+        let code = emit::emit(&expanded, *width == 64)?;
+        let machine_code = arena.add(code.bytes)?;
         let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };
         let axes: Vec<Axis> = layout.extents.iter().zip(expanded.moves).map(axis).collect();
         Some(NestCode {
@@ -80,9 +81,9 @@ impl<'a> OrderedNest<'a> {
             tile: layout.extents[layout.vector],
             levels: vec![LoopLevel::default(); axes.len() + 1],
             axes,
-            slots: expanded.bases,
+            slots: expanded.bases.into_iter().chain([Base::Register(0)]).collect(),
             constants: Vec::new(),
-            registers: 0,
+            registers: code.frame,
             split,
             machine_code: Some(machine_code),
         })

@@ -1,6 +1,6 @@
 //! Calls of functions for the few lanes that a formula is not for.
 
-use super::{CHANGED, Cold, Emitter, RAX, RCX, RDI, RDX, RSI, RSP};
+use super::{CHANGED, Cold, Emitter, FRAME, RAX, RCX, RDI, RDX, RSI};
 use crate::engine::cpu::native::encode::{Operand, Place, Width};
 use crate::engine::cpu::native::opcodes as op;
 
@@ -13,7 +13,7 @@ impl Emitter<'_> {
         let (bytes, width) = if self.wide { (64, Width::B64) } else { (32, Width::B32) };
         let vectors = self.room(bytes * self.vectors.len() as i32);
         let (masks, generals) = (self.room(64), self.room(64));
-        let room = |register: u8| Place::at(RSP, vectors + bytes * i32::from(register));
+        let room = |register: u8| Place::at(FRAME, vectors + bytes * i32::from(register));
         let (save, restore) = (self.assembler.label(), self.assembler.label());
         for Cold { label, back, target, operands, correction } in std::mem::take(&mut self.corrections) {
             self.assembler.place(label);
@@ -28,23 +28,21 @@ impl Emitter<'_> {
             self.assembler.call(restore);
             self.assembler.jump(back);
         }
-        // The return address lies between the frame and these.
-        let moved = |place: Place| Place { distance: place.distance + 8, ..place };
         for (label, saves) in [(save, true), (restore, false)] {
             self.assembler.place(label);
             for (at, &register) in CHANGED.iter().enumerate() {
-                let place = moved(Place::at(RSP, generals + 8 * at as i32));
+                let place = Place::at(FRAME, generals + 8 * at as i32);
                 match saves {
                     true => self.assembler.store(place, register),
                     false => self.assembler.load(register, place),
                 }
             }
             for register in 0..self.vectors.len() as u8 {
-                let place = Operand::Memory(moved(room(register)), width.bytes());
+                let place = Operand::Memory(room(register), width.bytes());
                 self.vector(if saves { op::VMOVUPD_TO } else { op::VMOVUPD }, width, register, 0, place);
             }
             for register in (1..8).filter(|_| self.wide) {
-                let place = Operand::Memory(moved(Place::at(RSP, masks + 8 * i32::from(register))), 1);
+                let place = Operand::Memory(Place::at(FRAME, masks + 8 * i32::from(register)), 1);
                 let row = if saves { op::KMOVW_TO } else { op::KMOVW };
                 self.assembler.vex(row, Width::B16, register, 0, place);
             }

@@ -1,6 +1,6 @@
 //! Loops: counters, pointers that move, and the values that keep their registers.
 
-use super::{ASKED, COUNTERS, Emitter, FREE, OpenLoop, POINTERS, POSITION, RAX, RSP, Scalar, Whereabouts};
+use super::{ASKED, COUNTERS, Emitter, FRAME, FREE, OpenLoop, POINTERS, POSITION, RAX, Scalar, Whereabouts};
 use crate::engine::cpu::native::encode::{Condition, General, Label, Place};
 use crate::engine::cpu::native::program::{Count, Loop, Step, Value};
 
@@ -61,7 +61,7 @@ impl Emitter<'_> {
             Scalar::Register(register) => self.assembler.set(register, 0),
             Scalar::Frame(offset) => {
                 self.assembler.set(RAX, 0);
-                self.assembler.store(Place::at(RSP, offset), RAX);
+                self.assembler.store(Place::at(FRAME, offset), RAX);
             }
         }
     }
@@ -158,9 +158,9 @@ impl Emitter<'_> {
                 register
             }
             Scalar::Frame(offset) => {
-                self.assembler.load(RAX, Place::at(RSP, offset));
+                self.assembler.load(RAX, Place::at(FRAME, offset));
                 self.assembler.add_number(RAX, 1);
-                self.assembler.store(Place::at(RSP, offset), RAX);
+                self.assembler.store(Place::at(FRAME, offset), RAX);
                 RAX
             }
         };
@@ -185,9 +185,9 @@ impl Emitter<'_> {
             match self.pointers[pointer as usize] {
                 Scalar::Register(register) => self.assembler.add_number(register, bytes),
                 Scalar::Frame(offset) => {
-                    self.assembler.load(RAX, Place::at(RSP, offset));
+                    self.assembler.load(RAX, Place::at(FRAME, offset));
                     self.assembler.add_number(RAX, bytes);
-                    self.assembler.store(Place::at(RSP, offset), RAX);
+                    self.assembler.store(Place::at(FRAME, offset), RAX);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Reads and writes of memory.
 
-use super::{ASKED, Emitter, POSITION, RAX, RDX, RSP, Scalar};
+use super::{ASKED, Emitter, FRAME, POSITION, RAX, RDX, Scalar};
 use crate::engine::cpu::native::encode::{
     Condition, General, Index, Label, MaskRegister, Masked, Opcode, Operand, Place, Vector, Width,
 };
@@ -17,13 +17,13 @@ impl Emitter<'_> {
                 self.assembler.times(RAX, RAX, stride);
                 match pointer {
                     Scalar::Register(register) => self.assembler.add(RAX, register),
-                    Scalar::Frame(offset) => self.assembler.add_memory(RAX, Place::at(RSP, offset)),
+                    Scalar::Frame(offset) => self.assembler.add_memory(RAX, Place::at(FRAME, offset)),
                 }
                 RAX
             }
             (None, Scalar::Register(register)) => register,
             (None, Scalar::Frame(offset)) => {
-                self.assembler.load(RAX, Place::at(RSP, offset));
+                self.assembler.load(RAX, Place::at(FRAME, offset));
                 RAX
             }
         };
@@ -203,9 +203,9 @@ impl Emitter<'_> {
             }
             (Form::Apart(stride), None) => {
                 let room = self.room(32);
-                self.vector(op::VMOVUPD_TO, width, register, 0, Operand::Memory(Place::at(RSP, room), 1));
+                self.vector(op::VMOVUPD_TO, width, register, 0, Operand::Memory(Place::at(FRAME, room), 1));
                 for lane in 0..self.of.lanes as i32 {
-                    let from = Place::at(RSP, room + lane * kind.bytes() as i32);
+                    let from = Place::at(FRAME, room + lane * kind.bytes() as i32);
                     let to = Place { distance: place.distance.checked_add(lane.checked_mul(stride)?)?, ..place };
                     match is_double {
                         true => {
@@ -357,12 +357,12 @@ impl Emitter<'_> {
             match self.counters.get(axis as usize).copied().flatten() {
                 _ if axis == self.of.vector => self.assembler.copy(RDX, POSITION),
                 Some(Scalar::Register(register)) => self.assembler.copy(RDX, register),
-                Some(Scalar::Frame(offset)) => self.assembler.load(RDX, Place::at(RSP, offset)),
+                Some(Scalar::Frame(offset)) => self.assembler.load(RDX, Place::at(FRAME, offset)),
                 None => return None,
             }
             if axis == 0 {
                 let first = self.first?;
-                self.assembler.add_memory(RDX, Place::at(RSP, first));
+                self.assembler.add_memory(RDX, Place::at(FRAME, first));
             }
             self.assembler.times(RDX, RDX, i32::try_from(coefficient).ok()?);
             self.assembler.add(RAX, RDX);
@@ -400,8 +400,8 @@ impl Emitter<'_> {
         let is_double = kind.bytes() == 8;
         let (values, places) = (self.room(64), self.room(64));
         let (width, wide) = (self.width(kind), self.width(Kind::I64));
-        self.vector(op::VMOVUPD_TO, width, value, 0, Operand::Memory(Place::at(RSP, values), width.bytes()));
-        self.vector(op::VMOVUPD_TO, wide, distances, 0, Operand::Memory(Place::at(RSP, places), wide.bytes()));
+        self.vector(op::VMOVUPD_TO, width, value, 0, Operand::Memory(Place::at(FRAME, values), width.bytes()));
+        self.vector(op::VMOVUPD_TO, wide, distances, 0, Operand::Memory(Place::at(FRAME, places), wide.bytes()));
         match (self.wide, self.of.lanes) {
             (true, _) => self.assembler.bits_of(op::KMOVW_BITS, Width::B16, RDX, mask),
             (false, 4) => self.assembler.bits_of(op::VMOVMSKPD, Width::B32, RDX, mask),
@@ -416,13 +416,13 @@ impl Emitter<'_> {
             let end = self.assembler.label();
             self.assembler.test_bits(RDX, 1 << lane);
             self.assembler.jump_if(Condition::Equal, end);
-            self.assembler.load(RAX, Place::at(RSP, places + 8 * lane));
+            self.assembler.load(RAX, Place::at(FRAME, places + 8 * lane));
             match self.pointers[address.pointer as usize] {
                 Scalar::Register(register) => self.assembler.add(RAX, register),
-                Scalar::Frame(offset) => self.assembler.add_memory(RAX, Place::at(RSP, offset)),
+                Scalar::Frame(offset) => self.assembler.add_memory(RAX, Place::at(FRAME, offset)),
             }
             let element = Operand::Memory(Place::at(RAX, address.offset), kind.bytes());
-            let from = Place::at(RSP, values + lane * kind.bytes() as i32);
+            let from = Place::at(FRAME, values + lane * kind.bytes() as i32);
             self.vector(load, Width::B16, sum, 0, Operand::Memory(from, kind.bytes()));
             if adds {
                 self.vector(add, Width::B16, sum, sum, element);

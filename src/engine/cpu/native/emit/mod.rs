@@ -17,6 +17,8 @@ use super::program::{Form, Kind, Position, Step, Value};
 use super::uses::Uses;
 use crate::engine::cpu::vector::formulas::Correction;
 use crate::term::hash::TermMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 const RAX: General = General(0);
 const RCX: General = General(1);
@@ -39,8 +41,8 @@ const POINTERS: [General; 6] = [RBX, General(8), General(9), General(10), Genera
 const CHANGED: [General; 7] = [RCX, RSI, RDI, General(8), General(9), General(10), General(11)];
 /// Vector registers that values of a straight line find free around loops.
 const FREE: usize = 12;
-/// Bytes of a frame at most: stacks of threads are short.
-const FRAME: i32 = 32 << 10;
+/// Where the frame is: in the memory that a thread has for a nest, since stacks may be short.
+const FRAME: General = RBP;
 
 /// Where a pointer or a counter is.
 #[derive(Clone, Copy)]
@@ -72,6 +74,8 @@ struct Emitter<'a> {
     /// Registers that the present instruction needs.
     needed: Vec<(bool, u8)>,
     frame: i32,
+    /// Homes of vectors and of masks, by the last step that reads what they hold.
+    homes: [BinaryHeap<Reverse<(u32, i32)>>; 2],
     /// Where the position of the first step is kept, if something asks for it.
     first: Option<i32>,
     constants: Vec<u8>,
@@ -101,8 +105,15 @@ struct OpenLoop {
     kept: Vec<Value>,
 }
 
-/// The code of a program, a function of the pointers and of the number of steps; `None` where there is none for what it does.
-pub(super) fn emit(of: &Expanded, wide: bool) -> Option<Vec<u8>> {
+/// A function of the pointers, the last of which is the frame's, and of the number of steps.
+pub(super) struct EmittedCode {
+    pub(super) bytes: Vec<u8>,
+    /// Bytes of its frame.
+    pub(super) frame: usize,
+}
+
+/// The code of a program; `None` where there is none for what it does.
+pub(super) fn emit(of: &Expanded, wide: bool) -> Option<EmittedCode> {
     let count = if wide { 32 } else { 16 };
     let mut emitter = Emitter {
         of,
@@ -114,6 +125,7 @@ pub(super) fn emit(of: &Expanded, wide: bool) -> Option<Vec<u8>> {
         masks: vec![None; 8],
         needed: Vec::new(),
         frame: 0,
+        homes: Default::default(),
         first: None,
         constants: Vec::new(),
         pool: TermMap::default(),
@@ -128,7 +140,7 @@ pub(super) fn emit(of: &Expanded, wide: bool) -> Option<Vec<u8>> {
 }
 
 impl Emitter<'_> {
-    fn run(&mut self) -> Option<Vec<u8>> {
+    fn run(&mut self) -> Option<EmittedCode> {
         let of = self.of;
         for step in &of.steps {
             if let Step::Load { address, .. } | Step::Store { address, .. } = step {
@@ -149,34 +161,47 @@ impl Emitter<'_> {
             self.at = at as u32;
             self.step(step)?;
         }
-        if self.frame > FRAME {
-            return None;
-        }
         self.finish();
         self.correct();
-        // The frame's size is known now.
+        // The pointers and the frame are known now.
         let body = std::mem::take(&mut self.assembler);
         self.begin();
         self.assembler.append(body);
-        Some(std::mem::take(&mut self.assembler).finish(&self.constants))
+        let bytes = std::mem::take(&mut self.assembler).finish(&self.constants);
+        Some(EmittedCode { bytes, frame: self.frame as usize })
     }
 
     /// Room in the frame.
     fn room(&mut self, bytes: i32) -> i32 {
-        self.frame = (self.frame + bytes - 1) / bytes * bytes;
-        self.frame += bytes;
-        self.frame - bytes
+        let start = (self.frame + bytes - 1) / bytes * bytes;
+        self.frame = start + bytes;
+        start
+    }
+
+    /// A home in the frame for a value: one whose value nothing reads any more, or a new one.
+    fn home(&mut self, value: Value) -> i32 {
+        let of_masks = self.is_mask(value);
+        let homes = &self.homes[usize::from(of_masks)];
+        let home = match homes.peek() {
+            Some(&Reverse((last, home))) if last < self.at => {
+                self.homes[usize::from(of_masks)].pop();
+                home
+            }
+            _ => self.room(if of_masks { 8 } else { self.of.bytes as i32 }),
+        };
+        self.homes[usize::from(of_masks)].push(Reverse((self.uses.last(value), home)));
+        home
     }
 
     fn begin(&mut self) {
         let assembler = &mut self.assembler;
         assembler.push(RBP);
-        assembler.copy(RBP, RSP);
         SAVED.iter().for_each(|&register| assembler.push(register));
-        assembler.add_number(RSP, -((self.frame + 63) / 64 * 64 + 64));
-        assembler.and_number(RSP, -64);
+        // The stack is aligned to 16 bytes where functions are called.
+        assembler.add_number(RSP, -8);
+        assembler.load(FRAME, Place::at(RDI, 8 * self.pointers.len() as i32));
         if let Some(first) = self.first {
-            assembler.store(Place::at(RSP, first), RDX);
+            assembler.store(Place::at(FRAME, first), RDX);
         }
         // The register of the table itself may hold a pointer, so it is read last.
         let mut table = None;
@@ -187,7 +212,7 @@ impl Emitter<'_> {
                 Scalar::Register(register) => assembler.load(register, from),
                 Scalar::Frame(offset) => {
                     assembler.load(RAX, from);
-                    assembler.store(Place::at(RSP, offset), RAX);
+                    assembler.store(Place::at(FRAME, offset), RAX);
                 }
             }
         }
@@ -197,7 +222,7 @@ impl Emitter<'_> {
     }
 
     fn finish(&mut self) {
-        self.assembler.address(RSP, Place::at(RBP, -8 * SAVED.len() as i32));
+        self.assembler.add_number(RSP, 8);
         SAVED.iter().rev().for_each(|&register| self.assembler.pop(register));
         self.assembler.pop(RBP);
         self.assembler.leave();

@@ -1,6 +1,6 @@
 //! Registers of values, and where values are that have none.
 
-use super::{Emitter, RSP, Whereabouts};
+use super::{Emitter, FRAME, Whereabouts};
 use crate::engine::cpu::native::encode::{Operand, Place, Vector, Width};
 use crate::engine::cpu::native::opcodes as op;
 use crate::engine::cpu::native::program::{Form, Kind, Step, Value};
@@ -46,16 +46,15 @@ impl Emitter<'_> {
         if home.is_some() || constant.is_some() || self.uses.last(value) <= self.at {
             return;
         }
+        let home = self.home(value);
         if self.is_mask(value) {
-            let home = self.room(8);
-            self.assembler.vex(op::KMOVW_TO, Width::B16, register, 0, Operand::Memory(Place::at(RSP, home), 1));
+            self.assembler.vex(op::KMOVW_TO, Width::B16, register, 0, Operand::Memory(Place::at(FRAME, home), 1));
             self.places[value as usize].home = Some(home);
             return;
         }
-        let home = self.room(if self.wide { 64 } else { 32 });
         let kind = self.of.kinds[value as usize];
         let width = self.value_width(kind);
-        self.vector(op::VMOVUPD_TO, width, register, 0, Operand::Memory(Place::at(RSP, home), width.bytes()));
+        self.vector(op::VMOVUPD_TO, width, register, 0, Operand::Memory(Place::at(FRAME, home), width.bytes()));
         self.places[value as usize].home = Some(home);
     }
 
@@ -107,7 +106,7 @@ impl Emitter<'_> {
             let place = self.address(address, kind)?;
             self.load(register, kind, form, place, None)?;
         } else {
-            let from = Place::at(RSP, home.expect("a value is somewhere"));
+            let from = Place::at(FRAME, home.expect("a value is somewhere"));
             if self.is_mask(value) {
                 self.assembler.vex(op::KMOVW, Width::B16, register, 0, Operand::Memory(from, 1));
             } else {
@@ -201,7 +200,7 @@ impl Emitter<'_> {
             return Some(Operand::Register(Vector(self.register(value)?)));
         }
         let home = home.expect("a value is somewhere");
-        Some(Operand::Memory(Place::at(RSP, home), self.width(kind).bytes()))
+        Some(Operand::Memory(Place::at(FRAME, home), self.width(kind).bytes()))
     }
 
     /// Whether nothing reads a value after the present step.
