@@ -9,7 +9,8 @@ mod chain;
 
 use self::chain::{ChainKernel, chain};
 use super::scalars::{Builder, RegisterIndex, Scalars};
-use super::vector::{self, Instructions, OperandForm, VectorKernel};
+use super::target::Target;
+use super::vector::{self, OperandForm, VectorKernel};
 use crate::kernel::Loop;
 use crate::operation::Binary;
 use crate::shape::DType;
@@ -105,7 +106,7 @@ enum RegisterStorage {
 
 impl CompiledRecurrence {
     /// A loop as a recurrence of single numbers, or of rows with one or two operations, if it is one.
-    pub(super) fn new(isa: Instructions, repeated: &Loop) -> Option<CompiledRecurrence> {
+    pub(super) fn new(target: Target<'_>, repeated: &Loop) -> Option<CompiledRecurrence> {
         let scan = &repeated.scan;
         let recurrence = Recurrence::of(scan)?;
         let body = &scan.body;
@@ -126,7 +127,7 @@ impl CompiledRecurrence {
             return None;
         }
         let mut compiler =
-            Compiler { isa, scan: repeated, recurrence: &recurrence, types: types_of, constants: Vec::new() };
+            Compiler { target, scan: repeated, recurrence: &recurrence, types: types_of, constants: Vec::new() };
         let (depends, leads) = (recurrence.depends_on_carries(), recurrence.leads_to_carries(scan.carries));
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for at in 0..recurrence.steps.len() {
@@ -292,7 +293,7 @@ impl CompiledRecurrence {
 }
 
 struct Compiler<'a> {
-    isa: Instructions,
+    target: Target<'a>,
     scan: &'a Loop,
     recurrence: &'a Recurrence,
     /// The element types of the body's parameters.
@@ -336,7 +337,7 @@ impl Compiler<'_> {
         let places: SmallVec<[(OperandSource, usize); 3]> =
             operands.iter().map(|&operand| self.place(operand)).collect();
         let form = |k: usize| places[k].0.form();
-        let (isa, dtype) = (self.isa, instruction.dtype);
+        let (isa, dtype) = (self.target.isa, instruction.dtype);
         let of = self.dtype(operands[0]);
         let run = match instruction.op {
             Elementwise::Unary(op) if op.parameter().is_some() => return None,
@@ -357,7 +358,7 @@ impl Compiler<'_> {
     /// The sequential part as instructions, which write the values that others read.
     fn scalars(&mut self, depends: &[bool], leads: &[bool], read: &[RegisterStorage]) -> Option<Sequential> {
         let (carries, recurrence) = (self.scan.scan.carries, self.recurrence);
-        let mut builder = Builder::new(self.isa);
+        let mut builder = Builder::new(self.target.isa);
         let mut begins: Vec<(RegisterIndex, Begin)> = Vec::new();
         let mut begin = |builder: &mut Builder, what: Begin| {
             let register = builder.register()?;
@@ -448,7 +449,7 @@ impl Compiler<'_> {
         for (carry, (state, own)) in states.iter().enumerate() {
             builder.store(self.types[carry], *state, 0, *own)?;
         }
-        Some(Sequential::Scalars(Scalars::written(self.isa, builder)?, begins))
+        Some(Sequential::Scalars(Scalars::written(self.target, builder)?, begins))
     }
 
     /// The sequential part as one or two operations on the one carry.

@@ -68,7 +68,7 @@ impl CompiledStep {
         cut: bool,
     ) -> Option<Box<CompiledStep>> {
         if let Step::Loop(repeated) = step
-            && let Some(recurrence) = CompiledRecurrence::new(target.isa, repeated)
+            && let Some(recurrence) = CompiledRecurrence::new(target, repeated)
         {
             return Some(Box::new(CompiledStep::Recurrence(Box::new(recurrence))));
         }

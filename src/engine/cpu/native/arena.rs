@@ -1,6 +1,8 @@
 //! The code of a program, in memory that is mapped once and freed with the program.
 
 use super::pages::Pages;
+use crate::engine::cpu::code::Scratch;
+use crate::engine::cpu::scalars::EmbeddedNest;
 use crate::engine::cpu::vector::Instructions;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -75,17 +77,40 @@ impl CodeArena {
 }
 
 impl MachineCode {
+    /// Where it is.
+    fn address(&self) -> *const u8 {
+        self.code.pages.get().expect("code is sealed before it runs").start().wrapping_add(self.start)
+    }
+
     /// Runs so many steps from one on.
     ///
     /// # Safety
     ///
-    /// The pointers are those that the nest has at that step, and what it reads and writes from there is inside of buffers that no
-    /// other thread writes to meanwhile. The machine has the arena's instructions.
+    /// The code is a nest's. The pointers are those that the nest has at that step, and what it reads and writes from there is inside
+    /// of buffers that no other thread writes to meanwhile. The machine has the arena's instructions.
     pub(in crate::engine::cpu) unsafe fn run(&self, pointers: *const *mut u8, first: usize, steps: usize) {
-        let code = self.code.pages.get().expect("code is sealed before it runs").start().wrapping_add(self.start);
         // SAFETY: the pages hold such a function there.
-        let run: unsafe extern "sysv64" fn(*const *mut u8, usize, usize) = unsafe { std::mem::transmute(code) };
+        let run: unsafe extern "sysv64" fn(*const *mut u8, usize, usize) =
+            unsafe { std::mem::transmute(self.address()) };
         // SAFETY: as the caller's.
         unsafe { run(pointers, steps, first) };
+    }
+
+    /// Runs scalar instructions on these registers, with the nests among them.
+    ///
+    /// # Safety
+    ///
+    /// The code is that of scalar instructions, which may be run with these registers, this scratch and these nests.
+    pub(in crate::engine::cpu) unsafe fn run_scalars(
+        &self,
+        registers: *mut u64,
+        scratch: &mut Scratch,
+        nests: &[EmbeddedNest],
+    ) {
+        // SAFETY: the pages hold such a function there.
+        let run: unsafe extern "sysv64" fn(*mut u64, *mut Scratch, *const EmbeddedNest) =
+            unsafe { std::mem::transmute(self.address()) };
+        // SAFETY: as the caller's.
+        unsafe { run(registers, scratch, nests.as_ptr()) };
     }
 }

@@ -1,6 +1,7 @@
 //! Other systems have no machine code.
 
-use super::code::NestCode;
+use super::code::{NestCode, Scratch};
+use super::scalars::{EmbeddedNest, ScalarCode};
 use super::vector::Instructions;
 use crate::kernel::Nest;
 use crate::shape::Type;
@@ -34,9 +35,23 @@ impl MachineCode {
     pub(super) unsafe fn run(&self, _: *const *mut u8, _: usize, _: usize) {
         match *self {}
     }
+
+    /// Never happens.
+    ///
+    /// # Safety
+    ///
+    /// None is needed.
+    pub(super) unsafe fn run_scalars(&self, _: *mut u64, _: &mut Scratch, _: &[EmbeddedNest]) {
+        match *self {}
+    }
 }
 
 /// Never happens.
 pub(super) fn compile(arena: &CodeArena, _: &Nest, _: &[Type], _: bool) -> Option<NestCode> {
+    match *arena {}
+}
+
+/// Never happens.
+pub(super) fn compile_scalars(arena: &CodeArena, _: &ScalarCode, _: usize) -> Option<MachineCode> {
     match *arena {}
 }

@@ -101,6 +101,19 @@ const ROWS: &[Row] = &[
     (&[op::VMOVQ_TO], "vmovq", "x", "q", "G, R", &[]),
     (&[op::VMOVSD, op::VMOVSS], "vmovs*", "x", "s", "R, L", &[]),
     (&[op::VADDSD, op::VADDSS], "vadds*", "x", "rs", "R, F, L", &[]),
+    (&[op::VSUBSD, op::VSUBSS], "vsubs*|", "x", "rsc", "R, F, L", &[]),
+    (&[op::VMULSD, op::VMULSS], "vmuls*|", "x", "rsc", "R, F, L", &[]),
+    (&[op::VDIVSD, op::VDIVSS], "vdivs*|", "x", "rsc", "R, F, L", &[]),
+    (&[op::VMINSD, op::VMINSS], "vmins*|", "x", "rsc", "R, F, L", &[]),
+    (&[op::VMAXSD, op::VMAXSS], "vmaxs*|", "x", "rsc", "R, F, L", &[]),
+    (&[op::VSQRTSD, op::VSQRTSS], "vsqrts*|", "x", "rsc", "R, F, L", &[]),
+    (&[op::VFMADD231SD, op::VFMADD231SS], "vfmadd231s*|", "x", "rsc", "R, F, L", &[]),
+    (&[op::VCMPSD, op::VCMPSS], "vcmps*|", "x", "rsc", "R, F, L, N", &[0, 3, 4, 0x11, 0x12, 0x1D, 0x1E]),
+    (&[op::VUCOMISD, op::VUCOMISS], "vucomis*|", "x", "rsc", "R, L", &[]),
+    (&[op::VCVTSD2SS], "vcvtsd2ss|", "x", "r", "R, F, L", &[]),
+    (&[op::VCVTSS2SD], "vcvtss2sd|", "x", "r", "R, F, L", &[]),
+    (&[op::VCVTSI2SD_Q, op::VCVTSI2SS_Q], "vcvtsi2s*|", "x", "q", "R, F, G", &[]),
+    (&[op::VCVTSI2SD_D, op::VCVTSI2SS_D], "vcvtsi2s*|", "x", "q", "R, F, E", &[]),
     (&[op::VMOVDQU8], "|vmovdqu8", "xyz", "m", "R{M}{z}, L", &[]),
     (&[op::VMOVDQU8_TO], "|vmovdqu8", "xyz", "m", "L{M}, R", &[]),
     (&[op::VPSHUFD], "vpshufd", "xyz", "r", "R, L, N", &[0x4E, 0xB1]),
@@ -323,6 +336,19 @@ fn instructions_on_vectors_are_those_of_the_assembler() {
     sheet.check("vectors");
 }
 
+const CONDITIONS: [(&str, Condition); 10] = [
+    ("b", Condition::Below),
+    ("ae", Condition::AtLeast),
+    ("e", Condition::Equal),
+    ("ne", Condition::Different),
+    ("be", Condition::NotAbove),
+    ("a", Condition::Above),
+    ("l", Condition::Less),
+    ("ge", Condition::NotLess),
+    ("le", Condition::NotGreater),
+    ("g", Condition::Greater),
+];
+
 /// The name of an instruction, and the method that writes it.
 type One<T> = (&'static str, fn(&mut Assembler, T));
 type Two<T> = (&'static str, fn(&mut Assembler, General, T));
@@ -332,14 +358,22 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
     let mut sheet = Sheet::default();
     let ones: [One<General>; 3] = [("push", Assembler::push), ("pop", Assembler::pop), ("neg", Assembler::negate)];
     // Of the two directions, the encoder reads the last operand from where memory could be.
-    let twos: [Two<General>; 4] = [
+    let twos: [Two<General>; 8] = [
         ("{load} mov", Assembler::copy),
         ("{load} sub", Assembler::subtract),
         ("{load} cmp", Assembler::compare),
         ("{load} add", Assembler::add),
+        ("{load} and", Assembler::and),
+        ("{load} or", Assembler::or),
+        ("imul", Assembler::multiply),
+        ("cmovne", |code, result, from| code.copy_if(Condition::Different, result, from)),
     ];
-    let numbered: [Two<i32>; 3] =
-        [("add", Assembler::add_number), ("and", Assembler::and_number), ("cmp", Assembler::compare_number)];
+    let numbered: [Two<i32>; 4] = [
+        ("add", Assembler::add_number),
+        ("and", Assembler::and_number),
+        ("xor", Assembler::xor_number),
+        ("cmp", Assembler::compare_number),
+    ];
     for (number, name) in (0..).zip(GENERALS) {
         let register = General(number);
         for (instruction, write) in ones {
@@ -373,7 +407,19 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
             let text = format!("lea {name}, {}", constant_text(constant));
             sheet.add(text, |code| code.address_of_constant(register, constant));
         }
+        for (condition, which) in CONDITIONS {
+            let prefix = if number < 4 { "{rex} " } else { "" };
+            let text = format!("{prefix}set{condition} {}", BYTES[number as usize]);
+            sheet.add(text, |code| code.set_if(which, register));
+        }
         for (other, of) in (0..).zip(GENERALS) {
+            let (half, byte) = (HALVES[other as usize], BYTES[other as usize]);
+            sheet.add(format!("movsxd {name}, {half}"), |code| code.low_half(register, General(other)));
+            sheet.add(format!("movzx {name}, {byte}"), |code| code.low_byte(register, General(other)));
+            let prefix = if number < 8 && other < 8 { "{rex} " } else { "" };
+            sheet.add(format!("{{load}} {prefix}cmp {}, {half}", HALVES[number as usize]), |code| {
+                code.compare_halves(register, General(other));
+            });
             for (instruction, write) in twos {
                 sheet.add(format!("{instruction} {name}, {of}"), |code| write(code, register, General(other)));
             }
@@ -413,18 +459,14 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
 #[test]
 fn jumps_are_those_of_the_assembler() {
     let mut sheet = Sheet::default();
-    let jumps: [One<Label>; 8] = [
-        ("{disp32} jmp", Assembler::jump),
-        ("call", Assembler::call),
-        ("{disp32} jb", |code, to| code.jump_if(Condition::Below, to)),
-        ("{disp32} jae", |code, to| code.jump_if(Condition::AtLeast, to)),
-        ("{disp32} je", |code, to| code.jump_if(Condition::Equal, to)),
-        ("{disp32} jne", |code, to| code.jump_if(Condition::Different, to)),
-        ("{disp32} jbe", |code, to| code.jump_if(Condition::NotAbove, to)),
-        ("{disp32} ja", |code, to| code.jump_if(Condition::Above, to)),
-    ];
+    type Write = Box<dyn Fn(&mut Assembler, Label)>;
+    let mut jumps: Vec<(String, Write)> =
+        vec![("{disp32} jmp".into(), Box::new(Assembler::jump)), ("call".into(), Box::new(Assembler::call))];
+    for (name, condition) in CONDITIONS {
+        jumps.push((format!("{{disp32}} j{name}"), Box::new(move |code, to| code.jump_if(condition, to))));
+    }
     let backs = |code: &mut Assembler, count: usize| (0..count).for_each(|_| code.back());
-    for ((name, jump), between) in jumps.into_iter().flat_map(|jump| [0, 1, 20, 300].map(|between| (jump, between))) {
+    for ((name, jump), between) in jumps.iter().flat_map(|jump| [0, 1, 20, 300].map(|between| (jump, between))) {
         sheet.add(format!("{name} @end\n.fill {between}, 1, 0xC3\n@end: ret"), |code| {
             let end = code.label();
             jump(code, end);

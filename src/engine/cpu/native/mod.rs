@@ -13,6 +13,7 @@ mod opcodes;
 mod order;
 mod pages;
 mod program;
+mod scalars;
 #[cfg(test)]
 mod tests;
 mod traced;
@@ -27,6 +28,7 @@ use super::vector::Instructions;
 use crate::kernel::Nest;
 use crate::shape::Type;
 pub(super) use arena::{CodeArena, MachineCode};
+pub(super) use scalars::compile_scalars;
 
 /// How many orders of loops are tried for a nest.
 const ORDERS: usize = 4;

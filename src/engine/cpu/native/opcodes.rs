@@ -140,4 +140,32 @@ opcodes! {
     VPMOVZXBD: 2 1 0 0 0x31;
     VPERM2F128: 3 1 0 0 0x06;
     VSHUFF64X2: 3 1 0 1 0x23;
+
+    /// On one element.
+    VSUBSD: 1 3 0 1 0x5C;
+    VSUBSS: 1 2 0 0 0x5C;
+    VMULSD: 1 3 0 1 0x59;
+    VMULSS: 1 2 0 0 0x59;
+    VDIVSD: 1 3 0 1 0x5E;
+    VDIVSS: 1 2 0 0 0x5E;
+    VMINSD: 1 3 0 1 0x5D;
+    VMINSS: 1 2 0 0 0x5D;
+    VMAXSD: 1 3 0 1 0x5F;
+    VMAXSS: 1 2 0 0 0x5F;
+    VSQRTSD: 1 3 0 1 0x51;
+    VSQRTSS: 1 2 0 0 0x51;
+    VFMADD231SD: 2 1 1 1 0xB9;
+    VFMADD231SS: 2 1 0 0 0xB9;
+    VCMPSD: 1 3 0 1 0xC2;
+    VCMPSS: 1 2 0 0 0xC2;
+    /// Compares, with the answer in the flags.
+    VUCOMISD: 1 1 0 1 0x2E;
+    VUCOMISS: 1 0 0 0 0x2E;
+    VCVTSD2SS: 1 3 0 1 0x5A;
+    VCVTSS2SD: 1 2 0 0 0x5A;
+    /// From a general register of 64 bits, and of 32.
+    VCVTSI2SD_Q: 1 3 1 1 0x2A;
+    VCVTSI2SD_D: 1 3 0 0 0x2A;
+    VCVTSI2SS_Q: 1 2 1 1 0x2A;
+    VCVTSI2SS_D: 1 2 0 0 0x2A;
 }

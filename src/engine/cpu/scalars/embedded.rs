@@ -11,7 +11,7 @@ pub(super) type PassedPointer = usize;
 
 /// A nest that instructions run, in parts.
 #[derive(Clone, Debug)]
-pub(super) struct EmbeddedNest {
+pub(in crate::engine::cpu) struct EmbeddedNest {
     pub(super) parts: Vec<EmbeddedCode>,
     /// The first register of the pointers that are passed.
     pub(super) passed: RegisterIndex,
@@ -68,7 +68,7 @@ impl EmbeddedNest {
     /// # Safety
     ///
     /// The tables were begun with this scratch, which was reserved for the nest, and pointers to its buffers are passed.
-    pub(super) unsafe fn run(&self, registers: *mut u64, scratch: &mut Scratch) {
+    pub(in crate::engine::cpu) unsafe fn run(&self, registers: *mut u64, scratch: &mut Scratch) {
         // SAFETY: as the caller's.
         unsafe {
             let passed =

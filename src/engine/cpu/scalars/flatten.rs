@@ -138,8 +138,7 @@ pub(super) fn flatten(
     let begun = if flattener.nests.is_empty() { None } else { Some(flattener.builder.register()?) };
     flattener.assemble(target)?;
     let Flattener { builder, outside, inside, memory, .. } = flattener;
-    let (code, registers, constants) = builder.finish()?;
-    Some(Scalars { isa: target.isa, code, registers, constants, outside, inside, memory, begun })
+    Scalars::new(target, builder, (outside, inside, memory), begun)
 }
 
 impl Flattener {

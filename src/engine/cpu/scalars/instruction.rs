@@ -14,33 +14,48 @@ use crate::shape::DType;
 
 /// An instruction: the operation, the register of its result, the registers of up to three operands, and a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct ScalarInstruction {
-    pub(super) op: ScalarOp,
-    pub(super) result: RegisterIndex,
-    pub(super) operands: [RegisterIndex; 3],
+pub(in crate::engine::cpu) struct ScalarInstruction {
+    pub(in crate::engine::cpu) op: ScalarOp,
+    pub(in crate::engine::cpu) result: RegisterIndex,
+    pub(in crate::engine::cpu) operands: [RegisterIndex; 3],
     /// An offset in bytes, a label or the instruction that one stands for, a position in a table, or a count.
-    pub(super) number: i32,
+    pub(in crate::engine::cpu) number: i32,
+}
+
+/// An operation of the table, or two of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::engine::cpu) enum ScalarOperation {
+    Unary(Unary, DType),
+    Binary(Binary, DType),
+    /// Of elements of this type.
+    Compare(Comparison, DType),
+    /// From one type to another.
+    Cast(DType, DType),
+    /// The second operation, of the first one's result and of the third operand.
+    Left(Binary, Binary, DType),
+    /// The second operation, of the third operand and of the first one's result.
+    Right(Binary, Binary, DType),
 }
 
 /// An element at a computed position: where it is at position 0 and how far it is to the next, in bytes, and how many there
 /// are; outside of these an element that is read is zero, and one that is written is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::engine::cpu) struct Indexed {
-    pub(super) offset: isize,
-    pub(super) stride: isize,
-    pub(super) extent: i64,
-    pub(super) width: usize,
+    pub(in crate::engine::cpu) offset: isize,
+    pub(in crate::engine::cpu) stride: isize,
+    pub(in crate::engine::cpu) extent: i64,
+    pub(in crate::engine::cpu) width: usize,
 }
 
 /// The instructions, and the tables that they refer to.
 #[derive(Clone, Debug, Default)]
 pub(in crate::engine::cpu) struct ScalarCode {
-    pub(super) instructions: Vec<ScalarInstruction>,
-    pub(super) kernels: Vec<VectorKernel>,
-    pub(super) indexed: Vec<Indexed>,
-    pub(super) nests: Vec<EmbeddedNest>,
+    pub(in crate::engine::cpu) instructions: Vec<ScalarInstruction>,
+    pub(in crate::engine::cpu) kernels: Vec<VectorKernel>,
+    pub(in crate::engine::cpu) indexed: Vec<Indexed>,
+    pub(in crate::engine::cpu) nests: Vec<EmbeddedNest>,
     /// The pointers that move with the steps of loops, and by how many bytes.
-    pub(super) moves: Vec<(RegisterIndex, isize)>,
+    pub(in crate::engine::cpu) moves: Vec<(RegisterIndex, isize)>,
 }
 
 macro_rules! operations {
@@ -54,7 +69,7 @@ macro_rules! operations {
     ) => {
         /// The operation of an instruction.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub(super) enum ScalarOp {
+        pub(in crate::engine::cpu) enum ScalarOp {
             $(#[doc = "A row of the operation table, on one element."] $unary,)*
             $(#[doc = "A row of the operation table, on two elements."] $binary,)*
             $(#[doc = "A comparison."] $compare,)*
@@ -149,8 +164,22 @@ macro_rules! operations {
                 }
             }
 
+            /// The operations of the table that the instruction does, if it is one of those.
+            pub(in crate::engine::cpu) fn operation(self) -> Option<ScalarOperation> {
+                use ScalarOperation as Of;
+                Some(match self {
+                    $(ScalarOp::$unary => Of::Unary(Unary::$urow, <$ut as ElementType>::DTYPE),)*
+                    $(ScalarOp::$binary => Of::Binary(Binary::$brow, <$bt as ElementType>::DTYPE),)*
+                    $(ScalarOp::$compare => Of::Compare(Comparison::$crow, <$ct as ElementType>::DTYPE),)*
+                    $(ScalarOp::$cast => Of::Cast(<$from as ElementType>::DTYPE, <$to as ElementType>::DTYPE),)*
+                    $(ScalarOp::$left => Of::Left(Binary::$lfirst, Binary::$lsecond, <$lt as ElementType>::DTYPE),)*
+                    $(ScalarOp::$right => Of::Right(Binary::$rfirst, Binary::$rsecond, <$rt as ElementType>::DTYPE),)*
+                    _ => return None,
+                })
+            }
+
             /// How many operands are read, and whether there is a result, that is nothing but a function of them.
-            pub(super) fn form(self) -> (usize, bool) {
+            pub(in crate::engine::cpu) fn form(self) -> (usize, bool) {
                 match self {
                     $(ScalarOp::$unary)|* | $(ScalarOp::$cast)|* => (1, true),
                     $(ScalarOp::$binary)|* | $(ScalarOp::$compare)|* => (2, true),
@@ -379,12 +408,12 @@ operations! {
 
 impl ScalarInstruction {
     /// The registers that are read.
-    pub(super) fn reads(&self) -> &[RegisterIndex] {
+    pub(in crate::engine::cpu) fn reads(&self) -> &[RegisterIndex] {
         &self.operands[..self.op.form().0]
     }
 
     /// Whether all that it does is to write its result.
-    pub(super) fn has_result(&self) -> bool {
+    pub(in crate::engine::cpu) fn has_result(&self) -> bool {
         self.op.form().1
     }
 }

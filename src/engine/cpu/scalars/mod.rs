@@ -17,13 +17,15 @@ mod tests;
 mod tidy;
 
 use super::code::Scratch;
+use super::native::{MachineCode, compile_scalars};
 use super::target::Target;
 use super::vector::Instructions;
 use crate::array::OutOfMemory;
 use crate::engine::arrays::{CacheLine, lines};
 use crate::kernel::{BufferId, Procedure, Step};
 pub(super) use builder::Builder;
-use instruction::ScalarCode;
+pub(super) use embedded::EmbeddedNest;
+pub(super) use instruction::{Indexed, ScalarCode, ScalarInstruction, ScalarOp, ScalarOperation};
 pub(super) use register::RegisterIndex;
 
 /// Steps as instructions.
@@ -31,6 +33,8 @@ pub(super) use register::RegisterIndex;
 pub(super) struct Scalars {
     isa: Instructions,
     code: ScalarCode,
+    /// The same as machine code, which runs instead.
+    machine_code: Option<MachineCode>,
     registers: usize,
     /// Registers that hold known bytes.
     constants: Vec<(RegisterIndex, u64)>,
@@ -55,10 +59,35 @@ impl Scalars {
     }
 
     /// The instructions of a builder, with pointers in these registers that are set before each run.
-    pub(super) fn written(isa: Instructions, builder: Builder) -> Option<Scalars> {
+    pub(super) fn written(target: Target<'_>, builder: Builder) -> Option<Scalars> {
+        Scalars::new(target, builder, (Vec::new(), Vec::new(), 0), None)
+    }
+
+    fn new(
+        target: Target<'_>,
+        builder: Builder,
+        (outside, inside, memory): (Vec<(RegisterIndex, BufferId)>, Vec<(RegisterIndex, usize)>, usize),
+        begun: Option<RegisterIndex>,
+    ) -> Option<Scalars> {
         let (code, registers, constants) = builder.finish()?;
-        let (outside, inside) = (Vec::new(), Vec::new());
-        Some(Scalars { isa, code, registers, constants, outside, inside, memory: 0, begun: None })
+        let machine_code = target.code.and_then(|arena| compile_scalars(arena, &code, registers));
+        let isa = target.isa;
+        Some(Scalars { isa, code, machine_code, registers, constants, outside, inside, memory, begun })
+    }
+
+    /// Runs the instructions with what is in registers.
+    ///
+    /// # Safety
+    ///
+    /// As [`ScalarCode::run`].
+    unsafe fn execute(&self, registers: *mut u64, scratch: &mut Scratch) {
+        // SAFETY: as the caller's.
+        unsafe {
+            match &self.machine_code {
+                Some(code) => code.run_scalars(registers, scratch, &self.code.nests),
+                None => self.code.run(self.isa, registers, scratch),
+            }
+        }
     }
 
     /// The buffers of the enclosing procedure that are read or filled.
@@ -126,7 +155,7 @@ impl Scalars {
             for &(register, id) in &self.outside {
                 registers.add(usize::from(register)).cast::<*mut u8>().write(bases[id as usize]);
             }
-            self.code.run(self.isa, registers, scratch);
+            self.execute(registers, scratch);
         }
     }
 
@@ -145,7 +174,7 @@ impl Scalars {
             for (register, pointer) in pointers {
                 registers.add(usize::from(register)).cast::<*mut u8>().write(pointer);
             }
-            self.code.run(self.isa, registers, &mut Scratch::default());
+            self.execute(registers, &mut Scratch::default());
         }
     }
 

@@ -5,6 +5,8 @@ mod random;
 use super::instruction::{OWN, ScalarOp};
 use super::{Builder, RegisterIndex, Scalars};
 use crate::concrete::{self};
+use crate::engine::cpu::native::CodeArena;
+use crate::engine::cpu::target::Target;
 use crate::engine::cpu::vector::{self, Instructions, OperandForm, VectorKernel};
 use crate::engine::cpu::{Cpu, Program};
 use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, UNARY_ROWS, Unary};
@@ -33,18 +35,26 @@ fn run(
     operands: [u64; 3],
     write: impl Fn(&mut Builder, [RegisterIndex; 3]) -> Option<RegisterIndex>,
 ) -> (u64, usize) {
-    let mut builder = Builder::new(isa);
-    let pointers = [(); 4].map(|()| builder.register().unwrap());
-    let loaded = [0, 1, 2].map(|k| builder.load(of, pointers[k], 0, true).unwrap());
-    let result = write(&mut builder, loaded).unwrap();
-    builder.store(to, pointers[3], 0, result).unwrap();
-    let scalars = Scalars::written(isa, builder).unwrap();
-    let mut memory = [operands[0], operands[1], operands[2], 0];
-    let places = [0, 1, 2, 3].map(|k| memory.as_mut_ptr().wrapping_add(k).cast::<u8>());
-    let mut space = scalars.space().unwrap();
-    // SAFETY: the registers are this one's, the pointers are to eight bytes each.
-    unsafe { scalars.run_with(pointers.into_iter().zip(places), space.as_mut_ptr().cast()) };
-    (memory[3], scalars.instructions())
+    let arena = CodeArena::new(isa);
+    let results = [None, arena.as_ref()].map(|code| {
+        let mut builder = Builder::new(isa);
+        let pointers = [(); 4].map(|()| builder.register().unwrap());
+        let loaded = [0, 1, 2].map(|k| builder.load(of, pointers[k], 0, true).unwrap());
+        let result = write(&mut builder, loaded).unwrap();
+        builder.store(to, pointers[3], 0, result).unwrap();
+        let scalars = Scalars::written(Target { isa, code }, builder).unwrap();
+        assert_eq!(scalars.machine_code.is_some(), code.is_some());
+        assert!(code.is_none_or(CodeArena::seal));
+        let mut memory = [operands[0], operands[1], operands[2], 0];
+        let places = [0, 1, 2, 3].map(|k| memory.as_mut_ptr().wrapping_add(k).cast::<u8>());
+        let mut space = scalars.space().unwrap();
+        // SAFETY: the registers are this one's, the pointers are to eight bytes each.
+        unsafe { scalars.run_with(pointers.into_iter().zip(places), space.as_mut_ptr().cast()) };
+        (memory[3], scalars.instructions())
+    });
+    // The interpreter's result, and that of machine code.
+    assert!(same(to, results[0].0, results[1].0), "{operands:x?}: {results:x?}");
+    results[1]
 }
 
 /// The result of a kernel for one element.

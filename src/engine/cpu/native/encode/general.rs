@@ -57,6 +57,29 @@ impl Assembler {
         self.general(&[0x3B], first.0, second);
     }
 
+    /// Compares the low 32 bits.
+    pub(in crate::engine::cpu::native) fn compare_halves(&mut self, first: General, second: General) {
+        self.byte(0x40 | (first.0 >> 3) << 2 | second.0 >> 3);
+        self.byte(0x3B);
+        self.byte(0xC0 | (first.0 & 7) << 3 | second.0 & 7);
+    }
+
+    pub(in crate::engine::cpu::native) fn multiply(&mut self, result: General, other: General) {
+        self.general(&[0x0F, 0xAF], result.0, other);
+    }
+
+    pub(in crate::engine::cpu::native) fn and(&mut self, result: General, other: General) {
+        self.general(&[0x23], result.0, other);
+    }
+
+    pub(in crate::engine::cpu::native) fn or(&mut self, result: General, other: General) {
+        self.general(&[0x0B], result.0, other);
+    }
+
+    pub(in crate::engine::cpu::native) fn xor_number(&mut self, result: General, number: i32) {
+        self.with_number(6, result, number);
+    }
+
     /// One of the eight instructions with a number of up to four bytes, by its place among them.
     fn with_number(&mut self, which: u8, result: General, number: i32) {
         match i8::try_from(number) {
@@ -108,6 +131,29 @@ impl Assembler {
         self.byte(0x80 | condition as u8);
         self.jumps.push((self.bytes.len(), to));
         self.four(0);
+    }
+
+    /// 1 in the low byte where the condition holds, else 0.
+    pub(in crate::engine::cpu::native) fn set_if(&mut self, condition: Condition, result: General) {
+        self.byte(0x40 | result.0 >> 3);
+        self.byte(0x0F);
+        self.byte(0x90 | condition as u8);
+        self.byte(0xC0 | result.0 & 7);
+    }
+
+    /// A copy where the condition holds.
+    pub(in crate::engine::cpu::native) fn copy_if(&mut self, condition: Condition, result: General, from: General) {
+        self.general(&[0x0F, 0x40 | condition as u8], result.0, from);
+    }
+
+    /// The low byte without sign.
+    pub(in crate::engine::cpu::native) fn low_byte(&mut self, result: General, of: General) {
+        self.general(&[0x0F, 0xB6], result.0, of);
+    }
+
+    /// The low 32 bits with their sign.
+    pub(in crate::engine::cpu::native) fn low_half(&mut self, result: General, of: General) {
+        self.general(&[0x63], result.0, of);
     }
 
     /// Calls code at a label.

@@ -117,6 +117,11 @@ pub(super) enum Condition {
     Different = 5,
     NotAbove = 6,
     Above = 7,
+    /// Of integers with a sign.
+    Less = 12,
+    NotLess = 13,
+    NotGreater = 14,
+    Greater = 15,
 }
 
 impl Assembler {

@@ -1,0 +1,70 @@
+//! The machine's registers for those of scalar instructions.
+
+use super::intervals::{Class, Interval};
+use crate::engine::cpu::native::encode::General;
+use crate::engine::cpu::scalars::RegisterIndex;
+use std::collections::BTreeMap;
+
+/// Vector registers for values; the others are free for what an instruction needs.
+const FLOATS: u8 = 13;
+/// General registers for values: those that functions change, then those that they leave.
+const CHANGED: [General; 6] = [General(6), General(7), General(8), General(9), General(10), General(11)];
+const LEFT: [General; 5] = [General(5), General(12), General(13), General(14), General(15)];
+
+/// Where a register of instructions is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Home {
+    Float(u8),
+    General(General),
+    /// In its place among the registers in memory.
+    Memory,
+}
+
+/// The times in which one of the machine's registers is taken: where each ends, by where it begins.
+#[derive(Default)]
+struct Taken(BTreeMap<u32, u32>);
+
+impl Taken {
+    fn is_free(&self, interval: &Interval) -> bool {
+        self.0.range(..=interval.end).next_back().is_none_or(|(_, &end)| end < interval.start)
+    }
+}
+
+/// The home of each register, and the values that are read into theirs before the first instruction. Those that are used most often for how long they are
+/// there come first.
+pub(super) fn allocate(mut intervals: Vec<Interval>, registers: usize) -> (Vec<Home>, Vec<RegisterIndex>) {
+    let density = |interval: &Interval| interval.uses / f64::from(interval.end - interval.start + 1);
+    intervals.sort_by(|a, b| density(b).total_cmp(&density(a)));
+    let mut floats: Vec<Taken> = (0..FLOATS).map(|_| Taken::default()).collect();
+    let generals = CHANGED.into_iter().chain(LEFT);
+    let mut generals: Vec<(General, Taken)> = generals.map(|general| (general, Taken::default())).collect();
+    let (mut homes, mut given) = (vec![Home::Memory; registers], Vec::new());
+    for interval in &intervals {
+        // A value that is there, and read once, may as well be read where it is.
+        if interval.is_given && interval.uses <= 1.0 {
+            continue;
+        }
+        let home = match interval.class {
+            // Functions change all vector registers.
+            Class::Float if interval.over_call => None,
+            Class::Float => (0..).zip(&mut floats).find(|(_, taken)| taken.is_free(interval)).map(|(number, taken)| {
+                taken.0.insert(interval.start, interval.end);
+                Home::Float(number)
+            }),
+            Class::General => {
+                let kept = if interval.over_call { CHANGED.len() } else { 0 };
+                generals[kept..].iter_mut().find(|(_, taken)| taken.is_free(interval)).map(|(general, taken)| {
+                    taken.0.insert(interval.start, interval.end);
+                    Home::General(*general)
+                })
+            }
+        };
+        if let Some(home) = home {
+            homes[usize::from(interval.register)] = home;
+            if interval.is_given {
+                given.push(interval.register);
+            }
+        }
+    }
+    (homes, given)
+}

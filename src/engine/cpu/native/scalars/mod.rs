@@ -1,0 +1,452 @@
+//! Machine code for scalar instructions.
+//!
+//! A register of the instructions has one home: a vector register, a general register, or its eight bytes in memory, where the
+//! interpreter has it too. Homes are for as long as some instruction still [reads the value](intervals), so carries stay in theirs
+//! from step to step. Kernels and nests are functions that are called; they find their operands in memory.
+
+mod allocation;
+mod arithmetic;
+mod intervals;
+
+use super::encode::{Assembler, Condition, General, Index, Label, Operand, Place, Vector, Width};
+use super::opcodes as op;
+use super::{CodeArena, MachineCode};
+use crate::engine::cpu::code::Scratch;
+use crate::engine::cpu::scalars::{
+    EmbeddedNest, Indexed, RegisterIndex, ScalarCode, ScalarInstruction, ScalarOp, ScalarOperation,
+};
+use crate::engine::cpu::vector::VectorKernel;
+use allocation::{Home, allocate};
+use intervals::{intervals, moved, targets};
+
+const RAX: General = General(0);
+const RCX: General = General(1);
+const RDX: General = General(2);
+const RSP: General = General(4);
+const RSI: General = General(6);
+const RDI: General = General(7);
+/// Where the registers in memory are.
+const REGISTERS: General = General(3);
+/// Registers that the caller finds as they were.
+const SAVED: [General; 6] = [General(5), REGISTERS, General(12), General(13), General(14), General(15)];
+/// Vector registers for what an instruction needs.
+const FIRST: u8 = 13;
+const SECOND: u8 = 14;
+const THIRD: u8 = 15;
+/// Bytes on the stack: the pointers to the scratch and to the nests.
+const STACK: i32 = 24;
+const SCRATCH: Place = Place { base: RSP, index: None, distance: 0 };
+const NESTS: Place = Place { base: RSP, index: None, distance: 8 };
+
+/// Code for instructions with so many registers; `None` where there is too much code.
+pub(in crate::engine::cpu) fn compile_scalars(
+    arena: &CodeArena,
+    code: &ScalarCode,
+    registers: usize,
+) -> Option<MachineCode> {
+    let (homes, given) = allocate(intervals(code, registers), registers);
+    let instructions = &code.instructions;
+    let mut assembler = Assembler::default();
+    let labels = instructions.iter().map(|_| assembler.label()).collect();
+    let mut reads = vec![0; registers];
+    instructions.iter().flat_map(ScalarInstruction::reads).for_each(|&read| reads[usize::from(read)] += 1);
+    let targets = targets(instructions);
+    let mut emitter = Emitter { code, homes, reads, targets, labels, assembler, constants: Vec::new() };
+    emitter.run(&given);
+    let Emitter { assembler, constants, .. } = emitter;
+    arena.add(assembler.finish(&constants))
+}
+
+struct Emitter<'a> {
+    code: &'a ScalarCode,
+    homes: Vec<Home>,
+    /// How often each register is read.
+    reads: Vec<u32>,
+    /// Whether jumps go to each instruction.
+    targets: Vec<bool>,
+    labels: Vec<Label>,
+    assembler: Assembler,
+    constants: Vec<u8>,
+}
+
+/// Runs a [`VectorKernel`] for one element.
+unsafe extern "sysv64" fn run_kernel(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, kernel: *const ()) {
+    // SAFETY: the caller passes such a function, and what it may read and write.
+    unsafe {
+        let kernel: VectorKernel = std::mem::transmute(kernel);
+        kernel(result, a, b, c, 1);
+    }
+}
+
+/// Runs a nest.
+unsafe extern "sysv64" fn run_nest(nest: *const EmbeddedNest, registers: *mut u64, scratch: *mut Scratch) {
+    // SAFETY: the caller passes what the instructions have.
+    unsafe { (*nest).run(registers, &mut *scratch) };
+}
+
+/// Copies bytes to where they do not overlap.
+unsafe extern "sysv64" fn copy(to: *mut u8, from: *const u8, count: usize) {
+    // SAFETY: as the caller's.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, count) };
+}
+
+/// Where a register is in memory.
+fn memory(register: RegisterIndex) -> Place {
+    Place::at(REGISTERS, 8 * i32::from(register))
+}
+
+impl Emitter<'_> {
+    fn run(&mut self, given: &[RegisterIndex]) {
+        SAVED.iter().for_each(|&register| self.assembler.push(register));
+        self.assembler.add_number(RSP, -STACK);
+        self.assembler.store(SCRATCH, RSI);
+        self.assembler.store(NESTS, RDX);
+        self.assembler.copy(REGISTERS, RDI);
+        for &register in given {
+            match self.home(register) {
+                Home::Float(own) => self.vector(op::VMOVSD, own, 0, Operand::Memory(memory(register), 8)),
+                Home::General(own) => self.assembler.load(own, memory(register)),
+                Home::Memory => {}
+            }
+        }
+        let code = self.code;
+        let mut at = 0;
+        while let Some(instruction) = code.instructions.get(at) {
+            self.assembler.place(self.labels[at]);
+            let next = code.instructions.get(at + 1);
+            at += match next.filter(|next| self.is_pair(at, instruction, next)) {
+                Some(next) if self.compare_and(instruction, next) => 2,
+                _ => {
+                    self.instruction(instruction);
+                    1
+                }
+            };
+        }
+    }
+
+    /// Whether nothing but the next instruction reads the answer of a comparison.
+    fn is_pair(&self, at: usize, compare: &ScalarInstruction, next: &ScalarInstruction) -> bool {
+        let is_compare = matches!(compare.op.operation(), Some(ScalarOperation::Compare(..)));
+        let reads = matches!(next.op, ScalarOp::Unless | ScalarOp::Select) && next.operands[0] == compare.result;
+        is_compare && reads && self.reads[usize::from(compare.result)] == 1 && !self.targets[at + 1]
+    }
+
+    fn home(&self, register: RegisterIndex) -> Home {
+        self.homes[usize::from(register)]
+    }
+
+    /// An instruction on one element of vectors.
+    fn vector(&mut self, row: super::encode::Opcode, result: u8, first: u8, last: Operand) {
+        self.assembler.vex(row, Width::B16, result, first, last);
+    }
+
+    /// The general register that holds a value, which is read into this one if none does.
+    fn general(&mut self, register: RegisterIndex, otherwise: General) -> General {
+        match self.home(register) {
+            Home::General(own) => own,
+            Home::Float(own) => {
+                self.vector(op::VMOVQ_TO, own, 0, Vector(otherwise.0).into());
+                otherwise
+            }
+            Home::Memory => {
+                self.assembler.load(otherwise, memory(register));
+                otherwise
+            }
+        }
+    }
+
+    /// The general register in which a result is computed.
+    fn general_result(&self, register: RegisterIndex, otherwise: General) -> General {
+        match self.home(register) {
+            Home::General(own) => own,
+            _ => otherwise,
+        }
+    }
+
+    /// Moves a result from where it was computed to its home.
+    fn put_general(&mut self, register: RegisterIndex, from: General) {
+        match self.home(register) {
+            Home::General(own) if own == from => {}
+            Home::General(own) => self.assembler.copy(own, from),
+            Home::Float(own) => self.vector(op::VMOVQ, own, 0, Vector(from.0).into()),
+            Home::Memory => self.assembler.store(memory(register), from),
+        }
+    }
+
+    /// The vector register that holds a value, which is read into this one if none does.
+    fn float(&mut self, register: RegisterIndex, otherwise: u8) -> u8 {
+        match self.home(register) {
+            Home::Float(own) => own,
+            _ => {
+                let from = self.float_operand(register, 8);
+                self.vector(op::VMOVSD, otherwise, 0, from);
+                otherwise
+            }
+        }
+    }
+
+    /// A value as a last operand of so many bytes.
+    fn float_operand(&mut self, register: RegisterIndex, bytes: u32) -> Operand {
+        match self.home(register) {
+            Home::Float(own) => Vector(own).into(),
+            Home::General(_) => unreachable!("floats have no general registers"),
+            Home::Memory => Operand::Memory(memory(register), bytes),
+        }
+    }
+
+    fn float_result(&self, register: RegisterIndex, otherwise: u8) -> u8 {
+        match self.home(register) {
+            Home::Float(own) => own,
+            _ => otherwise,
+        }
+    }
+
+    fn put_float(&mut self, register: RegisterIndex, from: u8) {
+        match self.home(register) {
+            Home::Float(own) if own == from => {}
+            Home::Float(own) => self.vector(op::VMOVAPD, own, 0, Vector(from).into()),
+            Home::General(_) => unreachable!("floats have no general registers"),
+            Home::Memory => self.vector(op::VMOVSD_TO, from, 0, Operand::Memory(memory(register), 8)),
+        }
+    }
+
+    /// The place of a constant of 16 bytes, this one twice.
+    fn constant(&mut self, bits: u64) -> Operand {
+        let bytes = [bits.to_le_bytes(), bits.to_le_bytes()].concat();
+        let at = self.constants.chunks(16).position(|constant| constant == bytes).unwrap_or_else(|| {
+            self.constants.extend_from_slice(&bytes);
+            self.constants.len() / 16 - 1
+        });
+        Operand::Constant(16 * at as u32)
+    }
+
+    fn call(&mut self, function: *const ()) {
+        self.assembler.set(RAX, function as i64);
+        self.assembler.call_register(RAX);
+    }
+
+    /// Has a value be in memory, where functions find it.
+    fn save(&mut self, register: RegisterIndex) {
+        match self.home(register) {
+            Home::Float(own) => self.vector(op::VMOVSD_TO, own, 0, Operand::Memory(memory(register), 8)),
+            Home::General(own) => self.assembler.store(memory(register), own),
+            Home::Memory => {}
+        }
+    }
+
+    fn instruction(&mut self, instruction: &ScalarInstruction) {
+        let ScalarInstruction { op, result, operands: [a, b, c], number } = *instruction;
+        if let Some(operation) = op.operation() {
+            return self.operation(operation, result, [a, b, c]);
+        }
+        match op {
+            ScalarOp::TimesPlusF32 => self.times_plus(op::VFMADD231SS, 4, result, [a, b, c]),
+            ScalarOp::TimesPlusF64 => self.times_plus(op::VFMADD231SD, 8, result, [a, b, c]),
+            ScalarOp::Kernel => self.kernel(self.code.kernels[number as usize], result, [a, b, c]),
+            ScalarOp::Move => self.copy_value(result, a),
+            ScalarOp::Select => self.select(result, [a, b, c]),
+            ScalarOp::Load1 | ScalarOp::Load4 | ScalarOp::Load8 => {
+                let base = self.general(a, RAX);
+                let width = [1, 4, 8][op as usize - ScalarOp::Load1 as usize];
+                self.load(width, result, Place::at(base, number));
+            }
+            ScalarOp::Store1 | ScalarOp::Store4 | ScalarOp::Store8 => {
+                let base = self.general(a, RAX);
+                let width = [1, 4, 8][op as usize - ScalarOp::Store1 as usize];
+                self.store(width, b, Place::at(base, number));
+            }
+            ScalarOp::LoadAt => self.load_at(result, a, b, self.code.indexed[number as usize]),
+            ScalarOp::StoreAt => self.store_at(a, b, c, self.code.indexed[number as usize]),
+            ScalarOp::Copy => {
+                // These registers may hold the operands.
+                for (register, to) in [(a, RAX), (b, RCX), (c, RDX)] {
+                    let from = self.general(register, to);
+                    if from != to {
+                        self.assembler.copy(to, from);
+                    }
+                }
+                self.assembler.copy(RDI, RAX);
+                self.assembler.copy(RSI, RCX);
+                self.call(copy as *const ());
+            }
+            ScalarOp::Pass => {
+                for (at, register) in (0..).zip([a, b, c]) {
+                    let from = self.general(register, RAX);
+                    self.assembler.store(Place::at(REGISTERS, 8 * (number + at)), from);
+                }
+            }
+            ScalarOp::Nest => {
+                self.assembler.load(RDI, NESTS);
+                let distance = i64::from(number) * size_of::<EmbeddedNest>() as i64;
+                self.assembler.set(RAX, distance);
+                self.assembler.add(RDI, RAX);
+                self.assembler.copy(RSI, REGISTERS);
+                self.assembler.load(RDX, SCRATCH);
+                self.call(run_nest as *const ());
+            }
+            ScalarOp::Point => {
+                let (from, to) = (self.general(a, RAX), self.general_result(result, RAX));
+                self.assembler.address(to, Place::at(from, number));
+                self.put_general(result, to);
+            }
+            ScalarOp::Count => {
+                let to = self.general_result(result, RAX);
+                self.assembler.set(to, i64::from(number));
+                self.put_general(result, to);
+            }
+            ScalarOp::Jump => self.assembler.jump(self.labels[number as usize]),
+            ScalarOp::Unless => {
+                let condition = self.general(a, RAX);
+                self.assembler.test_bits(condition, 1);
+                self.assembler.jump_if(Condition::Equal, self.labels[number as usize]);
+            }
+            ScalarOp::Next => self.next(instruction),
+            ScalarOp::Label => {}
+            ScalarOp::End => {
+                self.assembler.add_number(RSP, STACK);
+                SAVED.iter().rev().for_each(|&register| self.assembler.pop(register));
+                self.assembler.back();
+            }
+            _ => unreachable!("it is an operation"),
+        }
+    }
+
+    fn kernel(&mut self, kernel: VectorKernel, result: RegisterIndex, operands: [RegisterIndex; 3]) {
+        operands.iter().for_each(|&operand| self.save(operand));
+        for (to, register) in [(RDI, result), (RSI, operands[0]), (RDX, operands[1]), (RCX, operands[2])] {
+            self.assembler.address(to, memory(register));
+        }
+        self.assembler.set(General(8), kernel as usize as i64);
+        self.call(run_kernel as *const ());
+        match self.home(result) {
+            Home::Float(own) => self.vector(op::VMOVSD, own, 0, Operand::Memory(memory(result), 8)),
+            Home::General(own) => self.assembler.load(own, memory(result)),
+            Home::Memory => {}
+        }
+    }
+
+    fn copy_value(&mut self, result: RegisterIndex, from: RegisterIndex) {
+        match (self.home(result), self.home(from)) {
+            (_, Home::Float(from)) => self.put_float(result, from),
+            (Home::Float(own), _) => self.vector(op::VMOVSD, own, 0, Operand::Memory(memory(from), 8)),
+            _ => {
+                let from = self.general(from, RAX);
+                self.put_general(result, from);
+            }
+        }
+    }
+
+    fn load(&mut self, width: usize, result: RegisterIndex, from: Place) {
+        if let Home::Float(own) = self.home(result) {
+            let row = if width == 8 { op::VMOVSD } else { op::VMOVSS };
+            return self.vector(row, own, 0, Operand::Memory(from, width as u32));
+        }
+        let to = self.general_result(result, RAX);
+        match width {
+            8 => self.assembler.load(to, from),
+            4 => self.assembler.load_half(to, from),
+            _ => self.assembler.load_byte(to, from),
+        }
+        self.put_general(result, to);
+    }
+
+    fn store(&mut self, width: usize, value: RegisterIndex, to: Place) {
+        if let Home::Float(own) = self.home(value) {
+            let row = if width == 8 { op::VMOVSD_TO } else { op::VMOVSS_TO };
+            return self.vector(row, own, 0, Operand::Memory(to, width as u32));
+        }
+        let from = self.general(value, RCX);
+        match width {
+            8 => self.assembler.store(to, from),
+            4 => self.assembler.store_half(to, from),
+            _ => self.assembler.store_byte(to, from),
+        }
+    }
+
+    /// The place of an element at a computed position, if it is inside, or else goes on at the label.
+    fn indexed(&mut self, pointer: RegisterIndex, index: RegisterIndex, of: Indexed, outside: Label) -> Place {
+        let position = self.general(index, RDX);
+        match i32::try_from(of.extent) {
+            Ok(extent) => self.assembler.compare_number(position, extent),
+            Err(_) => {
+                self.assembler.set(RAX, of.extent);
+                self.assembler.compare(position, RAX);
+            }
+        }
+        // As numbers without signs, negative positions are beyond all extents.
+        self.assembler.jump_if(Condition::AtLeast, outside);
+        let (scale, index) = match u8::try_from(of.stride) {
+            Ok(scale @ (1 | 2 | 4 | 8)) => (scale, position),
+            _ => {
+                match i32::try_from(of.stride) {
+                    Ok(stride) => self.assembler.times(RDX, position, stride),
+                    Err(_) => {
+                        self.assembler.set(RAX, of.stride as i64);
+                        self.assembler.multiply(RAX, position);
+                        self.assembler.copy(RDX, RAX);
+                    }
+                }
+                (1, RDX)
+            }
+        };
+        let (mut base, mut distance) = (self.general(pointer, RAX), 0);
+        match i32::try_from(of.offset) {
+            Ok(offset) => distance = offset,
+            Err(_) => {
+                self.assembler.set(RCX, of.offset as i64);
+                self.assembler.add(RCX, base);
+                base = RCX;
+            }
+        }
+        Place { base, index: Some((Index::General(index), scale)), distance }
+    }
+
+    fn load_at(&mut self, result: RegisterIndex, pointer: RegisterIndex, index: RegisterIndex, of: Indexed) {
+        let (outside, end) = (self.assembler.label(), self.assembler.label());
+        let place = self.indexed(pointer, index, of, outside);
+        self.load(of.width, result, place);
+        self.assembler.jump(end);
+        self.assembler.place(outside);
+        match self.home(result) {
+            Home::Float(own) => self.vector(op::VPXORQ, own, own, Vector(own).into()),
+            _ => {
+                self.assembler.set(RAX, 0);
+                self.put_general(result, RAX);
+            }
+        }
+        self.assembler.place(end);
+    }
+
+    fn store_at(&mut self, pointer: RegisterIndex, index: RegisterIndex, value: RegisterIndex, of: Indexed) {
+        let outside = self.assembler.label();
+        let mut place = self.indexed(pointer, index, of, outside);
+        if place.base == RCX {
+            self.assembler.copy(RAX, RCX);
+            place.base = RAX;
+        }
+        self.store(of.width, value, place);
+        self.assembler.place(outside);
+    }
+
+    /// Moves pointers, and begins the next step of a loop if there is one.
+    fn next(&mut self, next: &ScalarInstruction) {
+        for &(pointer, bytes) in moved(self.code, next) {
+            let own = self.general(pointer, RAX);
+            match i32::try_from(bytes) {
+                Ok(bytes) => self.assembler.add_number(own, bytes),
+                Err(_) => {
+                    self.assembler.set(RCX, bytes as i64);
+                    self.assembler.add(own, RCX);
+                }
+            }
+            self.put_general(pointer, own);
+        }
+        let count = self.general(next.result, RAX);
+        self.assembler.add_number(count, -1);
+        if count == RAX {
+            // A store leaves the flags.
+            self.assembler.store(memory(next.result), RAX);
+        }
+        self.assembler.jump_if(Condition::Different, self.labels[next.number as usize]);
+    }
+}
