@@ -1,5 +1,6 @@
 //! The code of a program, in memory that is mapped once and freed with the program.
 
+use super::encode::WrittenCode;
 use super::pages::Pages;
 use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::scalars::EmbeddedNest;
@@ -51,16 +52,26 @@ impl CodeArena {
     }
 
     /// Adds a function; `None` where there is too much code.
-    pub(super) fn add(&self, function: Vec<u8>) -> Option<MachineCode> {
+    pub(super) fn add(&self, mut function: WrittenCode) -> Option<MachineCode> {
         // A panic while the lock was held has left the bytes intact.
         let mut written = self.code.written.lock().unwrap_or_else(PoisonError::into_inner);
         let start = written.bytes.next_multiple_of(64);
-        if start + function.len() > MOST {
+        if start + function.bytes.len() > MOST {
             return None;
         }
-        written.bytes = start + function.len();
-        written.all.push((start, function));
+        for (at, called) in function.calls {
+            let distance = called as i64 - (start + at + 4) as i64;
+            let distance = i32::try_from(distance).expect("all code is shorter than 2 GiB");
+            function.bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
+        }
+        written.bytes = start + function.bytes.len();
+        written.all.push((start, function.bytes));
         Some(MachineCode { code: self.code.clone(), start })
+    }
+
+    /// Where a function begins, if it is one of this program's.
+    pub(super) fn start_of(&self, function: &MachineCode) -> Option<usize> {
+        Arc::ptr_eq(&self.code, &function.code).then_some(function.start)
     }
 
     /// Makes the code ready to run; whether the system gives memory for that.

@@ -142,7 +142,7 @@ impl Sheet {
         let mut code = Assembler::default();
         write(&mut code);
         self.texts.push(text.into());
-        self.codes.push(code.finish(&[]));
+        self.codes.push(code.finish(&[]).bytes);
     }
 
     /// Compares the code with the assembler's.

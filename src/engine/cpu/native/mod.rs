@@ -74,8 +74,8 @@ impl<'a> OrderedNest<'a> {
         let split = if cut { NestSplit::of(nest, layout, types) } else { NestSplit::whole() };
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
         let expanded = expand::expand(nest, layout, partials, (*lanes, *width))?;
-        let code = emit::emit(&expanded, *width == 64)?;
-        let machine_code = arena.add(code.bytes)?;
+        let emitted = emit::emit(&expanded, *width == 64)?;
+        let machine_code = arena.add(emitted.code)?;
         let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };
         let axes: Vec<Axis> = layout.extents.iter().zip(expanded.moves).map(axis).collect();
         Some(NestCode {
@@ -85,7 +85,7 @@ impl<'a> OrderedNest<'a> {
             axes,
             slots: expanded.bases.into_iter().chain([Base::Register(0)]).collect(),
             constants: Vec::new(),
-            registers: code.frame,
+            registers: emitted.frame,
             split,
             machine_code: Some(machine_code),
         })

@@ -7,26 +7,26 @@ use crate::kernel::BufferId;
 use crate::shape::Value;
 
 /// Positions among the pointers that a nest is passed.
-pub(super) type PassedPointer = usize;
+pub(in crate::engine::cpu) type PassedPointer = usize;
 
 /// A nest that instructions run, in parts.
 #[derive(Clone, Debug)]
 pub(in crate::engine::cpu) struct EmbeddedNest {
-    pub(super) parts: Vec<EmbeddedCode>,
+    pub(in crate::engine::cpu) parts: Vec<EmbeddedCode>,
     /// The first register of the pointers that are passed.
-    pub(super) passed: RegisterIndex,
+    pub(in crate::engine::cpu) passed: RegisterIndex,
     /// Buffers that are filled before, with how many elements.
-    pub(super) fills: Vec<(PassedPointer, usize, Value)>,
+    pub(in crate::engine::cpu) fills: Vec<(PassedPointer, usize, Value)>,
 }
 
 /// A nest whose table of pointers is in registers.
 #[derive(Clone, Debug)]
-pub(super) struct EmbeddedCode {
-    pub(super) code: NestCode,
+pub(in crate::engine::cpu) struct EmbeddedCode {
+    pub(in crate::engine::cpu) code: NestCode,
     /// The first register of the table.
-    table: RegisterIndex,
+    pub(in crate::engine::cpu) table: RegisterIndex,
     /// The slots of pointers into buffers, with the pointer to the buffer, and the bytes from there.
-    moving: Vec<(usize, PassedPointer, isize)>,
+    pub(in crate::engine::cpu) moving: Vec<(usize, PassedPointer, isize)>,
 }
 
 impl EmbeddedCode {

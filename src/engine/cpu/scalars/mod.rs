@@ -24,7 +24,7 @@ use crate::array::OutOfMemory;
 use crate::engine::arrays::{CacheLine, lines};
 use crate::kernel::{BufferId, Procedure, Step};
 pub(super) use builder::Builder;
-pub(super) use embedded::EmbeddedNest;
+pub(super) use embedded::{EmbeddedCode, EmbeddedNest};
 pub(super) use instruction::{Indexed, ScalarCode, ScalarInstruction, ScalarOp, ScalarOperation};
 pub(super) use register::RegisterIndex;
 

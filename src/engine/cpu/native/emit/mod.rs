@@ -10,7 +10,7 @@ mod loops;
 mod memory;
 mod registers;
 
-use super::encode::{Assembler, Condition, General, Label, Place, Vector, Width};
+use super::encode::{Assembler, Condition, General, Label, Place, Vector, Width, WrittenCode};
 use super::expand::Expanded;
 use super::opcodes as op;
 use super::program::{Form, Kind, Position, Step, Value};
@@ -107,7 +107,7 @@ struct OpenLoop {
 
 /// A function of the pointers, the last of which is the frame's, and of the number of steps.
 pub(super) struct EmittedCode {
-    pub(super) bytes: Vec<u8>,
+    pub(super) code: WrittenCode,
     /// Bytes of its frame.
     pub(super) frame: usize,
 }
@@ -167,8 +167,8 @@ impl Emitter<'_> {
         let body = std::mem::take(&mut self.assembler);
         self.begin();
         self.assembler.append(body);
-        let bytes = std::mem::take(&mut self.assembler).finish(&self.constants);
-        Some(EmittedCode { bytes, frame: self.frame as usize })
+        let code = std::mem::take(&mut self.assembler).finish(&self.constants);
+        Some(EmittedCode { code, frame: self.frame as usize })
     }
 
     /// Room in the frame.

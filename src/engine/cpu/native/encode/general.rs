@@ -163,6 +163,13 @@ impl Assembler {
         self.four(0);
     }
 
+    /// Calls another function of the same program, by where that begins.
+    pub(in crate::engine::cpu::native) fn call_code(&mut self, function: usize) {
+        self.byte(0xE8);
+        self.calls.push((self.bytes.len(), function));
+        self.four(0);
+    }
+
     /// Calls a function.
     pub(in crate::engine::cpu::native) fn call_register(&mut self, function: General) {
         if function.0 > 7 {

@@ -104,8 +104,17 @@ pub(super) struct Assembler {
     jumps: Vec<(usize, Label)>,
     /// Four bytes at these places are the distance to a constant, from so many bytes after them.
     reads: Vec<(usize, u32, u8)>,
+    /// Four bytes at these places are the distance to a function of the same program, which begins there.
+    calls: Vec<(usize, usize)>,
     /// Bytes of the present instruction that follow its operands.
     trailing: u8,
+}
+
+/// A function.
+pub(super) struct WrittenCode {
+    pub(super) bytes: Vec<u8>,
+    /// Four bytes at these places will be the distance to another function, which begins there.
+    pub(super) calls: Vec<(usize, usize)>,
 }
 
 /// The condition of a jump, as its opcode says it.
@@ -126,7 +135,7 @@ pub(super) enum Condition {
 
 impl Assembler {
     /// The code, in which all jumps are known, and the constants after it.
-    pub(super) fn finish(mut self, constants: &[u8]) -> Vec<u8> {
+    pub(super) fn finish(mut self, constants: &[u8]) -> WrittenCode {
         let first = self.bytes.len().next_multiple_of(64);
         for &(at, constant, trailing) in &self.reads {
             let target = first as i64 + i64::from(constant);
@@ -142,7 +151,7 @@ impl Assembler {
         }
         self.bytes.resize(first, 0xCC);
         self.bytes.extend_from_slice(constants);
-        self.bytes
+        WrittenCode { bytes: self.bytes, calls: self.calls }
     }
 
     /// Other code after this.
@@ -151,6 +160,7 @@ impl Assembler {
         self.bytes.extend(other.bytes);
         self.labels.extend(other.labels.into_iter().map(|place| place.map(|place| place + start)));
         self.jumps.extend(other.jumps.into_iter().map(|(at, Label(label))| (at + start, Label(label + labels))));
+        self.calls.extend(other.calls.into_iter().map(|(at, function)| (at + start, function)));
         self.reads.extend(other.reads.into_iter().map(|(at, constant, trailing)| (at + start, constant, trailing)));
     }
 

@@ -13,9 +13,10 @@ use super::opcodes as op;
 use super::{CodeArena, MachineCode};
 use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::scalars::{
-    EmbeddedNest, Indexed, RegisterIndex, ScalarCode, ScalarInstruction, ScalarOp, ScalarOperation,
+    EmbeddedCode, EmbeddedNest, Indexed, RegisterIndex, ScalarCode, ScalarInstruction, ScalarOp, ScalarOperation,
 };
 use crate::engine::cpu::vector::VectorKernel;
+use crate::shape::Value;
 use allocation::{Home, allocate};
 use intervals::{intervals, moved, targets};
 
@@ -33,6 +34,8 @@ const SAVED: [General; 6] = [General(5), REGISTERS, General(12), General(13), Ge
 const FIRST: u8 = 13;
 const SECOND: u8 = 14;
 const THIRD: u8 = 15;
+/// Elements that are filled one by one at most.
+const FILLED: usize = 16;
 /// Bytes on the stack: the pointers to the scratch and to the nests.
 const STACK: i32 = 24;
 const SCRATCH: Place = Place { base: RSP, index: None, distance: 0 };
@@ -51,13 +54,14 @@ pub(in crate::engine::cpu) fn compile_scalars(
     let mut reads = vec![0; registers];
     instructions.iter().flat_map(ScalarInstruction::reads).for_each(|&read| reads[usize::from(read)] += 1);
     let targets = targets(instructions);
-    let mut emitter = Emitter { code, homes, reads, targets, labels, assembler, constants: Vec::new() };
+    let mut emitter = Emitter { arena, code, homes, reads, targets, labels, assembler, constants: Vec::new() };
     emitter.run(&given);
     let Emitter { assembler, constants, .. } = emitter;
     arena.add(assembler.finish(&constants))
 }
 
 struct Emitter<'a> {
+    arena: &'a CodeArena,
     code: &'a ScalarCode,
     homes: Vec<Home>,
     /// How often each register is read.
@@ -276,13 +280,9 @@ impl Emitter<'_> {
                 }
             }
             ScalarOp::Nest => {
-                self.assembler.load(RDI, NESTS);
-                let distance = i64::from(number) * size_of::<EmbeddedNest>() as i64;
-                self.assembler.set(RAX, distance);
-                self.assembler.add(RDI, RAX);
-                self.assembler.copy(RSI, REGISTERS);
-                self.assembler.load(RDX, SCRATCH);
-                self.call(run_nest as *const ());
+                if self.nest(&self.code.nests[number as usize]).is_none() {
+                    self.call_nest(number as usize);
+                }
             }
             ScalarOp::Point => {
                 let (from, to) = (self.general(a, RAX), self.general_result(result, RAX));
@@ -309,6 +309,60 @@ impl Emitter<'_> {
             }
             _ => unreachable!("it is an operation"),
         }
+    }
+
+    /// Runs a nest by a function for all of them.
+    fn call_nest(&mut self, number: usize) {
+        self.assembler.load(RDI, NESTS);
+        self.assembler.set(RAX, (number * size_of::<EmbeddedNest>()) as i64);
+        self.assembler.add(RDI, RAX);
+        self.assembler.copy(RSI, REGISTERS);
+        self.assembler.load(RDX, SCRATCH);
+        self.call(run_nest as *const ());
+    }
+
+    /// Runs a nest by its own machine code, if it has some and fills no more than a few elements before.
+    fn nest(&mut self, nest: &EmbeddedNest) -> Option<()> {
+        let few = |&(_, count, _): &(usize, usize, Value)| count <= FILLED;
+        let is_empty = |part: &EmbeddedCode| part.code.axes.iter().any(|axis| axis.extent == 0);
+        if !nest.fills.iter().all(few) || nest.parts.iter().any(is_empty) {
+            return None;
+        }
+        let start = |part: &EmbeddedCode| self.arena.start_of(part.code.machine_code.as_ref()?);
+        let starts = nest.parts.iter().map(start).collect::<Option<Vec<usize>>>()?;
+        let passed = |pointer: usize| memory(nest.passed + pointer as RegisterIndex);
+        for &(buffer, count, value) in &nest.fills {
+            let bytes = value.dtype().bytes();
+            self.assembler.load(RCX, passed(buffer));
+            self.assembler.set(RAX, value.bits() as i64);
+            for element in 0..count {
+                let to = Place::at(RCX, (bytes * element) as i32);
+                match bytes {
+                    8 => self.assembler.store(to, RAX),
+                    4 => self.assembler.store_half(to, RAX),
+                    _ => self.assembler.store_byte(to, RAX),
+                }
+            }
+        }
+        for (part, start) in nest.parts.iter().zip(starts) {
+            for &(slot, buffer, offset) in &part.moving {
+                self.assembler.load(RAX, passed(buffer));
+                match i32::try_from(offset) {
+                    Ok(0) => {}
+                    Ok(offset) => self.assembler.add_number(RAX, offset),
+                    Err(_) => {
+                        self.assembler.set(RCX, offset as i64);
+                        self.assembler.add(RAX, RCX);
+                    }
+                }
+                self.assembler.store(memory(part.table + slot as RegisterIndex), RAX);
+            }
+            self.assembler.address(RDI, memory(part.table));
+            self.assembler.set(RSI, part.code.outer_extent() as i64);
+            self.assembler.set(RDX, 0);
+            self.assembler.call_code(start);
+        }
+        Some(())
     }
 
     fn kernel(&mut self, kernel: VectorKernel, result: RegisterIndex, operands: [RegisterIndex; 3]) {
