@@ -56,7 +56,7 @@ pub(super) struct NestSplit {
     /// Bytes of the memory for partial results.
     pub(super) memory: usize,
     /// Chunks begin at multiples of so many steps.
-    unit: usize,
+    pub(super) unit: usize,
 }
 
 /// Simple operations that are worth a chunk: some ten microseconds of them; and so many that other threads are worth waking.

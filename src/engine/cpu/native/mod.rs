@@ -39,7 +39,8 @@ pub(super) fn compile(arena: &CodeArena, nest: &Nest, types: &[Type], cut: bool)
     if code.first().is_none_or(OrderedNest::suits_tiles) {
         return None;
     }
-    code.iter().find_map(|code| code.written(arena, types, cut))
+    let split = |layout: &NestLayout| if cut { NestSplit::of(nest, layout, types) } else { NestSplit::whole() };
+    code.iter().find_map(|code| code.written(arena, split(&code.layout)))
 }
 
 /// A nest with an order of its loops.
@@ -69,11 +70,10 @@ impl<'a> OrderedNest<'a> {
     }
 
     /// The code of loops in this order, if there is one.
-    fn written(&self, arena: &CodeArena, types: &[Type], cut: bool) -> Option<NestCode> {
+    fn written(&self, arena: &CodeArena, split: NestSplit) -> Option<NestCode> {
         let OrderedNest { nest, layout, width, lanes } = self;
-        let split = if cut { NestSplit::of(nest, layout, types) } else { NestSplit::whole() };
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
-        let expanded = expand::expand(nest, layout, partials, (*lanes, *width))?;
+        let expanded = expand::expand(nest, layout, (split.chunks == 1, partials), (*lanes, *width))?;
         let emitted = emit::emit(&expanded, *width == 64)?;
         let machine_code = arena.add(emitted.code)?;
         let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };

@@ -5,6 +5,8 @@ use crate::affine::AffineMap;
 use crate::array::{Array, neutral_value};
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::code::{NestCode, Scratch};
+use crate::engine::cpu::layout::NestLayout;
+use crate::engine::cpu::split::NestSplit;
 use crate::engine::cpu::target::Target;
 use crate::engine::cpu::vector::Instructions;
 use crate::engine::cpu::{Cpu, Program};
@@ -158,11 +160,26 @@ fn compare(nest: &Nest, types: &[Type], found: &[Vec<u8>], expected: &[Vec<u8>],
     }
 }
 
+/// How a nest is cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cut {
+    Never,
+    /// Into any steps of the outermost loop, as long as nothing is combined.
+    Anywhere,
+    ByWork,
+}
+
 /// The machine code of a nest, ready to run, where there is one.
-fn compiled(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
+fn compiled(isa: Instructions, nest: &Nest, types: &[Type], cut: Cut) -> Option<NestCode> {
     let arena = CodeArena::new(isa).expect("there are instructions");
+    let split = |layout: &NestLayout| match cut {
+        Cut::Never => NestSplit::whole(),
+        Cut::Anywhere => NestSplit { chunks: 2, ..NestSplit::whole() },
+        Cut::ByWork => NestSplit::of(nest, layout, types),
+    };
     // Also where tiles do as well.
-    let code = OrderedNest::all(&arena, nest, cut)?.iter().find_map(|code| code.written(&arena, types, cut))?;
+    let orders = OrderedNest::all(&arena, nest, cut == Cut::ByWork)?;
+    let code = orders.iter().find_map(|code| code.written(&arena, split(&code.layout)))?;
     assert!(arena.seal(), "there is no memory for code");
     Some(code)
 }
@@ -175,14 +192,16 @@ fn check_nest(nest: &Nest, types: &[Type], sets: &mut [Vec<Vec<u8>>], sides: &[S
         let kernels = assemble(Target { isa, code: None }, nest, types, false);
         assert!(kernels.machine_code.is_none());
         after = sets.iter().map(|buffers| execute(&kernels, buffers, Side::End)).collect();
-        let Some(code) = compiled(isa, nest, types, false) else {
-            missing.push(isa);
-            continue;
-        };
-        for (buffers, expected) in sets.iter().zip(&after) {
-            for &side in sides {
-                let found = execute(&code, buffers, side);
-                compare(nest, types, &found, expected, allowed, &format!("{isa:?}, {side:?}"));
+        for cut in [Cut::Never, Cut::Anywhere] {
+            let Some(code) = compiled(isa, nest, types, cut) else {
+                missing.push(isa);
+                break;
+            };
+            for (buffers, expected) in sets.iter().zip(&after) {
+                for &side in sides {
+                    let found = execute(&code, buffers, side);
+                    compare(nest, types, &found, expected, allowed, &format!("{isa:?}, {side:?}, {cut:?}"));
+                }
             }
         }
     }

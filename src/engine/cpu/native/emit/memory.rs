@@ -360,7 +360,7 @@ impl Emitter<'_> {
                 Some(Scalar::Frame(offset)) => self.assembler.load(RDX, Place::at(FRAME, offset)),
                 None => return None,
             }
-            if axis == 0 {
+            if axis == 0 && !self.of.whole {
                 let first = self.first?;
                 self.assembler.add_memory(RDX, Place::at(FRAME, first));
             }

@@ -153,7 +153,7 @@ impl Emitter<'_> {
             }
         }
         let asks = |at: &Position| at.terms.iter().any(|&(axis, _)| axis == 0) || (of.vector == 0 && at.along != 0);
-        if of.steps.iter().any(|step| matches!(step, Step::Position { at, .. } if asks(at))) {
+        if !of.whole && of.steps.iter().any(|step| matches!(step, Step::Position { at, .. } if asks(at))) {
             self.first = Some(self.room(8));
         }
         self.assign_general();

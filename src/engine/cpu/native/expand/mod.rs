@@ -39,6 +39,8 @@ pub(super) struct Expanded {
     pub(super) bytes: u32,
     /// The loop that is cut into registers.
     pub(super) vector: u32,
+    /// Whether every run does all steps of the outermost loop.
+    pub(super) whole: bool,
 }
 
 struct Expander<'a> {
@@ -54,6 +56,8 @@ struct Expander<'a> {
     moves: Vec<Vec<(Slot, isize)>>,
     pointers: TermMap<(u32, SmallVec<[isize; 4]>), u32>,
     partials: TermMap<u32, u32>,
+    /// Whether every run does all steps of the outermost loop, and there are no more than instructions compare with.
+    whole: bool,
     lanes: usize,
     /// The integers that there are as many of in a register as lanes.
     integers: Kind,
@@ -80,11 +84,12 @@ pub(super) fn lanes(nest: &Nest, width: usize) -> Option<usize> {
     (width == 64 || nest.values.iter().all(|(_, dtype)| is_widest(*dtype))).then_some(width / widest)
 }
 
-/// The vector code of a nest; `None` where there is none for what it does.
+/// The vector code of a nest, runs of which do all steps of the outermost loop if it is `whole`; `None` where there is none for what
+/// the nest does.
 pub(super) fn expand(
     nest: &Nest,
     layout: &NestLayout,
-    partials: TermMap<u32, u32>,
+    (whole, partials): (bool, TermMap<u32, u32>),
     (lanes, width): (usize, usize),
 ) -> Option<Expanded> {
     let depth = layout.extents.len();
@@ -99,6 +104,7 @@ pub(super) fn expand(
         moves: vec![Vec::new(); depth],
         pointers: TermMap::default(),
         partials,
+        whole: whole && known(layout.extents[0]).is_some(),
         lanes,
         integers: if lanes * 8 <= width { Kind::I64 } else { Kind::I32 },
         bytes: width,
@@ -126,7 +132,7 @@ pub(super) fn expand(
         }
     }
     expander.step(0)?;
-    let Expander { builder, bases, moves, lanes, bytes, .. } = expander;
+    let Expander { builder, bases, moves, whole, lanes, bytes, .. } = expander;
     let vector = layout.vector as u32;
     Some(Expanded {
         steps: builder.steps,
@@ -136,6 +142,7 @@ pub(super) fn expand(
         lanes: lanes as u32,
         bytes: bytes as u32,
         vector,
+        whole,
     })
 }
 
@@ -219,6 +226,9 @@ impl Expander<'_> {
         let fitting = (STEP / cost.max(1)).clamp(if cost < 3 * STEP { 2 } else { 1 }, COPIES);
         let sums = self.nest.stores.iter().filter(|store| store.mode != StoreMode::Write).count();
         let fitting = if sums * fitting > 8 { 1 } else { fitting };
+        // Two registers side by side keep the processor busy where no others follow.
+        let is_short = self.whole && self.layout.extents[self.vector()].div_ceil(self.lanes) == 2;
+        let fitting = if is_short && sums <= 4 { 2 } else { fitting };
         (sums <= 8).then_some(1 << fitting.ilog2())
     }
 
@@ -254,7 +264,7 @@ impl Expander<'_> {
     /// A loop that is not the vector axis.
     fn around(&mut self, axis: usize) -> Option<()> {
         let extent = self.layout.extents[axis];
-        let count = if axis == 0 { Count::Asked } else { Count::Known(known(extent)?) };
+        let count = if axis == 0 && !self.whole { Count::Asked } else { Count::Known(known(extent)?) };
         self.builder.begin(axis as u32, count);
         self.positions.clear();
         self.step(axis + 1)?;
@@ -282,7 +292,7 @@ impl Expander<'_> {
         let (lanes, copies) = (self.lanes, self.copies);
         let whole = lanes * copies;
         self.builder.steps.push(Step::Start);
-        if axis == 0 {
+        if axis == 0 && !self.whole {
             let mut steps = vec![(copies, Count::ElementsAsked { step: whole as u32 })];
             if copies > 1 {
                 steps.push((1, Count::ElementsAsked { step: lanes as u32 }));

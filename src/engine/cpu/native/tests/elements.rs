@@ -185,7 +185,7 @@ fn positions_in_chunks_are_those_of_the_whole() {
         for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
             for step in &procedure.steps {
                 let Step::Nest(nest) = step else { panic!("{which}: {step:?}") };
-                let code = compiled(isa, nest, &buffers, true);
+                let code = compiled(isa, nest, &buffers, Cut::ByWork);
                 assert!(code.is_some_and(|code| code.split.chunks > 1), "{isa:?}, {which}: {nest:?}");
             }
         }

@@ -134,7 +134,8 @@ impl Draft {
         // Without rounding, the kernels of all instructions agree.
         let mut expected = Vec::new();
         for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
-            let Some(code) = compiled(isa, nest, types, false) else {
+            let [code, cut] = [Cut::Never, Cut::Anywhere].map(|cut| compiled(isa, nest, types, cut));
+            let (Some(code), Some(cut)) = (code, cut) else {
                 missing.push(isa);
                 continue;
             };
@@ -146,7 +147,7 @@ impl Draft {
                 let found = execute(&code, &self.buffers, side);
                 assert!(found == expected, "{isa:?}, {side:?}: {}, of {nest:?}", differing(types, &found, &expected));
             }
-            let found = execute_parts(&code, &self.buffers);
+            let found = execute_parts(&cut, &self.buffers);
             assert!(found == expected, "{isa:?}, in parts: {}, of {nest:?}", differing(types, &found, &expected));
         }
         missing
@@ -205,7 +206,7 @@ fn lanes_behind_the_end_read_nothing() {
         let nothing = draft.load(none, at(0, &[0]), vec![guard(at(-(n as i64), &[1]), 100)]);
         draft.write(nothing);
         for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
-            let code = compiled(isa, &draft.nest, &draft.types, false).expect("there is machine code");
+            let code = compiled(isa, &draft.nest, &draft.types, Cut::Never).expect("there is machine code");
             let written = execute(&code, &draft.buffers, Side::End).remove(1);
             assert!(written.iter().all(|&byte| byte == 0), "{isa:?}, {dtype:?}, {n}: {written:?}");
         }

@@ -114,7 +114,7 @@ fn check_chunks(shape: &[usize], build: Build) {
     let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
     for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
         let chunks = |step: &Step| match step {
-            Step::Nest(nest) => compiled(isa, nest, &types, true).map_or(0, |code| code.split.chunks),
+            Step::Nest(nest) => compiled(isa, nest, &types, Cut::ByWork).map_or(0, |code| code.split.chunks),
             _ => 0,
         };
         assert!(procedure.steps.iter().map(chunks).all(|chunks| chunks > 1), "{isa:?}, {shape:?}");
