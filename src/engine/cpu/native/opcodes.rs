@@ -42,6 +42,8 @@ opcodes! {
     VMINPS: 1 0 0 0 0x5D;
     VMAXPD: 1 1 0 1 0x5F;
     VMAXPS: 1 0 0 0 0x5F;
+    VSCALEFPD: 2 1 0 1 0x2C;
+    VSCALEFPS: 2 1 0 0 0x2C;
     VSQRTPD: 1 1 0 1 0x51;
     VSQRTPS: 1 0 0 0 0x51;
     /// The result is a factor, and the last operand is added.

@@ -80,6 +80,8 @@ pub(super) enum Op {
     Min,
     /// The larger one, or the second where one is no number.
     Max,
+    /// The first times 2 to the power of the second, which is whole; of AVX-512.
+    Scale,
     /// The first times the second, plus the third, with one rounding.
     MultiplyAdd,
     And,
@@ -111,7 +113,7 @@ impl Op {
     pub(super) fn operands(self) -> usize {
         match self {
             Op::MultiplyAdd | Op::Select => 3,
-            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor => 2,
+            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::Scale | Op::And | Op::Or | Op::Xor => 2,
             Op::Compare(_) => 2,
             _ => 1,
         }
@@ -319,12 +321,23 @@ pub(super) struct Builder {
     computed: TermMap<(Op, Kind, [Value; 3]), Value>,
     /// What was computed since each loop began, and is forgotten where it ends.
     scopes: Vec<Vec<(Op, Kind, [Value; 3])>>,
+    /// Whether there is [`Op::Scale`].
+    has_scale: bool,
 }
 
 /// Stands for an operand that there is none of.
 const NO_OPERAND: Value = Value::MAX;
 
 impl Builder {
+    /// For instructions with [`Op::Scale`], or without.
+    pub(super) fn new(has_scale: bool) -> Builder {
+        Builder { has_scale, ..Builder::default() }
+    }
+
+    pub(super) fn has_scale(&self) -> bool {
+        self.has_scale
+    }
+
     pub(super) fn value(&mut self, kind: Kind) -> Value {
         self.kinds.push(kind);
         self.kinds.len() as Value - 1

@@ -202,6 +202,22 @@ impl<T: Real> Lanes for Traced<T> {
     fn at_most(self, high: Self) -> Self {
         Self::of_two(Op::Min, high, self)
     }
+    fn scaled(self, n: Self, sum: Self) -> Self {
+        if BUILDER.with_borrow(Builder::has_scale) {
+            return Self::of_two(Op::Scale, self, n);
+        }
+        let (first, second, _) = Self::powers(sum);
+        self * first * second
+    }
+    fn scaled_less_one<L: Level>(n: Self, sum: Self, r: Self, rest: Self) -> (Self, Self) {
+        if BUILDER.with_borrow(Builder::has_scale) {
+            let one = Self::number(1.0);
+            let inverse = Self::of_two(Op::Scale, one, Self::of(T::ROUND) - sum);
+            return (Self::of_two(Op::Scale, r + (one - inverse), n), Self::of_two(Op::Scale, rest, n));
+        }
+        let (first, second, inverse) = Self::powers(sum);
+        (first.times_plus::<L>(r, first - inverse) * second, rest * first * second)
+    }
     fn floor(self) -> Self {
         Traced::new(compute(Op::Floor, Self::KIND, &[self.0]))
     }

@@ -156,6 +156,18 @@ pub(in crate::engine::cpu) trait Lanes:
             Self::from_bits(Self::Bits::of(offset + bias).minus(rest).to_exponent()),
         )
     }
+    /// The product with 2ⁿ, where n is whole and the sum is that of n with [`Real::ROUND`].
+    #[inline(always)]
+    fn scaled(self, _n: Self, sum: Self) -> Self {
+        let (first, second, _) = Self::powers(sum);
+        self * first * second
+    }
+    /// 2ⁿ (1 + r) − 1 and 2ⁿ times the rest, with n as in [`Lanes::scaled`].
+    #[inline(always)]
+    fn scaled_less_one<L: Level>(_n: Self, sum: Self, r: Self, rest: Self) -> (Self, Self) {
+        let (first, second, inverse) = Self::powers(sum);
+        (first.times_plus::<L>(r, first - inverse) * second, rest * first * second)
+    }
     /// For a positive number x of full precision, the whole k and the m from √½ to √2 with x = 2ᵏ m; and 2⁻ᵏ, unless x is huge.
     #[inline(always)]
     fn split(self) -> (Self, Self, Self) {

@@ -26,7 +26,7 @@ impl Emitter<'_> {
                 self.assembler.vex(row, Width::B32, target, a, Vector(b).into());
                 Some(())
             }
-            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor => {
+            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::Scale | Op::And | Op::Or | Op::Xor => {
                 let row = match (operation, kind.is_float()) {
                     (Op::Add, true) => choose(op::VADDPD, op::VADDPS),
                     (Op::Add, false) => choose(op::VPADDQ, op::VPADDD),
@@ -41,6 +41,7 @@ impl Emitter<'_> {
                     (Op::Div, true) => choose(op::VDIVPD, op::VDIVPS),
                     (Op::Min, true) => choose(op::VMINPD, op::VMINPS),
                     (Op::Max, true) => choose(op::VMAXPD, op::VMAXPS),
+                    (Op::Scale, true) => choose(op::VSCALEFPD, op::VSCALEFPS),
                     (Op::And, _) => choose(op::VPANDQ, op::VPANDD),
                     (Op::Or, _) => choose(op::VPORQ, op::VPORD),
                     (Op::Xor, _) => choose(op::VPXORQ, op::VPXORD),

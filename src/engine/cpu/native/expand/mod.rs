@@ -96,7 +96,7 @@ pub(super) fn expand(
     let mut expander = Expander {
         nest,
         layout,
-        builder: Builder::default(),
+        builder: Builder::new(width == 64),
         levels: Vec::new(),
         runs: Vec::new(),
         uses: nest.uses(),

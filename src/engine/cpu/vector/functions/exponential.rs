@@ -7,6 +7,7 @@ use crate::operation::Unary;
 
 /// An argument as n ln 2 + r, with a whole n and |r| up to ln 2 / 2.
 struct ReducedExponent<T> {
+    n: T,
     /// n in the last bits.
     sum: T,
     r: T,
@@ -23,7 +24,7 @@ fn reduced<T: Lanes, L: Level>(x: T) -> ReducedExponent<T> {
     let sum = x.times_plus::<L>(T::of(<T::Element>::LOG2_E), T::of(<T::Element>::ROUND));
     let n = sum - T::of(<T::Element>::ROUND);
     let r = n.times_plus::<L>(-T::of(<T::Element>::LN_2_PARTS.0), x);
-    ReducedExponent { sum, r: n.times_plus::<L>(-T::of(<T::Element>::LN_2_PARTS.1), r) }
+    ReducedExponent { n, sum, r: n.times_plus::<L>(-T::of(<T::Element>::LN_2_PARTS.1), r) }
 }
 
 /// exp(r) − 1 − r.
@@ -32,29 +33,31 @@ fn beyond_linear<T: Lanes, L: Level>(r: T) -> T {
     r * r * polynomial::<T, L>(r, <T::Element>::EXPONENTIAL)
 }
 
-/// exp(x) · factor, with a factor that is a power of two.
+/// exp(r).
 #[inline(always)]
-fn exp_of<T: Lanes, L: Level>(reduced: &ReducedExponent<T>, factor: T) -> T {
-    let (first, second, _) = T::powers(reduced.sum);
-    let value = T::number(1.0) + (reduced.r + beyond_linear::<T, L>(reduced.r));
-    value * first * (second * factor)
+fn exp_of_rest<T: Lanes, L: Level>(r: T) -> T {
+    T::number(1.0) + (r + beyond_linear::<T, L>(r))
 }
 
 /// exp(x + low), with a low part that is much smaller than 1.
 #[inline(always)]
 pub(super) fn exp_of_sum<T: Lanes, L: Level>(x: T, low: T) -> T {
-    let ReducedExponent { sum, r } = reduced::<T, L>(within(x, <T::Element>::EXPONENTS));
-    exp_of::<T, L>(&ReducedExponent { sum, r: r + low }, T::number(1.0))
+    let ReducedExponent { n, sum, r } = reduced::<T, L>(within(x, <T::Element>::EXPONENTS));
+    exp_of_rest::<T, L>(r + low).scaled(n, sum)
 }
 
 /// exp(x) − 1 as a sum of two, the first the larger.
 #[inline(always)]
 fn exp_m1_in_parts<T: Lanes, L: Level>(x: T) -> (T, T) {
-    let ReducedExponent { sum, r } = reduced::<T, L>(x);
-    let (first, second, inverse) = T::powers(sum);
-    // 2ⁿ r + (2ⁿ − 1) and 2ⁿ times the rest.
-    let linear = first.times_plus::<L>(r, first - inverse);
-    (linear * second, beyond_linear::<T, L>(r) * first * second)
+    let ReducedExponent { n, sum, r } = reduced::<T, L>(x);
+    T::scaled_less_one::<L>(n, sum, r, beyond_linear::<T, L>(r))
+}
+
+/// exp(x) within bounds.
+#[inline(always)]
+fn exp_within<T: Lanes, L: Level>(x: T, bounds: (T::Element, T::Element)) -> T {
+    let ReducedExponent { n, sum, r } = reduced::<T, L>(within(x, bounds));
+    exp_of_rest::<T, L>(r).scaled(n, sum)
 }
 
 /// The value, or 0 for arguments below the bound. Products with numbers of less than full precision take a hundred times as
@@ -72,8 +75,7 @@ impl VectorFunction for Exp {
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
         let bounds = <T::Element>::KEPT_EXPONENTS;
-        let value = exp_of::<T, L>(&reduced::<T, L>(within(x, bounds)), T::number(1.0));
-        or_vanishing(x, bounds.0, value)
+        or_vanishing(x, bounds.0, exp_within::<T, L>(x, bounds))
     }
 }
 
@@ -86,8 +88,9 @@ impl VectorFunction for Exp2 {
         let bounds = <T::Element>::KEPT_BINARY_EXPONENTS;
         let bounded = within(x, bounds);
         let sum = bounded + T::of(<T::Element>::ROUND);
-        let r = (bounded - (sum - T::of(<T::Element>::ROUND))) * T::of(<T::Element>::LN_2);
-        or_vanishing(x, bounds.0, exp_of::<T, L>(&ReducedExponent { sum, r }, T::number(1.0)))
+        let n = sum - T::of(<T::Element>::ROUND);
+        let r = (bounded - n) * T::of(<T::Element>::LN_2);
+        or_vanishing(x, bounds.0, exp_of_rest::<T, L>(r).scaled(n, sum))
     }
 }
 
@@ -106,7 +109,8 @@ impl VectorFunction for Expm1 {
 /// Half of an exponential that is 1 or more, since the exponential is infinite before its half is.
 #[inline(always)]
 fn half_exp_of_size<T: Lanes, L: Level>(size: T) -> T {
-    exp_of::<T, L>(&reduced::<T, L>(size.at_most(T::of(<T::Element>::EXPONENTS.1))), T::number(0.5))
+    let ReducedExponent { n, sum, r } = reduced::<T, L>(size.at_most(T::of(<T::Element>::EXPONENTS.1)));
+    (exp_of_rest::<T, L>(r) * T::number(0.5)).scaled(n, sum)
 }
 
 pub(super) struct Sinh;
@@ -166,7 +170,8 @@ impl VectorFunction for Sigmoid {
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
         let one = T::number(1.0);
-        one / (one + Exp::value::<T, L>(-x))
+        // An exponential that nearly vanishes is lost in the sum.
+        one / (one + exp_within::<T, L>(-x, <T::Element>::KEPT_EXPONENTS))
     }
 }
 
