@@ -339,7 +339,7 @@ impl Builder {
     pub(super) fn copy(&mut self, to: RegisterIndex, from: RegisterIndex, bytes: usize) -> Option<()> {
         let count = self.bits(bytes as u64)?;
         self.cost += bytes as f64 / COPIED;
-        self.push(ScalarOp::Copy, 0, [to, from, count], 0)
+        self.push(ScalarOp::Copy, 0, [to, from, count], i32::try_from(bytes).unwrap_or(0))
     }
 
     /// Runs the nest of this number, whose kernels take about so many nanoseconds, with pointers to its buffers: the first of the

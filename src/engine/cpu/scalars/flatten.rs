@@ -10,14 +10,15 @@ use super::Scalars;
 use super::builder::Builder;
 use super::register::RegisterIndex;
 use crate::engine::cpu::target::Target;
-use crate::kernel::{BufferId, BufferSource, Conditional, Nest, Procedure, Step};
+use crate::kernel::{BufferId, BufferSource, Conditional, Nest, Procedure, Step, Store};
 use crate::shape::{DType, Type, size};
 use crate::term::hash::TermMap;
 use embed::Embedded;
 use nests::{cost_of_instructions, cost_of_kernels};
 
-/// The most elements of a buffer in registers.
+/// The most elements of a buffer in registers, and of one that loops carry there if nests are mostly left to kernels.
 const ELEMENTS: usize = 64;
+const FEW: usize = 4;
 /// The most values that are written, those that turn out to be equal counted too.
 const VALUES: usize = 8192;
 /// The most bytes of a buffer in memory of its own.
@@ -79,6 +80,8 @@ struct Flattener {
     /// Values that may still be written.
     values: usize,
     depth: usize,
+    /// The most elements of a buffer that is not in memory from the beginning.
+    small: usize,
     /// Nanoseconds, about, of kernels for the same.
     kernels: f64,
 }
@@ -91,6 +94,17 @@ pub(super) fn flatten(
     steps: &[Step],
     stored: &[BufferId],
 ) -> Option<Scalars> {
+    let with = |small: usize| flatten_with(target, procedure, steps, stored, small);
+    with(ELEMENTS).or_else(|| with(FEW))
+}
+
+fn flatten_with(
+    target: Target<'_>,
+    procedure: &Procedure,
+    steps: &[Step],
+    stored: &[BufferId],
+    small: usize,
+) -> Option<Scalars> {
     let mut flattener = Flattener {
         builder: Builder::new(target.isa),
         outside: Vec::new(),
@@ -99,6 +113,7 @@ pub(super) fn flatten(
         nests: Vec::new(),
         values: VALUES,
         depth: DEPTH,
+        small,
         kernels: 0.0,
     };
     let mut frame = ProcedureFrame::new(procedure, TermMap::default());
@@ -165,7 +180,8 @@ impl Flattener {
     /// A nest that takes kernels so many nanoseconds, position by position, or left to kernels among the instructions.
     fn either(&mut self, frame: &mut ProcedureFrame<'_>, nest: &Nest, kernels: f64, continues: bool) -> Option<()> {
         let moved = self.cost_of_moves(frame, nest);
-        match cost_of_instructions(nest) > kernels + moved {
+        let is_in_memory = |store: &Store| (self.small + 1..=ELEMENTS).contains(&frame.ty(store.buffer).size());
+        match cost_of_instructions(nest) > kernels + moved || nest.stores.iter().any(is_in_memory) {
             true => self.embed(frame, nest, kernels, continues),
             false => self.nest(frame, nest, continues),
         }
@@ -237,7 +253,7 @@ impl Flattener {
         let ty = frame.ty(id);
         match self.place(frame, id)? {
             ElementStorage { pointer, .. } if *pointer == Some(to) => {}
-            ElementStorage { elements: None, pointer: Some(from), .. } if ty.size() > ELEMENTS => {
+            ElementStorage { elements: None, pointer: Some(from), .. } if ty.size() > self.small => {
                 let from = *from;
                 self.builder.copy(to, from, ty.bytes()?)?;
             }

@@ -98,7 +98,7 @@ macro_rules! operations {
             /// Writes the third operand there.
             StoreAt,
             /// Copies as many bytes as the third operand says, to where the first points, from where the second does; the two don't
-            /// overlap.
+            /// overlap. The number is that of bytes too, or 0 if those are too many for it.
             Copy,
             /// Passes the operands, which are pointers, on to the nest that runs next, from its pointer of this number on.
             Pass,

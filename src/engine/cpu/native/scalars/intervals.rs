@@ -6,6 +6,9 @@ use crate::engine::cpu::scalars::{RegisterIndex, ScalarCode, ScalarInstruction, 
 const REPEATED: f64 = 8.0;
 const LOOPS: usize = 6;
 
+/// Bytes of a copy that is written out at most.
+const COPIED: i32 = 256;
+
 /// The machine's registers that can hold a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
@@ -78,7 +81,7 @@ pub(super) fn intervals(code: &ScalarCode, registers: usize) -> Vec<Interval> {
             each_use(code, instruction, |register, _| visit(register));
         }
     }
-    let calls: Vec<u32> = (0..).zip(instructions).filter(|(_, it)| is_call(it.op)).map(|(at, _)| 2 * at).collect();
+    let calls: Vec<u32> = (0..).zip(instructions).filter(|(_, it)| is_call(it)).map(|(at, _)| 2 * at).collect();
     let classes = classes(code, registers);
     let all = (0..registers).filter_map(|register| {
         let (Seen { first, last, .. }, seen) = (extended[register]?, seen[register]?);
@@ -98,8 +101,17 @@ pub(super) fn intervals(code: &ScalarCode, registers: usize) -> Vec<Interval> {
     all.collect()
 }
 
-pub(super) fn is_call(op: ScalarOp) -> bool {
-    matches!(op, ScalarOp::Kernel | ScalarOp::Nest | ScalarOp::Copy)
+fn is_call(instruction: &ScalarInstruction) -> bool {
+    match instruction.op {
+        ScalarOp::Kernel | ScalarOp::Nest => true,
+        ScalarOp::Copy => !is_short(instruction),
+        _ => false,
+    }
+}
+
+/// Whether a copy is written out.
+pub(super) fn is_short(copy: &ScalarInstruction) -> bool {
+    (1..=COPIED).contains(&copy.number)
 }
 
 /// Calls a function with each register that an instruction reads, then with those that it writes.

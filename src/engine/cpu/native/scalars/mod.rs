@@ -7,18 +7,19 @@
 mod allocation;
 mod arithmetic;
 mod intervals;
+mod memory;
 
-use super::encode::{Assembler, Condition, General, Index, Label, Operand, Place, Vector, Width};
+use super::encode::{Assembler, Condition, General, Label, Operand, Place, Vector, Width};
 use super::opcodes as op;
 use super::{CodeArena, MachineCode};
 use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::scalars::{
-    EmbeddedCode, EmbeddedNest, Indexed, RegisterIndex, ScalarCode, ScalarInstruction, ScalarOp, ScalarOperation,
+    EmbeddedCode, EmbeddedNest, RegisterIndex, ScalarCode, ScalarInstruction, ScalarOp, ScalarOperation,
 };
 use crate::engine::cpu::vector::VectorKernel;
 use crate::shape::Value;
 use allocation::{Home, allocate};
-use intervals::{intervals, moved, targets};
+use intervals::{intervals, is_short, moved, targets};
 
 const RAX: General = General(0);
 const RCX: General = General(1);
@@ -261,6 +262,7 @@ impl Emitter<'_> {
             }
             ScalarOp::LoadAt => self.load_at(result, a, b, self.code.indexed[number as usize]),
             ScalarOp::StoreAt => self.store_at(a, b, c, self.code.indexed[number as usize]),
+            ScalarOp::Copy if is_short(instruction) => self.copy_bytes(a, b, number),
             ScalarOp::Copy => {
                 // These registers may hold the operands.
                 for (register, to) in [(a, RAX), (b, RCX), (c, RDX)] {
@@ -388,98 +390,6 @@ impl Emitter<'_> {
                 self.put_general(result, from);
             }
         }
-    }
-
-    fn load(&mut self, width: usize, result: RegisterIndex, from: Place) {
-        if let Home::Float(own) = self.home(result) {
-            let row = if width == 8 { op::VMOVSD } else { op::VMOVSS };
-            return self.vector(row, own, 0, Operand::Memory(from, width as u32));
-        }
-        let to = self.general_result(result, RAX);
-        match width {
-            8 => self.assembler.load(to, from),
-            4 => self.assembler.load_half(to, from),
-            _ => self.assembler.load_byte(to, from),
-        }
-        self.put_general(result, to);
-    }
-
-    fn store(&mut self, width: usize, value: RegisterIndex, to: Place) {
-        if let Home::Float(own) = self.home(value) {
-            let row = if width == 8 { op::VMOVSD_TO } else { op::VMOVSS_TO };
-            return self.vector(row, own, 0, Operand::Memory(to, width as u32));
-        }
-        let from = self.general(value, RCX);
-        match width {
-            8 => self.assembler.store(to, from),
-            4 => self.assembler.store_half(to, from),
-            _ => self.assembler.store_byte(to, from),
-        }
-    }
-
-    /// The place of an element at a computed position, if it is inside, or else goes on at the label.
-    fn indexed(&mut self, pointer: RegisterIndex, index: RegisterIndex, of: Indexed, outside: Label) -> Place {
-        let position = self.general(index, RDX);
-        match i32::try_from(of.extent) {
-            Ok(extent) => self.assembler.compare_number(position, extent),
-            Err(_) => {
-                self.assembler.set(RAX, of.extent);
-                self.assembler.compare(position, RAX);
-            }
-        }
-        // As numbers without signs, negative positions are beyond all extents.
-        self.assembler.jump_if(Condition::AtLeast, outside);
-        let (scale, index) = match u8::try_from(of.stride) {
-            Ok(scale @ (1 | 2 | 4 | 8)) => (scale, position),
-            _ => {
-                match i32::try_from(of.stride) {
-                    Ok(stride) => self.assembler.times(RDX, position, stride),
-                    Err(_) => {
-                        self.assembler.set(RAX, of.stride as i64);
-                        self.assembler.multiply(RAX, position);
-                        self.assembler.copy(RDX, RAX);
-                    }
-                }
-                (1, RDX)
-            }
-        };
-        let (mut base, mut distance) = (self.general(pointer, RAX), 0);
-        match i32::try_from(of.offset) {
-            Ok(offset) => distance = offset,
-            Err(_) => {
-                self.assembler.set(RCX, of.offset as i64);
-                self.assembler.add(RCX, base);
-                base = RCX;
-            }
-        }
-        Place { base, index: Some((Index::General(index), scale)), distance }
-    }
-
-    fn load_at(&mut self, result: RegisterIndex, pointer: RegisterIndex, index: RegisterIndex, of: Indexed) {
-        let (outside, end) = (self.assembler.label(), self.assembler.label());
-        let place = self.indexed(pointer, index, of, outside);
-        self.load(of.width, result, place);
-        self.assembler.jump(end);
-        self.assembler.place(outside);
-        match self.home(result) {
-            Home::Float(own) => self.vector(op::VPXORQ, own, own, Vector(own).into()),
-            _ => {
-                self.assembler.set(RAX, 0);
-                self.put_general(result, RAX);
-            }
-        }
-        self.assembler.place(end);
-    }
-
-    fn store_at(&mut self, pointer: RegisterIndex, index: RegisterIndex, value: RegisterIndex, of: Indexed) {
-        let outside = self.assembler.label();
-        let mut place = self.indexed(pointer, index, of, outside);
-        if place.base == RCX {
-            self.assembler.copy(RAX, RCX);
-            place.base = RAX;
-        }
-        self.store(of.width, value, place);
-        self.assembler.place(outside);
     }
 
     /// Moves pointers, and begins the next step of a loop if there is one.

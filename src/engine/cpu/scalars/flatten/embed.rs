@@ -1,6 +1,6 @@
 //! Nests that are left to kernels among the instructions.
 
-use super::{ELEMENTS, ElementStorage, Flattener, ProcedureFrame};
+use super::{ElementStorage, Flattener, ProcedureFrame};
 use crate::array::neutral_value;
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
@@ -38,7 +38,7 @@ impl Flattener {
         let count = touched.len();
         let moved = touched.into_iter().filter(|&id| {
             let place = frame.places.get(&frame.procedure.origin(id));
-            frame.ty(id).size() <= ELEMENTS && place.is_none_or(|place| place.pointer.is_none())
+            frame.ty(id).size() <= self.small && place.is_none_or(|place| place.pointer.is_none())
         });
         EMBEDDED + (count as f64) / 3.0 + moved.map(|id| frame.ty(id).size() as f64).sum::<f64>()
     }

@@ -1,6 +1,6 @@
 //! Loops: steps with jumps, and their carries.
 
-use super::{ELEMENTS, ElementStorage, Flattener, ProcedureFrame, STEP};
+use super::{ElementStorage, Flattener, ProcedureFrame, STEP};
 use crate::engine::cpu::scalars::builder::COPIED;
 use crate::engine::cpu::scalars::register::RegisterIndex;
 use crate::kernel::{BufferId, BufferSource, Loop, Procedure, Step, SweepLoop};
@@ -41,7 +41,7 @@ impl Flattener {
         let mut carries = Vec::with_capacity(from.len());
         for (carry, (&id, &result)) in from.iter().zip(to).enumerate() {
             let ty = frame.ty(id);
-            let is_large = ty.size() > ELEMENTS;
+            let is_large = ty.size() > self.small;
             carries.push(if step.changes(carry) && (is_large || is_written_at(step, carry as BufferId)) {
                 CarryStorage::Changed(ty.dtype, self.begun(frame, id, result)?)
             } else if is_large {
@@ -76,7 +76,7 @@ impl Flattener {
         let mut places = Vec::with_capacity(ids.len());
         for &id in ids {
             let mut place = self.place(frame, id)?.clone();
-            if place.elements.is_none() && frame.ty(id).size() <= ELEMENTS {
+            if place.elements.is_none() && frame.ty(id).size() <= self.small {
                 place.elements = Some(self.elements(frame, id)?.into_iter().map(Some).collect());
             }
             places.push(place);
