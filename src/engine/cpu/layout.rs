@@ -33,6 +33,27 @@ pub(super) struct Wrapped {
     pub(super) is_whole: bool,
 }
 
+/// A loop: the innermost of the axes that run together, and how many steps these make.
+pub(super) type NestLoop = (usize, usize);
+
+/// Whether an axis goes on, in a function of positions, where a loop ends.
+pub(super) fn goes_on(at: &Affine, axis: usize, (inner, length): NestLoop) -> bool {
+    at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis])
+}
+
+/// Some axes of a nest, in their order, as loops: those are one of which the outer one `joins` the inner ones.
+pub(super) fn joined(extents: &[usize], axes: &[usize], joins: impl Fn(usize, NestLoop) -> bool) -> Vec<NestLoop> {
+    let mut loops: Vec<NestLoop> = Vec::new();
+    for &axis in axes.iter().rev() {
+        match loops.last_mut() {
+            Some(inner) if joins(axis, *inner) => inner.1 *= extents[axis],
+            _ => loops.push((axis, extents[axis])),
+        }
+    }
+    loops.reverse();
+    loops
+}
+
 impl NestLayout {
     /// Takes a loop away that is not the vector axis.
     pub(super) fn remove(&mut self, position: usize) {

@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::layout::{NestLayout, Wrapped};
+use super::layout::{NestLayout, NestLoop, Wrapped, goes_on, joined};
 use super::split::{CHUNKS, chunks_worth};
 use super::stretch::inner_axes;
 use crate::kernel::stretch::{axes_of, moved};
@@ -35,9 +35,6 @@ const SHARED: f64 = 1.25;
 /// Elements of a tile, about, and at least.
 const TILE: usize = 512;
 const LEAST_TILE: u64 = 64;
-
-/// A loop: the innermost of the axes that run together, and how many steps these make.
-type NestLoop = (usize, usize);
 
 /// All affine functions of a nest that stand for memory, and all others.
 fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
@@ -109,9 +106,8 @@ fn summed_products(nest: &Nest) -> Vec<bool> {
 
 impl LoopChoice<'_> {
     /// Whether a loop continues, in all accesses, where another one ends after so many steps.
-    fn joins(&self, axis: usize, (inner, length): NestLoop) -> bool {
-        let goes_on = |at: &&Affine| at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis]);
-        self.memory.iter().all(goes_on) && self.numbers.iter().all(goes_on)
+    fn joins(&self, axis: usize, inner: NestLoop) -> bool {
+        self.memory.iter().chain(&self.numbers).all(|at| goes_on(at, axis, inner))
     }
 
     /// Takes an axis from these, with those that run together with it and may: as one loop.
@@ -126,16 +122,7 @@ impl LoopChoice<'_> {
 
     /// Axes as loops, those that run together as one.
     fn joined(&self, axes: &[usize]) -> Vec<NestLoop> {
-        let mut loops: Vec<NestLoop> = Vec::new();
-        for &axis in axes.iter().rev() {
-            let extent = self.nest.extents[axis];
-            match loops.last_mut() {
-                Some(inner) if self.joins(axis, *inner) => inner.1 *= extent,
-                _ => loops.push((axis, extent)),
-            }
-        }
-        loops.reverse();
-        loops
+        joined(&self.nest.extents, axes, |axis, inner| self.joins(axis, inner))
     }
 
     /// The order in which instructions run along this axis, and along the axes that continue it; the others run outside, or

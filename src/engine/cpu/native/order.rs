@@ -1,6 +1,6 @@
 //! The order of a nest's loops in machine code: which one is cut into registers, and which run for each of its steps.
 
-use crate::engine::cpu::layout::NestLayout;
+use crate::engine::cpu::layout::{NestLayout, NestLoop, goes_on, joined};
 use crate::engine::cpu::split::chunks_worth;
 use crate::engine::cpu::vector::formulas;
 use crate::kernel::stretch::moved;
@@ -71,9 +71,6 @@ pub(super) fn suits_tiles(nest: &Nest, layout: &NestLayout, lanes: usize) -> boo
     (operations == 0 && !is_long) || is_short || (is_moved && operations < 2)
 }
 
-/// A loop: the innermost of the axes that run together, and how many steps these make.
-type NestLoop = (usize, usize);
-
 /// The loops that run for each step of the vector axis.
 #[derive(Clone, Copy)]
 enum Inside {
@@ -114,22 +111,12 @@ pub(super) fn layouts(nest: &Nest, cut: bool, lanes: usize, width: usize) -> Vec
 
 impl Chooser<'_> {
     /// Whether a loop goes on, in all functions of the nest, where another one ends.
-    fn joins(&self, axis: usize, (inner, length): NestLoop) -> bool {
-        let goes_on = |at: &&Affine| at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis]);
-        self.functions.iter().all(goes_on)
+    fn joins(&self, axis: usize, inner: NestLoop) -> bool {
+        self.functions.iter().all(|at| goes_on(at, axis, inner))
     }
 
     fn joined(&self, axes: &[usize]) -> Vec<NestLoop> {
-        let mut loops: Vec<NestLoop> = Vec::new();
-        for &axis in axes.iter().rev() {
-            let extent = self.nest.extents[axis];
-            match loops.last_mut() {
-                Some(inner) if self.joins(axis, *inner) => inner.1 *= extent,
-                _ => loops.push((axis, extent)),
-            }
-        }
-        loops.reverse();
-        loops
+        joined(&self.nest.extents, axes, |axis, inner| self.joins(axis, inner))
     }
 
     /// The order with this vector axis.
