@@ -175,7 +175,8 @@ fn nest_loops(nest: &Nest) -> String {
     format!("nest {}", if loops.is_empty() { "1".into() } else { loops.join("x") })
 }
 
-fn nest_name(nest: &Nest) -> String {
+/// A nest by its loops, its results and the operations that cost most.
+pub(crate) fn nest_name(nest: &Nest) -> String {
     let stores: Vec<String> = nest.stores.iter().map(|store| format!("b{}", store.buffer)).collect();
     format!("{} -> {}{}", nest_loops(nest), stores.join(", "), nest_work(nest))
 }

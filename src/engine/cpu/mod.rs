@@ -73,7 +73,9 @@ use threads::Threads;
 /// How programs run on the processor: on as many threads as it has, without measuring, unless said otherwise.
 ///
 /// They run by the widest instructions that the processor has. The environment variable `DELTARAY_INSTRUCTIONS`, which is read
-/// once, sets a limit: `avx2`, or `portable` for those of any processor, without machine code. Results differ by rounding.
+/// once, sets a limit: `avx512`, `avx2`, or `portable` for those of any processor, without machine code; compiling panics where it
+/// says something else. Results differ by rounding. With `DELTARAY_PERF_MAP` set to anything, the profiler `perf` sees the names of
+/// kernels that are machine code, in the file `/tmp/perf-PID.map` where it looks for them.
 #[derive(Clone, Debug)]
 pub struct Cpu {
     threads: Option<usize>,

@@ -5,6 +5,7 @@ use super::pages::Pages;
 use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::scalars::EmbeddedNest;
 use crate::engine::cpu::vector::Instructions;
+use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Bytes of code that a program has at most. What is more runs as instructions on tiles.
@@ -12,10 +13,32 @@ const MOST: usize = 64 << 20;
 
 /// Functions, and the bytes of all of them.
 #[derive(Debug, Default)]
-struct Functions {
+pub(super) struct Functions {
     /// Where each begins, and its bytes.
-    all: Vec<(usize, Vec<u8>)>,
+    pub(super) all: Vec<(usize, Vec<u8>)>,
+    /// Their names, where these are asked for.
+    pub(super) names: Vec<String>,
     bytes: usize,
+}
+
+/// Whether the environment asks for a file of names for the profiler `perf`.
+fn is_named() -> bool {
+    static NAMED: OnceLock<bool> = OnceLock::new();
+    *NAMED.get_or_init(|| std::env::var_os("DELTARAY_PERF_MAP").is_some())
+}
+
+/// Adds functions to the file in which `perf` looks for the names of this process's machine code. Where it can't be written, there
+/// are no names.
+pub(super) fn write_names(start: usize, functions: &Functions) {
+    let lines: String = functions
+        .all
+        .iter()
+        .zip(&functions.names)
+        .map(|((at, code), name)| format!("{:x} {:x} {name}\n", start + at, code.len()))
+        .collect();
+    let path = format!("/tmp/perf-{}.map", std::process::id());
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let _ = file.and_then(|mut file| file.write_all(lines.as_bytes()));
 }
 
 /// Code that is being written, and then runs.
@@ -51,8 +74,8 @@ impl CodeArena {
         self.isa
     }
 
-    /// Adds a function; `None` where there is too much code.
-    pub(super) fn add(&self, mut function: WrittenCode) -> Option<MachineCode> {
+    /// Adds a function with a name; `None` where there is too much code.
+    pub(super) fn add(&self, mut function: WrittenCode, name: impl FnOnce() -> String) -> Option<MachineCode> {
         // A panic while the lock was held has left the bytes intact.
         let mut written = self.code.written.lock().unwrap_or_else(PoisonError::into_inner);
         let start = written.bytes.next_multiple_of(64);
@@ -66,6 +89,7 @@ impl CodeArena {
         }
         written.bytes = start + function.bytes.len();
         written.all.push((start, function.bytes));
+        written.names.extend(is_named().then(name));
         Some(MachineCode { code: self.code.clone(), start })
     }
 
@@ -81,7 +105,12 @@ impl CodeArena {
             return true;
         }
         match Pages::of(written.bytes, &written.all) {
-            Some(pages) => self.code.pages.set(pages).is_ok(),
+            Some(pages) => {
+                if is_named() {
+                    write_names(pages.start() as usize, &written);
+                }
+                self.code.pages.set(pages).is_ok()
+            }
             None => false,
         }
     }

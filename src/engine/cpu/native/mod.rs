@@ -25,6 +25,7 @@ use super::layout::NestLayout;
 use super::split::NestSplit;
 use super::stretch::limits;
 use super::vector::Instructions;
+use crate::engine::report::nest_name;
 use crate::kernel::Nest;
 use crate::shape::Type;
 pub(super) use arena::{CodeArena, MachineCode};
@@ -75,7 +76,7 @@ impl<'a> OrderedNest<'a> {
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
         let expanded = expand::expand(nest, layout, (split.chunks == 1, partials), (*lanes, *width))?;
         let emitted = emit::emit(&expanded, *width == 64)?;
-        let machine_code = arena.add(emitted.code)?;
+        let machine_code = arena.add(emitted.code, || nest_name(nest))?;
         let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };
         let axes: Vec<Axis> = layout.extents.iter().zip(expanded.moves).map(axis).collect();
         Some(NestCode {

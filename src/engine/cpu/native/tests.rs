@@ -21,6 +21,7 @@ mod elements;
 mod positions;
 mod ranges;
 mod shapes;
+mod system;
 
 unsafe extern "C" {
     fn mmap(at: *mut c_void, bytes: usize, access: c_int, kind: c_int, file: c_int, offset: i64) -> *mut c_void;

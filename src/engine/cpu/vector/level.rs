@@ -57,11 +57,17 @@ impl Level for Avx512 {
 }
 
 /// The widest instructions of this machine that the environment does not forbid.
+///
+/// # Panics
+///
+/// When the environment names instructions that are unknown.
 pub(super) fn detect() -> Instructions {
-    let most = match std::env::var("DELTARAY_INSTRUCTIONS").as_deref() {
-        Ok("portable") => Instructions::Portable,
-        Ok("avx2") => Instructions::Avx2,
-        _ => Instructions::Avx512,
+    let limit = std::env::var_os("DELTARAY_INSTRUCTIONS").unwrap_or_default();
+    let most = match limit.to_str() {
+        Some("portable") => Instructions::Portable,
+        Some("avx2") => Instructions::Avx2,
+        Some("avx512" | "") => Instructions::Avx512,
+        _ => panic!("DELTARAY_INSTRUCTIONS is {limit:?}, which is none of `portable`, `avx2` and `avx512`"),
     };
     of_machine().min(most)
 }

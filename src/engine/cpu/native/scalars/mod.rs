@@ -58,7 +58,7 @@ pub(in crate::engine::cpu) fn compile_scalars(
     let mut emitter = Emitter { arena, code, homes, reads, targets, labels, assembler, constants: Vec::new() };
     emitter.run(&given);
     let Emitter { assembler, constants, .. } = emitter;
-    arena.add(assembler.finish(&constants))
+    arena.add(assembler.finish(&constants), || format!("{} scalar instructions", code.instructions.len()))
 }
 
 struct Emitter<'a> {
