@@ -176,7 +176,8 @@ pub fn constructs() -> Vec<Construct> {
             let parts: Vec<S> = (0..n).map(|i| (p[0].at(0) * (i as f64 + 0.5)).sin()).collect();
             stack(&parts).sin().sum()
         }),
-        steps!("stack and read", 40, |n, p| {
+        // The first values are in registers, which cost no memory.
+        steps!("stack and read", 80, |n, p| {
             let parts: Vec<S> = (0..n).map(|i| (p[0].at(0) * (i as f64 + 0.5)).sin()).collect();
             let all = stack(&parts).sin();
             (0..n).fold(p[0].at(1), |y, i| y * all.at(i as i64))

@@ -94,19 +94,30 @@ pub(super) fn flatten(
     steps: &[Step],
     stored: &[BufferId],
 ) -> Option<Scalars> {
-    let with = |small: usize| flatten_with(target, procedure, steps, stored, small);
-    with(ELEMENTS).or_else(|| with(FEW))
+    let with = |small: usize| written(procedure, steps, stored, Builder::new(target.isa), small);
+    let mut flattener = with(ELEMENTS)?;
+    if flattener.builder.cost > flattener.kernels {
+        flattener = with(FEW)?;
+    }
+    if flattener.builder.cost > flattener.kernels {
+        return None;
+    }
+    let begun = if flattener.nests.is_empty() { None } else { Some(flattener.builder.register()?) };
+    flattener.assemble(target)?;
+    let Flattener { builder, outside, inside, memory, .. } = flattener;
+    Scalars::new(target, builder, (outside, inside, memory), begun)
 }
 
-fn flatten_with(
-    target: Target<'_>,
+/// Instructions for steps, where buffers of more than `small` elements are in memory; `None` where that would be too much.
+fn written(
     procedure: &Procedure,
     steps: &[Step],
     stored: &[BufferId],
+    builder: Builder,
     small: usize,
-) -> Option<Scalars> {
+) -> Option<Flattener> {
     let mut flattener = Flattener {
-        builder: Builder::new(target.isa),
+        builder,
         outside: Vec::new(),
         inside: Vec::new(),
         memory: 0,
@@ -147,13 +158,7 @@ fn flatten_with(
     for (id, pointer) in frame.results.clone() {
         flattener.store_all(&mut frame, id, pointer)?;
     }
-    if flattener.builder.cost > flattener.kernels {
-        return None;
-    }
-    let begun = if flattener.nests.is_empty() { None } else { Some(flattener.builder.register()?) };
-    flattener.assemble(target)?;
-    let Flattener { builder, outside, inside, memory, .. } = flattener;
-    Scalars::new(target, builder, (outside, inside, memory), begun)
+    Some(flattener)
 }
 
 impl Flattener {

@@ -200,7 +200,8 @@ pub(super) fn cost_of_instructions(nest: &Nest) -> f64 {
             NestValue::Binary(op, ..) => ScalarOp::binary(*op, *dtype).is_some(),
             _ => true,
         };
-        if is_own { INSTRUCTION } else { KERNEL }
+        // One element takes a kernel about as long as several do.
+        if is_own { INSTRUCTION } else { KERNEL + value.operation().map_or(0.0, |op| own_cost(&op)) }
     };
     size(&nest.extents) as f64 * (nest.values.iter().map(of).sum::<f64>() + nest.stores.len() as f64)
 }
