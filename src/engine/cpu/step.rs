@@ -14,8 +14,12 @@ use super::table::{BufferFill, PointerTable};
 use super::target::Target;
 use super::threads::PackingLines;
 use crate::array::{OutOfMemory, neutral_value};
-use crate::kernel::{Nest, Procedure, Step, StoreMode};
+use crate::kernel::roots::own_cost;
+use crate::kernel::{Loop, Nest, Procedure, Step, StoreMode};
+use crate::operation::Binary;
 use crate::shape::Type;
+use crate::term::Op;
+use crate::term::recurrence::Recurrence;
 use smallvec::{SmallVec, smallvec};
 
 impl Space {
@@ -67,10 +71,17 @@ impl CompiledStep {
         types: &[Type],
         cut: bool,
     ) -> Option<Box<CompiledStep>> {
-        if let Step::Loop(repeated) = step
-            && let Some(recurrence) = CompiledRecurrence::new(target, repeated)
-        {
-            return Some(Box::new(CompiledStep::Recurrence(Box::new(recurrence))));
+        let scalars = || Scalars::of(target, procedure, std::slice::from_ref(step), &step.touched().1);
+        if let Step::Loop(repeated) = step {
+            if target.code.is_some()
+                && is_one_chain(repeated)
+                && let Some(scalars) = scalars()
+            {
+                return Some(Box::new(CompiledStep::Scalars(Box::new(scalars))));
+            }
+            if let Some(recurrence) = CompiledRecurrence::new(target, repeated) {
+                return Some(Box::new(CompiledStep::Recurrence(Box::new(recurrence))));
+            }
         }
         Some(Box::new(match step {
             Step::Nest(nest) => CompiledStep::Nest {
@@ -89,10 +100,7 @@ impl CompiledStep {
                 None => CompiledStep::Call(call.clone()),
             },
             Step::Blocks(_) => return None,
-            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
-                let scalars = Scalars::of(target, procedure, std::slice::from_ref(step), &step.touched().1)?;
-                CompiledStep::Scalars(Box::new(scalars))
-            }
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => CompiledStep::Scalars(Box::new(scalars()?)),
         }))
     }
 
@@ -198,6 +206,21 @@ impl CompiledStep {
             | CompiledStep::Call(_) => Space::Nothing,
         })
     }
+}
+
+/// Operations of a step that run while others wait for the step before, and the cost of one that is no function.
+const BESIDES: usize = 12;
+const SIMPLE: f64 = 4.0;
+
+/// Whether a loop is a recurrence of single numbers by few simple operations: as machine code, one loop computes all of them in the
+/// time for which carries wait for each other. Running totals, which may take several steps at a time, have loops of their own.
+fn is_one_chain(repeated: &Loop) -> bool {
+    let is_single = repeated.scan.carries > 0 && repeated.scan.body.parameter_type(0).size() == 1;
+    let Some(recurrence) = Recurrence::of(&repeated.scan).filter(|_| is_single) else { return false };
+    let ops = || recurrence.steps.iter().map(|step| step.op.op());
+    let is_total = |op: &Op| matches!(op, Op::Binary(Binary::Add | Binary::Sub | Binary::Max | Binary::Min));
+    let is_running_total = ops().count() == 1 && ops().all(|op| is_total(&op));
+    ops().count() <= BESIDES && ops().all(|op| own_cost(&op) <= SIMPLE) && !is_running_total
 }
 
 /// The buffers that a nest combines into, with the values to fill them with first. Buffers that have elements already are left

@@ -149,7 +149,7 @@ fn two_operations_in_one_are_those_two() {
 fn instructions<In: Family, Out: Family, First: Family>(
     function: &crate::derivative::Function<In, Out, First>,
 ) -> Vec<usize> {
-    let program = Program::new(function.program(), &Cpu::default().threads(1)).unwrap();
+    let program = Program::new(function.program(), &Cpu::default().threads(1).machine_code(false)).unwrap();
     program.machine.scalars()
 }
 
