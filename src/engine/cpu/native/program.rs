@@ -7,6 +7,7 @@ use crate::engine::cpu::vector::formulas::Correction;
 use crate::shape::DType;
 use crate::term::hash::TermMap;
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 
 /// A value's number.
 pub(super) type Value = u32;
@@ -318,11 +319,24 @@ pub(super) struct Builder {
     pub(super) kinds: Vec<Kind>,
     constants: TermMap<(Kind, u64), Value>,
     known: TermMap<Value, u64>,
-    computed: TermMap<(Op, Kind, [Value; 3]), Value>,
+    computed: TermMap<Computation, Value>,
     /// What was computed since each loop began, and is forgotten where it ends.
-    scopes: Vec<Vec<(Op, Kind, [Value; 3])>>,
+    scopes: Vec<Vec<Computation>>,
     /// Whether there is [`Op::Scale`].
     has_scale: bool,
+}
+
+/// An operation, the kind of its operands, and these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Computation(Op, Kind, [Value; 3]);
+
+impl Hash for Computation {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Few operations have the same operands.
+        let Computation(_, kind, [a, b, c]) = *self;
+        state.write_u64(u64::from(a) << 32 | u64::from(b));
+        state.write_u64(u64::from(c) << 32 | kind as u64);
+    }
 }
 
 /// Stands for an operand that there is none of.
@@ -364,7 +378,7 @@ impl Builder {
         if let Some(bits) = self.folded(op, kind, operands) {
             return self.constant(kind, bits);
         }
-        let key = (op, kind, all);
+        let key = Computation(op, kind, all);
         if let Some(&value) = self.computed.get(&key) {
             return value;
         }
@@ -428,14 +442,14 @@ impl Builder {
         if let Some(Step::Compute { result, op, kind, operands }) = self.steps.last_mut()
             && *result == value
         {
-            let key = (*op, *kind, *operands);
+            let key = Computation(*op, *kind, *operands);
             *result = variable;
             self.computed.remove(&key);
         } else {
             self.steps.push(Step::Assign { variable, value });
         }
         // What was computed of the variable is no longer so.
-        self.computed.retain(|(_, _, operands), _| !operands.contains(&variable));
+        self.computed.retain(|Computation(_, _, operands), _| !operands.contains(&variable));
     }
 
     /// An affine function of the loops' positions.

@@ -1,31 +1,59 @@
 //! Where the values of a program are read.
 
 use super::program::{Step, Value};
+use crate::term::hash::TermMap;
 use std::collections::HashSet;
 
 /// The steps that read each value, in their order, and loops.
 pub(super) struct Uses {
-    reads: Vec<Vec<u32>>,
+    reads: Vec<u32>,
+    /// Where the reads of each value begin, and where those of the last one end.
+    begins: Vec<u32>,
     defined: Vec<u32>,
     /// The last step at which a value must be there: the end of a loop around its last reader that it was there before.
     last: Vec<u32>,
     /// The values that each loop reads and that were there before: whether they change in it, and how often they are read,
     /// most often first.
-    read: Vec<Vec<(Value, bool, u32)>>,
+    read: TermMap<u32, Vec<(Value, bool, u32)>>,
     /// How many variables begin in each loop.
-    variables: Vec<usize>,
+    variables: TermMap<u32, usize>,
     /// Whether a value has one reader, before which no step begins, ends, or writes.
     near: Vec<bool>,
 }
 
+/// Calls a function for each read of a value, in the order of steps.
+fn each_read(steps: &[Step], count: usize, mut of: impl FnMut(u32, Value)) {
+    let mut defined = vec![false; count];
+    for (at, step) in (0..).zip(steps) {
+        step.each_operand(|value| of(at, value));
+        if let Some(result) = step.result()
+            && std::mem::replace(&mut defined[result as usize], true)
+        {
+            of(at, result);
+        }
+    }
+}
+
 impl Uses {
     pub(super) fn of(steps: &[Step], count: usize) -> Uses {
+        let mut begins = vec![0; count + 1];
+        each_read(steps, count, |_, value| begins[value as usize + 1] += 1);
+        for value in 0..count {
+            begins[value + 1] += begins[value];
+        }
+        let (mut reads, mut next) = (vec![0; begins[count] as usize], begins.clone());
+        each_read(steps, count, |at, value| {
+            let place = &mut next[value as usize];
+            reads[*place as usize] = at;
+            *place += 1;
+        });
         let mut uses = Uses {
-            reads: vec![Vec::new(); count],
+            reads,
+            begins,
             defined: vec![u32::MAX; count],
             last: vec![0; count],
-            read: vec![Vec::new(); steps.len()],
-            variables: vec![0; steps.len()],
+            read: TermMap::default(),
+            variables: TermMap::default(),
             near: vec![false; count],
         };
         let mut open: Vec<(u32, Vec<(Value, bool)>)> = Vec::new();
@@ -41,10 +69,9 @@ impl Uses {
                 && changed.insert(result)
             {
                 let inside = open.iter().filter(|(begin, _)| uses.defined[result as usize] > *begin);
-                inside.for_each(|(begin, _)| uses.variables[*begin as usize] += 1);
+                inside.for_each(|(begin, _)| *uses.variables.entry(*begin).or_default() += 1);
             }
             let mut note = |uses: &mut Uses, value: Value, changes: bool| {
-                uses.reads[value as usize].push(at);
                 for (_, read) in open.iter_mut().filter(|(begin, _)| uses.defined[value as usize] < *begin) {
                     read.push((value, changes));
                 }
@@ -75,16 +102,16 @@ impl Uses {
                         }
                     }
                     all.sort_by_key(|&(_, changes, count)| (!changes, std::cmp::Reverse(count)));
-                    uses.read[begin as usize] = all;
+                    uses.read.insert(begin, all);
                 }
                 _ => {}
             }
         }
-        for (value, reads) in uses.reads.iter().enumerate() {
-            if let Some(&last) = reads.last() {
+        for value in 0..count {
+            if let Some(&last) = uses.reads_of(value as Value).last() {
                 uses.last[value] = uses.last[value].max(last);
             }
-            if let [only] = reads[..] {
+            if let [only] = *uses.reads_of(value as Value) {
                 let (from, to) = (uses.defined[value] as usize, only as usize);
                 uses.near[value] = barriers[from] == barriers[to];
             }
@@ -92,9 +119,15 @@ impl Uses {
         uses
     }
 
+    /// The steps that read a value, in their order; a variable is read where it is assigned again.
+    fn reads_of(&self, value: Value) -> &[u32] {
+        let [begin, end] = [0, 1].map(|by| self.begins[value as usize + by] as usize);
+        &self.reads[begin..end]
+    }
+
     /// The next step after this one that reads a value.
     pub(super) fn next(&self, value: Value, at: u32) -> Option<u32> {
-        let reads = &self.reads[value as usize];
+        let reads = self.reads_of(value);
         let next = reads.partition_point(|&read| read <= at);
         reads.get(next).copied().or_else(|| (self.last[value as usize] > at).then_some(self.last[value as usize]))
     }
@@ -105,12 +138,12 @@ impl Uses {
 
     /// The values that the loop which begins at a step reads and that were there before.
     pub(super) fn read_in(&self, begin: u32) -> &[(Value, bool, u32)] {
-        &self.read[begin as usize]
+        &self.read[&begin]
     }
 
     /// How many variables begin in the loop that begins at a step.
     pub(super) fn variables_in(&self, begin: u32) -> usize {
-        self.variables[begin as usize]
+        self.variables.get(&begin).copied().unwrap_or(0)
     }
 
     pub(super) fn is_near(&self, value: Value) -> bool {

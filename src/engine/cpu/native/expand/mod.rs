@@ -52,6 +52,8 @@ struct Expander<'a> {
     /// Whether the vector axis moves each value.
     runs: Vec<bool>,
     uses: Vec<u32>,
+    /// The products that are added with one rounding.
+    multiplied: Vec<bool>,
     bases: Vec<Base>,
     moves: Vec<Vec<(Slot, isize)>>,
     pointers: TermMap<(u32, SmallVec<[isize; 4]>), u32>,
@@ -100,6 +102,7 @@ pub(super) fn expand(
         levels: Vec::new(),
         runs: Vec::new(),
         uses: nest.uses(),
+        multiplied: Vec::new(),
         bases: Vec::new(),
         moves: vec![Vec::new(); depth],
         pointers: TermMap::default(),
@@ -213,6 +216,7 @@ impl Expander<'_> {
             self.levels.push(level.max(own));
             self.runs.push(moves || operands.iter().any(|&id| self.runs[id as usize]));
         }
+        self.find_multiplied();
     }
 
     /// How many registers a step takes.

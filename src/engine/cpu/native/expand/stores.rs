@@ -17,16 +17,16 @@ impl Expander<'_> {
         store.mode != StoreMode::Write && store.index.is_none() && scope < self.depth() && is_inside
     }
 
-    /// Whether a value is a product that a sum alone takes, with one rounding for both.
-    pub(super) fn is_multiplied(&self, id: ValueId) -> bool {
-        self.factors(id).is_some()
-            && self.nest.stores.iter().any(|store| {
-                let is_plain = store.index.is_none_or(|(index, ..)| !self.runs[index as usize]);
-                is_plain
-                    && store.value == id
-                    && store.mode == StoreMode::Reduce(Reduction::Sum)
-                    && self.uses[id as usize] == 1
-            })
+    /// The products that a sum alone takes, with one rounding for both.
+    pub(super) fn find_multiplied(&mut self) {
+        let mut multiplied = vec![false; self.nest.values.len()];
+        for store in &self.nest.stores {
+            let id = store.value as usize;
+            let is_plain = store.index.is_none_or(|(index, ..)| !self.runs[index as usize]);
+            let is_sum = store.mode == StoreMode::Reduce(Reduction::Sum);
+            multiplied[id] |= is_plain && is_sum && self.uses[id] == 1 && self.factors(store.value).is_some();
+        }
+        self.multiplied = multiplied;
     }
 
     pub(super) fn factors(&self, id: ValueId) -> Option<[ValueId; 2]> {
@@ -57,7 +57,7 @@ impl Expander<'_> {
     /// A sum with the value of a store added, on the lanes that there are elements for.
     pub(super) fn added(&mut self, store: &Store, sum: Value, copy: usize) -> Option<Value> {
         let kind = Kind::of(self.nest.values[store.value as usize].1);
-        let added = match self.factors(store.value).filter(|_| self.is_multiplied(store.value)) {
+        let added = match self.factors(store.value).filter(|_| self.multiplied[store.value as usize]) {
             Some(factors) => {
                 let [a, b] = factors.map(|id| self.place(id, copy));
                 self.builder.compute(Op::MultiplyAdd, kind, &[a, b, sum])

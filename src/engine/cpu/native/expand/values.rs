@@ -13,7 +13,7 @@ impl Expander<'_> {
     pub(super) fn value(&mut self, id: ValueId, copy: usize) -> Option<()> {
         let nest = self.nest;
         let (value, dtype) = &nest.values[id as usize];
-        if self.is_multiplied(id) {
+        if self.multiplied[id as usize] {
             return Some(());
         }
         let kind = Kind::of(*dtype);
