@@ -87,7 +87,7 @@ pub(crate) enum StoreMode {
 }
 
 /// Where a value goes.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Store {
     pub(crate) value: ValueId,
     pub(crate) buffer: BufferId,
@@ -101,7 +101,7 @@ pub(crate) struct Store {
 }
 
 /// Loops around a graph of scalar operations. All may run in any order, up to the rounding of reductions.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Nest {
     /// The extents of the loops.
     pub(crate) extents: Shape,

@@ -1,10 +1,12 @@
 //! The code of a program, in memory that is mapped once and freed with the program.
 
+use super::alike::AlikeNest;
 use super::encode::WrittenCode;
 use super::pages::Pages;
-use crate::engine::cpu::code::Scratch;
+use crate::engine::cpu::code::{NestCode, Scratch};
 use crate::engine::cpu::scalars::EmbeddedNest;
 use crate::engine::cpu::vector::Instructions;
+use crate::term::hash::TermMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -54,6 +56,8 @@ struct Code {
 pub(in crate::engine::cpu) struct CodeArena {
     isa: Instructions,
     code: Arc<Code>,
+    /// The code of nests so far; `None` for those that have none.
+    known: Mutex<TermMap<AlikeNest, Option<NestCode>>>,
 }
 
 /// A nest's code: a function of pointers into its buffers, the number of steps of the outermost loop, and the first of them.
@@ -66,7 +70,7 @@ pub(in crate::engine::cpu) struct MachineCode {
 impl CodeArena {
     /// For code of these instructions; `None` where there is no such code.
     pub(in crate::engine::cpu) fn new(isa: Instructions) -> Option<CodeArena> {
-        (isa != Instructions::Portable).then(|| CodeArena { isa, code: Arc::default() })
+        (isa != Instructions::Portable).then(|| CodeArena { isa, code: Arc::default(), known: Mutex::default() })
     }
 
     /// The instructions.
@@ -93,6 +97,21 @@ impl CodeArena {
         Some(MachineCode { code: self.code.clone(), start })
     }
 
+    /// The code of a nest, which is written if no nest before was alike.
+    pub(super) fn code_of(
+        &self,
+        nest: AlikeNest,
+        write: impl FnOnce(&AlikeNest) -> Option<NestCode>,
+    ) -> Option<NestCode> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = known().get(&nest) {
+            return code.clone();
+        }
+        let code = write(&nest);
+        known().insert(nest, code.clone());
+        code
+    }
+
     /// Where a function begins, if it is one of this program's.
     pub(super) fn start_of(&self, function: &MachineCode) -> Option<usize> {
         Arc::ptr_eq(&self.code, &function.code).then_some(function.start)
@@ -100,6 +119,7 @@ impl CodeArena {
 
     /// Makes the code ready to run; whether the system gives memory for that.
     pub(in crate::engine::cpu) fn seal(&self) -> bool {
+        drop(std::mem::take(&mut *self.known.lock().unwrap_or_else(PoisonError::into_inner)));
         let written = std::mem::take(&mut *self.code.written.lock().unwrap_or_else(PoisonError::into_inner));
         if written.all.is_empty() {
             return true;

@@ -3,6 +3,7 @@
 //! A nest becomes [vector code](program), loops around straight lines of operations on registers, and that becomes instructions of
 //! AVX2 or AVX-512. A nest that does something which has no vector code runs as instructions on tiles.
 
+mod alike;
 mod arena;
 mod emit;
 mod encode;
@@ -28,6 +29,7 @@ use super::vector::Instructions;
 use crate::engine::report::nest_name;
 use crate::kernel::Nest;
 use crate::shape::Type;
+use alike::{AlikeNest, with_buffers};
 pub(super) use arena::{CodeArena, MachineCode};
 pub(super) use scalars::compile_scalars;
 
@@ -36,11 +38,16 @@ const ORDERS: usize = 4;
 
 /// A nest with machine code in an arena; `None` where there is none for what it does, or it is no faster than tiles.
 pub(super) fn compile(arena: &CodeArena, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
-    let code = OrderedNest::all(arena, nest, cut)?;
+    let (alike, buffers) = AlikeNest::of(nest, types, cut);
+    Some(with_buffers(arena.code_of(alike, |alike| written(arena, alike))?, &buffers))
+}
+
+fn written(arena: &CodeArena, AlikeNest { nest, types, cut }: &AlikeNest) -> Option<NestCode> {
+    let code = OrderedNest::all(arena, nest, *cut)?;
     if code.first().is_none_or(OrderedNest::suits_tiles) {
         return None;
     }
-    let split = |layout: &NestLayout| if cut { NestSplit::of(nest, layout, types) } else { NestSplit::whole() };
+    let split = |layout: &NestLayout| if *cut { NestSplit::of(nest, layout, types) } else { NestSplit::whole() };
     code.iter().find_map(|code| code.written(arena, split(&code.layout)))
 }
 

@@ -30,8 +30,8 @@ impl Taken {
     }
 }
 
-/// The home of each register, and the values that are read into theirs before the first instruction. Those that are used most often for how long they are
-/// there come first.
+/// The home of each register, and the values that are read into theirs before the first instruction. Registers that are used most
+/// often, for how long they hold a value, come first.
 pub(super) fn allocate(mut intervals: Vec<Interval>, registers: usize) -> (Vec<Home>, Vec<RegisterIndex>) {
     let density = |interval: &Interval| interval.uses / f64::from(interval.end - interval.start + 1);
     intervals.sort_by(|a, b| density(b).total_cmp(&density(a)));

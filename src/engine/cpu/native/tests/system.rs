@@ -1,6 +1,7 @@
 //! Code and the system: names for a profiler, and memory that may not run.
 
 use super::super::arena::{Functions, write_names};
+use super::super::compile;
 use super::super::encode::Assembler;
 use super::*;
 use crate::prelude::*;
@@ -54,6 +55,30 @@ fn without_memory_that_may_run_there_are_kernels() {
     assert!(!arena.seal(), "the system gives memory that may run");
     let compiled = gradient.compile(Cpu::default()).unwrap();
     for (a, b) in compiled.call(&x).unwrap().to_vec().iter().zip(with_code.to_vec()) {
+        assert!((a - b).abs() <= 1e-14, "{a} instead of {b}");
+    }
+}
+
+#[test]
+fn nests_that_differ_in_buffers_share_code() {
+    fn layers<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+        (0..6).fold(x.clone(), |y, _| (&y / (y.sum() + 1.0)).sin())
+    }
+    let x = Vector::from((0..100).map(|k| 0.1 * f64::from(k)).collect::<Vec<f64>>());
+    let function = stage(|x: &Vector<_, f64>| layers(x), &x).unwrap();
+    let procedure = lower(function.program());
+    let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
+    let arena = CodeArena::new(Instructions::Avx2).expect("there are instructions");
+    let nests = procedure.steps.iter().filter_map(|step| if let Step::Nest(nest) = step { Some(nest) } else { None });
+    let code = nests.filter_map(|nest| compile(&arena, nest, &types, true));
+    let mut starts: Vec<usize> = code.map(|code| arena.start_of(&code.machine_code.unwrap()).unwrap()).collect();
+    let all = starts.len();
+    starts.sort_unstable();
+    starts.dedup();
+    assert!(all >= 6 && starts.len() <= 3, "{} functions for {all} nests", starts.len());
+    let (with, without) = (Cpu::default(), Cpu::default().machine_code(false));
+    let [with, without] = [with, without].map(|cpu| function.compile(cpu).unwrap().call(&x).unwrap());
+    for (a, b) in with.to_vec().iter().zip(without.to_vec()) {
         assert!((a - b).abs() <= 1e-14, "{a} instead of {b}");
     }
 }
