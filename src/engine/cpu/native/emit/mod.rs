@@ -11,6 +11,7 @@ mod memory;
 mod registers;
 
 use super::encode::{Assembler, Condition, General, Label, Place, Vector, Width, WrittenCode};
+use super::encode::{RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
 use super::expand::Expanded;
 use super::opcodes as op;
 use super::program::{Form, Kind, Position, Step, Value};
@@ -19,15 +20,6 @@ use crate::engine::cpu::vector::formulas::Correction;
 use crate::term::hash::TermMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-const RAX: General = General(0);
-const RCX: General = General(1);
-const RDX: General = General(2);
-const RBX: General = General(3);
-const RSP: General = General(4);
-const RBP: General = General(5);
-const RSI: General = General(6);
-const RDI: General = General(7);
 
 /// The vector loop's position, and the number of steps that the caller asks for.
 const POSITION: General = RCX;

@@ -10,6 +10,15 @@ mod general;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct General(pub(super) u8);
 
+pub(super) const RAX: General = General(0);
+pub(super) const RCX: General = General(1);
+pub(super) const RDX: General = General(2);
+pub(super) const RBX: General = General(3);
+pub(super) const RSP: General = General(4);
+pub(super) const RBP: General = General(5);
+pub(super) const RSI: General = General(6);
+pub(super) const RDI: General = General(7);
+
 /// A vector register, by its number: 16 with AVX2, 32 with AVX-512.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Vector(pub(super) u8);

@@ -1,15 +1,15 @@
 //! The machine's registers for those of scalar instructions.
 
 use super::intervals::{Class, Interval};
-use crate::engine::cpu::native::encode::General;
+use crate::engine::cpu::native::encode::{General, RBP, RDI, RSI};
 use crate::engine::cpu::scalars::RegisterIndex;
 use std::collections::BTreeMap;
 
 /// Vector registers for values; the others are free for what an instruction needs.
 const FLOATS: u8 = 13;
 /// General registers for values: those that functions change, then those that they leave.
-const CHANGED: [General; 6] = [General(6), General(7), General(8), General(9), General(10), General(11)];
-const LEFT: [General; 5] = [General(5), General(12), General(13), General(14), General(15)];
+const CHANGED: [General; 6] = [RSI, RDI, General(8), General(9), General(10), General(11)];
+const LEFT: [General; 5] = [RBP, General(12), General(13), General(14), General(15)];
 
 /// Where a register of instructions is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

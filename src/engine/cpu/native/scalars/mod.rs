@@ -10,6 +10,7 @@ mod intervals;
 mod memory;
 
 use super::encode::{Assembler, Condition, General, Label, Operand, Place, Vector, Width};
+use super::encode::{RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
 use super::opcodes as op;
 use super::{CodeArena, MachineCode};
 use crate::engine::cpu::code::Scratch;
@@ -21,16 +22,10 @@ use crate::shape::Value;
 use allocation::{Home, allocate};
 use intervals::{intervals, is_short, moved, targets};
 
-const RAX: General = General(0);
-const RCX: General = General(1);
-const RDX: General = General(2);
-const RSP: General = General(4);
-const RSI: General = General(6);
-const RDI: General = General(7);
 /// Where the registers in memory are.
-const REGISTERS: General = General(3);
+const REGISTERS: General = RBX;
 /// Registers that the caller finds as they were.
-const SAVED: [General; 6] = [General(5), REGISTERS, General(12), General(13), General(14), General(15)];
+const SAVED: [General; 6] = [RBP, REGISTERS, General(12), General(13), General(14), General(15)];
 /// Vector registers for what an instruction needs.
 const FIRST: u8 = 13;
 const SECOND: u8 = 14;
