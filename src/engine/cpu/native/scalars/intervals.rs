@@ -32,7 +32,7 @@ pub(super) struct Interval {
     pub(super) over_call: bool,
 }
 
-/// What is known of a register while instructions are looked through.
+/// The reads and writes of a register in the instructions so far.
 #[derive(Clone, Copy)]
 struct Seen {
     first: u32,

@@ -93,9 +93,11 @@ impl Emitter<'_> {
         match i32::try_from(of.offset) {
             Ok(offset) => distance = offset,
             Err(_) => {
-                self.assembler.set(RCX, of.offset as i64);
-                self.assembler.add(RCX, base);
-                base = RCX;
+                if base != RAX {
+                    self.assembler.copy(RAX, base);
+                }
+                self.add_number(RAX, of.offset);
+                base = RAX;
             }
         }
         Place { base, index: Some((Index::General(index), scale)), distance }
@@ -119,11 +121,7 @@ impl Emitter<'_> {
 
     pub(super) fn store_at(&mut self, pointer: RegisterIndex, index: RegisterIndex, value: RegisterIndex, of: Indexed) {
         let outside = self.assembler.label();
-        let mut place = self.indexed(pointer, index, of, outside);
-        if place.base == RCX {
-            self.assembler.copy(RAX, RCX);
-            place.base = RAX;
-        }
+        let place = self.indexed(pointer, index, of, outside);
         self.store(of.width, value, place);
         self.assembler.place(outside);
     }

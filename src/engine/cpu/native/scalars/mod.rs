@@ -103,11 +103,7 @@ impl Emitter<'_> {
         self.assembler.store(NESTS, RDX);
         self.assembler.copy(REGISTERS, RDI);
         for &register in given {
-            match self.home(register) {
-                Home::Float(own) => self.vector(op::VMOVSD, own, 0, Operand::Memory(memory(register), 8)),
-                Home::General(own) => self.assembler.load(own, memory(register)),
-                Home::Memory => {}
-            }
+            self.restore(register);
         }
         let code = self.code;
         let mut at = 0;
@@ -234,6 +230,27 @@ impl Emitter<'_> {
         }
     }
 
+    /// Has a value that is in memory be in its home.
+    fn restore(&mut self, register: RegisterIndex) {
+        match self.home(register) {
+            Home::Float(own) => self.vector(op::VMOVSD, own, 0, Operand::Memory(memory(register), 8)),
+            Home::General(own) => self.assembler.load(own, memory(register)),
+            Home::Memory => {}
+        }
+    }
+
+    /// Adds a number of any size to a register, with the help of a free one.
+    fn add_number(&mut self, to: General, number: isize) {
+        match i32::try_from(number) {
+            Ok(0) => {}
+            Ok(number) => self.assembler.add_number(to, number),
+            Err(_) => {
+                self.assembler.set(RCX, number as i64);
+                self.assembler.add(to, RCX);
+            }
+        }
+    }
+
     fn instruction(&mut self, instruction: &ScalarInstruction) {
         let ScalarInstruction { op, result, operands: [a, b, c], number } = *instruction;
         if let Some(operation) = op.operation() {
@@ -344,14 +361,7 @@ impl Emitter<'_> {
         for (part, start) in nest.parts.iter().zip(starts) {
             for &(slot, buffer, offset) in &part.moving {
                 self.assembler.load(RAX, passed(buffer));
-                match i32::try_from(offset) {
-                    Ok(0) => {}
-                    Ok(offset) => self.assembler.add_number(RAX, offset),
-                    Err(_) => {
-                        self.assembler.set(RCX, offset as i64);
-                        self.assembler.add(RAX, RCX);
-                    }
-                }
+                self.add_number(RAX, offset);
                 self.assembler.store(memory(part.table + slot as RegisterIndex), RAX);
             }
             self.assembler.address(RDI, memory(part.table));
@@ -369,11 +379,7 @@ impl Emitter<'_> {
         }
         self.assembler.set(General(8), kernel as usize as i64);
         self.call(run_kernel as *const ());
-        match self.home(result) {
-            Home::Float(own) => self.vector(op::VMOVSD, own, 0, Operand::Memory(memory(result), 8)),
-            Home::General(own) => self.assembler.load(own, memory(result)),
-            Home::Memory => {}
-        }
+        self.restore(result);
     }
 
     fn copy_value(&mut self, result: RegisterIndex, from: RegisterIndex) {
@@ -391,13 +397,7 @@ impl Emitter<'_> {
     fn next(&mut self, next: &ScalarInstruction) {
         for &(pointer, bytes) in moved(self.code, next) {
             let own = self.general(pointer, RAX);
-            match i32::try_from(bytes) {
-                Ok(bytes) => self.assembler.add_number(own, bytes),
-                Err(_) => {
-                    self.assembler.set(RCX, bytes as i64);
-                    self.assembler.add(own, RCX);
-                }
-            }
+            self.add_number(own, bytes);
             self.put_general(pointer, own);
         }
         let count = self.general(next.result, RAX);
