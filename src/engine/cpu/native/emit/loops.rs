@@ -1,8 +1,11 @@
 //! Loops: counters, pointers that move, and the values that keep their registers.
 
-use super::{ASKED, COUNTERS, Emitter, FRAME, FREE, OpenLoop, POINTERS, POSITION, RAX, Scalar, Whereabouts};
+use super::{
+    ASKED, COUNTERS, Emitter, FRAME, FREE, OpenLoop, POINTERS, POSITION, RAX, RDI, Scalar, Whereabouts, in_table,
+};
 use crate::engine::cpu::native::encode::{Condition, General, Label, Place};
 use crate::engine::cpu::native::program::{Count, Loop, Step, Value};
+use crate::engine::cpu::slot::Slot;
 
 impl Emitter<'_> {
     /// Gives general registers to counters and pointers.
@@ -22,17 +25,42 @@ impl Emitter<'_> {
         for &number in loops.iter().rev() {
             let counter = match free.len() > 6 {
                 true => Scalar::Register(free.pop().expect("a free register")),
-                false => Scalar::Frame(self.room(8)),
+                false => self.in_frame(),
             };
             self.counters[number as usize] = Some(counter);
         }
-        for _ in 0..self.of.bases.len() {
-            let pointer = match free.is_empty() {
-                false => Scalar::Register(free.remove(0)),
-                true => Scalar::Frame(self.room(8)),
-            };
-            self.pointers.push(pointer);
+        let of = self.of;
+        let fits = of.bases.len() <= free.len();
+        if !fits {
+            // Pointers that stay where they are can be read from the caller's table.
+            free.retain(|&register| register != RDI);
         }
+        let mut is_moved = vec![false; of.bases.len()];
+        for (axis, moves) in of.moves.iter().enumerate() {
+            for &(pointer, _) in moves {
+                is_moved[usize::from(pointer)] |= !self.is_by_position(pointer, axis as u32);
+            }
+        }
+        self.pointers = (0..of.bases.len()).map(|at| Scalar::Memory(in_table(at))).collect();
+        for moved in [true, false] {
+            for at in (0..of.bases.len()).filter(|&at| is_moved[at] == moved) {
+                if !free.is_empty() {
+                    self.pointers[at] = Scalar::Register(free.remove(0));
+                } else if moved {
+                    self.pointers[at] = self.in_frame();
+                }
+            }
+        }
+    }
+
+    /// A counter or a pointer in the frame.
+    fn in_frame(&mut self) -> Scalar {
+        Scalar::Memory(Place::at(FRAME, self.room(8)))
+    }
+
+    /// Whether accesses add the position along a loop, so that the pointer need not move with it.
+    fn is_by_position(&self, pointer: Slot, axis: u32) -> bool {
+        self.of.vector == axis && self.is_indexed[usize::from(pointer)]
     }
 
     pub(super) fn begin_loop(&mut self, of: Loop) -> Option<()> {
@@ -59,9 +87,9 @@ impl Emitter<'_> {
     pub(super) fn set_counter(&mut self, number: u32) {
         match self.counters[number as usize].expect("a counter") {
             Scalar::Register(register) => self.assembler.set(register, 0),
-            Scalar::Frame(offset) => {
+            Scalar::Memory(place) => {
                 self.assembler.set(RAX, 0);
-                self.assembler.store(Place::at(FRAME, offset), RAX);
+                self.assembler.store(place, RAX);
             }
         }
     }
@@ -157,10 +185,10 @@ impl Emitter<'_> {
                 self.assembler.add_number(register, 1);
                 register
             }
-            Scalar::Frame(offset) => {
-                self.assembler.load(RAX, Place::at(FRAME, offset));
+            Scalar::Memory(place) => {
+                self.assembler.load(RAX, place);
                 self.assembler.add_number(RAX, 1);
-                self.assembler.store(Place::at(FRAME, offset), RAX);
+                self.assembler.store(place, RAX);
                 RAX
             }
         };
@@ -176,18 +204,17 @@ impl Emitter<'_> {
             return Some(());
         }
         let of = self.of;
-        let is_vector = |pointer: u16, this: &Self| this.of.vector == axis && this.is_indexed[pointer as usize];
         for &(pointer, stride) in &of.moves[axis as usize] {
-            if is_vector(pointer, self) {
+            if self.is_by_position(pointer, axis) {
                 continue;
             }
             let bytes = i32::try_from((stride as i64).checked_mul(count)?).ok()?;
             match self.pointers[pointer as usize] {
                 Scalar::Register(register) => self.assembler.add_number(register, bytes),
-                Scalar::Frame(offset) => {
-                    self.assembler.load(RAX, Place::at(FRAME, offset));
+                Scalar::Memory(place) => {
+                    self.assembler.load(RAX, place);
                     self.assembler.add_number(RAX, bytes);
-                    self.assembler.store(Place::at(FRAME, offset), RAX);
+                    self.assembler.store(place, RAX);
                 }
             }
         }

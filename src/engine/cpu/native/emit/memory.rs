@@ -17,13 +17,13 @@ impl Emitter<'_> {
                 self.assembler.times(RAX, RAX, stride);
                 match pointer {
                     Scalar::Register(register) => self.assembler.add(RAX, register),
-                    Scalar::Frame(offset) => self.assembler.add_memory(RAX, Place::at(FRAME, offset)),
+                    Scalar::Memory(place) => self.assembler.add_memory(RAX, place),
                 }
                 RAX
             }
             (None, Scalar::Register(register)) => register,
-            (None, Scalar::Frame(offset)) => {
-                self.assembler.load(RAX, Place::at(FRAME, offset));
+            (None, Scalar::Memory(place)) => {
+                self.assembler.load(RAX, place);
                 RAX
             }
         };
@@ -357,7 +357,7 @@ impl Emitter<'_> {
             match self.counters.get(axis as usize).copied().flatten() {
                 _ if axis == self.of.vector => self.assembler.copy(RDX, POSITION),
                 Some(Scalar::Register(register)) => self.assembler.copy(RDX, register),
-                Some(Scalar::Frame(offset)) => self.assembler.load(RDX, Place::at(FRAME, offset)),
+                Some(Scalar::Memory(place)) => self.assembler.load(RDX, place),
                 None => return None,
             }
             if axis == 0 && !self.of.whole {
@@ -419,7 +419,7 @@ impl Emitter<'_> {
             self.assembler.load(RAX, Place::at(FRAME, places + 8 * lane));
             match self.pointers[address.pointer as usize] {
                 Scalar::Register(register) => self.assembler.add(RAX, register),
-                Scalar::Frame(offset) => self.assembler.add_memory(RAX, Place::at(FRAME, offset)),
+                Scalar::Memory(place) => self.assembler.add_memory(RAX, place),
             }
             let element = Operand::Memory(Place::at(RAX, address.offset), kind.bytes());
             let from = Place::at(FRAME, values + lane * kind.bytes() as i32);

@@ -40,7 +40,12 @@ const FRAME: General = RBP;
 #[derive(Clone, Copy)]
 enum Scalar {
     Register(General),
-    Frame(i32),
+    Memory(Place),
+}
+
+/// Where the caller's pointer is.
+fn in_table(pointer: usize) -> Place {
+    Place::at(RDI, 8 * pointer as i32)
 }
 
 /// Where a value is.
@@ -198,13 +203,14 @@ impl Emitter<'_> {
         // The register of the table itself may hold a pointer, so it is read last.
         let mut table = None;
         for (at, &pointer) in self.pointers.iter().enumerate() {
-            let from = Place::at(RDI, 8 * at as i32);
+            let from = in_table(at);
             match pointer {
                 Scalar::Register(register) if register == RDI => table = Some(from),
                 Scalar::Register(register) => assembler.load(register, from),
-                Scalar::Frame(offset) => {
+                Scalar::Memory(place) if place == from => {}
+                Scalar::Memory(place) => {
                     assembler.load(RAX, from);
-                    assembler.store(Place::at(FRAME, offset), RAX);
+                    assembler.store(place, RAX);
                 }
             }
         }
