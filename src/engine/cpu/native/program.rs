@@ -319,9 +319,12 @@ pub(super) struct Builder {
     pub(super) kinds: Vec<Kind>,
     constants: TermMap<(Kind, u64), Value>,
     known: TermMap<Value, u64>,
-    computed: TermMap<Computation, Value>,
-    /// What was computed since each loop began, and is forgotten where it ends.
-    scopes: Vec<Vec<Computation>>,
+    /// Computed values, and the numbers of their straight lines.
+    computed: TermMap<Computation, (Value, usize)>,
+    /// The straight lines that have not ended, and how many there are.
+    open: Vec<usize>,
+    lines: usize,
+    variables: Vec<Value>,
     /// Whether there is [`Op::Scale`].
     has_scale: bool,
 }
@@ -379,15 +382,17 @@ impl Builder {
             return self.constant(kind, bits);
         }
         let key = Computation(op, kind, all);
-        if let Some(&value) = self.computed.get(&key) {
-            return value;
+        if let Some((value, line)) = self.computed.get(&key)
+            && (*line == 0 || self.open.contains(line))
+        {
+            return *value;
         }
         let is_answer = matches!(op, Op::Compare(_) | Op::HasBit(_));
         let result = self.value(if is_answer { Kind::Mask } else { kind });
         self.steps.push(Step::Compute { result, op, kind, operands: all });
-        self.computed.insert(key, result);
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.push(key);
+        // What is computed of a variable is another value later on.
+        if !operands.iter().any(|operand| self.variables.binary_search(operand).is_ok()) {
+            self.computed.insert(key, (result, self.open.last().copied().unwrap_or(0)));
         }
         result
     }
@@ -434,6 +439,7 @@ impl Builder {
     pub(super) fn variable(&mut self, value: Value) -> Value {
         let variable = self.value(self.kinds[value as usize]);
         self.steps.push(Step::Assign { variable, value });
+        self.variables.push(variable);
         variable
     }
 
@@ -448,8 +454,6 @@ impl Builder {
         } else {
             self.steps.push(Step::Assign { variable, value });
         }
-        // What was computed of the variable is no longer so.
-        self.computed.retain(|Computation(_, _, operands), _| !operands.contains(&variable));
     }
 
     /// An affine function of the loops' positions.
@@ -486,12 +490,11 @@ impl Builder {
 
     /// Begins a straight line whose values are not there after it.
     pub(super) fn open(&mut self) {
-        self.scopes.push(Vec::new());
+        self.lines += 1;
+        self.open.push(self.lines);
     }
 
     pub(super) fn close(&mut self) {
-        for key in self.scopes.pop().expect("a scope was opened") {
-            self.computed.remove(&key);
-        }
+        self.open.pop().expect("a line was begun");
     }
 }
