@@ -28,7 +28,9 @@ impl CompiledBlocks {
         blocks: &RowBlocks,
         types: &[Type],
     ) -> Result<Option<Box<CompiledBlocks>>, OutOfMemory> {
-        let Some(block) = Machine::new(target, &blocks.procedure, false)? else { return Ok(None) };
+        let Some(block) = Machine::new(target.repeated(blocks.extent / blocks.rows), &blocks.procedure, false)? else {
+            return Ok(None);
+        };
         let rest = match &blocks.rest {
             Some(rest) => match Machine::new(target, rest, false)? {
                 Some(rest) => Some(rest),

@@ -23,7 +23,9 @@ impl CompiledLoop {
         types: &[Type],
         cut: bool,
     ) -> Result<Option<Box<CompiledLoop>>, OutOfMemory> {
-        let Some(step) = Machine::new(target, &repeated.step, cut)? else { return Ok(None) };
+        let Some(step) = Machine::new(target.repeated(repeated.scan.length), &repeated.step, cut)? else {
+            return Ok(None);
+        };
         let scan = &repeated.scan;
         let (carries, arguments) = (scan.carries, step.arguments);
         let of = |id: BufferId| bytes(&types[id as usize]);

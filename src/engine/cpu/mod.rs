@@ -194,7 +194,7 @@ fn constants(procedure: &Procedure) -> u128 {
 fn machine(machine_code: bool, procedure: &Procedure) -> std::result::Result<Option<Box<Machine>>, OutOfMemory> {
     let kernels = Target::kernels();
     if let Some(arena) = CodeArena::new(kernels.isa).filter(|_| machine_code) {
-        let machine = Machine::new(Target { code: Some(&arena), ..kernels }, procedure, true)?;
+        let machine = Machine::new(Target::of(kernels.isa, Some(&arena)), procedure, true)?;
         if arena.seal() {
             return Ok(machine);
         }

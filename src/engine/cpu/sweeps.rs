@@ -8,7 +8,7 @@ use super::code::Scratch;
 use super::compiled::{CompiledSweep, CompiledSweeps, Machine, Slice, StepSpace, SweepSpace, SweepsSpace, Workspace};
 use super::memory::copy_apart;
 use super::records::{RecordLayout, Records};
-use super::target::Target;
+use super::target::{SOME_STEPS, Target};
 use super::threads::Worker;
 use crate::array::OutOfMemory;
 use crate::engine::arrays::{CacheLine, bytes, lines};
@@ -46,6 +46,10 @@ impl CompiledSweeps {
         cut: bool,
     ) -> Result<Option<Box<CompiledSweeps>>, OutOfMemory> {
         let loops = &lowered.sweeps;
+        let target = target.repeated(match loops.steps {
+            Steps::Count(count) => count,
+            Steps::While(_) => SOME_STEPS,
+        });
         let captures = &lowered.arguments[loops.captures()..];
         let mut sweeps: Vec<CompiledSweep> = Vec::new();
         for (at, body) in lowered.bodies.iter().enumerate() {

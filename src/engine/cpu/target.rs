@@ -3,17 +3,32 @@
 use super::native::CodeArena;
 use super::vector::Instructions;
 
+/// Taken for the steps of a loop whose number is not known.
+pub(super) const SOME_STEPS: usize = 64;
+
 /// The instructions of kernels, and where machine code is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target<'a> {
     pub(super) isa: Instructions,
     /// `None` where no machine code is written.
     pub(super) code: Option<&'a CodeArena>,
+    /// About how often steps run in one run of the program.
+    pub(super) runs: usize,
 }
 
-impl Target<'_> {
+impl<'a> Target<'a> {
     /// Kernels of the widest instructions of this machine, without machine code.
     pub(super) fn kernels() -> Target<'static> {
-        Target { isa: Instructions::detect(), code: None }
+        Target::of(Instructions::detect(), None)
+    }
+
+    /// For steps that run once.
+    pub(super) fn of(isa: Instructions, code: Option<&'a CodeArena>) -> Target<'a> {
+        Target { isa, code, runs: 1 }
+    }
+
+    /// For the steps of a loop of so many.
+    pub(super) fn repeated(self, times: usize) -> Target<'a> {
+        Target { runs: self.runs.saturating_mul(times), ..self }
     }
 }

@@ -1,6 +1,7 @@
 //! The code of a program, in memory that is mapped once and freed with the program.
 
 use super::alike::AlikeNest;
+use super::budget::Budget;
 use super::encode::WrittenCode;
 use super::pages::Pages;
 use crate::engine::cpu::code::{NestCode, Scratch};
@@ -58,6 +59,7 @@ pub(in crate::engine::cpu) struct CodeArena {
     code: Arc<Code>,
     /// The code of nests so far; `None` for those that have none.
     known: Mutex<TermMap<AlikeNest, Option<NestCode>>>,
+    budget: Budget,
 }
 
 /// A nest's code: a function of pointers into its buffers, the number of steps of the outermost loop, and the first of them.
@@ -70,12 +72,18 @@ pub(in crate::engine::cpu) struct MachineCode {
 impl CodeArena {
     /// For code of these instructions; `None` where there is no such code.
     pub(in crate::engine::cpu) fn new(isa: Instructions) -> Option<CodeArena> {
-        (isa != Instructions::Portable).then(|| CodeArena { isa, code: Arc::default(), known: Mutex::default() })
+        let arena = || CodeArena { isa, code: Arc::default(), known: Mutex::default(), budget: Budget::default() };
+        (isa != Instructions::Portable).then(arena)
     }
 
     /// The instructions.
     pub(super) fn isa(&self) -> Instructions {
         self.isa
+    }
+
+    /// How much code may still be written.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Adds a function with a name; `None` where there is too much code.

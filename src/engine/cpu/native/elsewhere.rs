@@ -47,7 +47,7 @@ impl MachineCode {
 }
 
 /// Never happens.
-pub(super) fn compile(arena: &CodeArena, _: &Nest, _: &[Type], _: bool) -> Option<NestCode> {
+pub(super) fn compile(arena: &CodeArena, _: usize, _: &Nest, _: &[Type], _: bool) -> Option<NestCode> {
     match *arena {}
 }
 

@@ -5,6 +5,7 @@
 
 mod alike;
 mod arena;
+mod budget;
 mod emit;
 mod encode;
 #[cfg(test)]
@@ -36,15 +37,23 @@ pub(super) use scalars::compile_scalars;
 /// How many orders of loops are tried for a nest.
 const ORDERS: usize = 4;
 
-/// A nest with machine code in an arena; `None` where there is none for what it does, or it is no faster than tiles.
-pub(super) fn compile(arena: &CodeArena, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
+/// A nest with machine code in an arena, for so many runs in one of the program; `None` where there is none for what it does, it is
+/// no faster than tiles, or it gains less than it takes to write.
+pub(super) fn compile(arena: &CodeArena, runs: usize, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
+    let length = budget::length(nest)?;
     let (alike, buffers) = AlikeNest::of(nest, types, cut);
-    Some(with_buffers(arena.code_of(alike, |alike| written(arena, alike))?, &buffers))
+    Some(with_buffers(arena.code_of(alike, |alike| written(arena, length, runs, alike))?, &buffers))
 }
 
-fn written(arena: &CodeArena, AlikeNest { nest, types, cut }: &AlikeNest) -> Option<NestCode> {
+fn written(
+    arena: &CodeArena,
+    length: f64,
+    runs: usize,
+    AlikeNest { nest, types, cut }: &AlikeNest,
+) -> Option<NestCode> {
     let code = OrderedNest::all(arena, nest, *cut)?;
-    if code.first().is_none_or(OrderedNest::suits_tiles) {
+    let best = code.first()?;
+    if best.suits_tiles() || !arena.budget().allows(nest, length, best.cost, runs) {
         return None;
     }
     let split = |layout: &NestLayout| if *cut { NestSplit::of(nest, layout, types) } else { NestSplit::whole() };
@@ -55,6 +64,8 @@ fn written(arena: &CodeArena, AlikeNest { nest, types, cut }: &AlikeNest) -> Opt
 struct OrderedNest<'a> {
     nest: &'a Nest,
     layout: NestLayout,
+    /// In simple instructions.
+    cost: f64,
     /// The bytes of a register, and the elements that it has.
     width: usize,
     lanes: usize,
@@ -69,7 +80,7 @@ impl<'a> OrderedNest<'a> {
         let width = if arena.isa() == Instructions::Avx512 { 64 } else { 32 };
         let lanes = expand::lanes(nest, width)?;
         let layouts = order::layouts(nest, cut, lanes, width).into_iter().take(ORDERS);
-        Some(layouts.map(|layout| OrderedNest { nest, layout, width, lanes }).collect())
+        Some(layouts.map(|(cost, layout)| OrderedNest { nest, layout, cost, width, lanes }).collect())
     }
 
     fn suits_tiles(&self) -> bool {
@@ -79,7 +90,7 @@ impl<'a> OrderedNest<'a> {
 
     /// The code of loops in this order, if there is one.
     fn written(&self, arena: &CodeArena, split: NestSplit) -> Option<NestCode> {
-        let OrderedNest { nest, layout, width, lanes } = self;
+        let OrderedNest { nest, layout, width, lanes, .. } = self;
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
         let expanded = expand::expand(nest, layout, (split.chunks == 1, partials), (*lanes, *width))?;
         let emitted = emit::emit(&expanded, *width == 64)?;

@@ -42,14 +42,23 @@ pub(super) fn written_out(nest: &Nest, layout: &NestLayout, lanes: usize, width:
     (is_last && fits && nest.values.len() * registers <= WRITTEN_VALUES).then_some(registers)
 }
 
-/// Whether tiles do what a nest does as fast or faster: moves and sums of elements as they are, and short rows.
-pub(super) fn suits_tiles(nest: &Nest, layout: &NestLayout, lanes: usize) -> bool {
-    let is_function = |(value, _): &(NestValue, DType)| match value {
+/// Whether a value is a transcendental function.
+fn is_function(value: &NestValue) -> bool {
+    match value {
         NestValue::Unary(op, _) => formulas::is_function(*op),
         NestValue::Binary(op, ..) => matches!(op, Binary::Pow | Binary::LogAddExp | Binary::Xlogy),
         _ => false,
-    };
-    if nest.values.iter().any(is_function) {
+    }
+}
+
+/// About how many instructions one register's values are computed by.
+pub(super) fn instructions(nest: &Nest) -> f64 {
+    nest.values.iter().map(|(value, _)| if is_function(value) { FUNCTION } else { 1.0 }).sum()
+}
+
+/// Whether tiles do what a nest does as fast or faster: moves and sums of elements as they are, and short rows.
+pub(super) fn suits_tiles(nest: &Nest, layout: &NestLayout, lanes: usize) -> bool {
+    if nest.values.iter().any(|(value, _)| is_function(value)) {
         return false;
     }
     let is_apart = |at: &Affine| !matches!(layout.by_loop(at)[layout.vector], 0 | 1);
@@ -90,8 +99,8 @@ struct Chooser<'a> {
     cut: bool,
 }
 
-/// The orders for registers of so many lanes, best first. Threads share the outermost loop of a nest that may be `cut`.
-pub(super) fn layouts(nest: &Nest, cut: bool, lanes: usize, width: usize) -> Vec<NestLayout> {
+/// The orders for registers of so many lanes, best first, and their costs in simple instructions. Threads share the outermost loop of a nest that may be `cut`.
+pub(super) fn layouts(nest: &Nest, cut: bool, lanes: usize, width: usize) -> Vec<(f64, NestLayout)> {
     let functions = nest.functions().collect();
     let chooser = Chooser { nest, moved: moved(nest), functions, lanes, width, cut };
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] > 1).collect();
@@ -104,9 +113,10 @@ pub(super) fn layouts(nest: &Nest, cut: bool, lanes: usize, width: usize) -> Vec
     }
     found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     if found.is_empty() {
-        return vec![NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None }];
+        let layout = NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None };
+        return vec![(instructions(nest), layout)];
     }
-    found.into_iter().map(|(_, layout)| layout).collect()
+    found
 }
 
 impl Chooser<'_> {
@@ -190,10 +200,8 @@ impl Chooser<'_> {
                 }
                 NestValue::Gather { at, .. } => (level(at), APART * self.lanes as f64),
                 NestValue::Guarded(_, guards) => (of_guards(guards), 1.0 + 2.0 * guards.len() as f64),
-                NestValue::Unary(op, _) if formulas::is_function(*op) => (0, FUNCTION),
                 NestValue::Binary(Binary::Div, ..) => (0, 8.0),
-                NestValue::Binary(Binary::Pow | Binary::LogAddExp | Binary::Xlogy, ..) => (0, 2.0 * FUNCTION),
-                _ => (0, 1.0),
+                _ => (0, if is_function(value) { FUNCTION } else { 1.0 }),
             };
             levels.push(operands.max(own));
             cost += each * runs[operands.max(own)] * side_by_side(moved);

@@ -190,7 +190,7 @@ fn check_nest(nest: &Nest, types: &[Type], sets: &mut [Vec<Vec<u8>>], sides: &[S
     let mut missing = Missing::new();
     let mut after = Vec::new();
     for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
-        let kernels = assemble(Target { isa, code: None }, nest, types, false);
+        let kernels = assemble(Target::of(isa, None), nest, types, false);
         assert!(kernels.machine_code.is_none());
         after = sets.iter().map(|buffers| execute(&kernels, buffers, Side::End)).collect();
         for cut in [Cut::Never, Cut::Anywhere] {

@@ -42,7 +42,7 @@ fn run(
         let loaded = [0, 1, 2].map(|k| builder.load(of, pointers[k], 0, true).unwrap());
         let result = write(&mut builder, loaded).unwrap();
         builder.store(to, pointers[3], 0, result).unwrap();
-        let scalars = Scalars::written(Target { isa, code }, builder).unwrap();
+        let scalars = Scalars::written(Target::of(isa, code), builder).unwrap();
         assert_eq!(scalars.machine_code.is_some(), code.is_some());
         assert!(code.is_none_or(CodeArena::seal));
         let mut memory = [operands[0], operands[1], operands[2], 0];

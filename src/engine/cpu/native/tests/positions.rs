@@ -140,7 +140,7 @@ impl Draft {
                 continue;
             };
             if expected.is_empty() {
-                let kernels = assemble(Target { isa, code: None }, nest, types, false);
+                let kernels = assemble(Target::of(isa, None), nest, types, false);
                 expected = execute(&kernels, &self.buffers, Side::End);
             }
             for side in SIDES {

@@ -70,7 +70,7 @@ fn nests_that_differ_in_buffers_share_code() {
     let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
     let arena = CodeArena::new(Instructions::Avx2).expect("there are instructions");
     let nests = procedure.steps.iter().filter_map(|step| if let Step::Nest(nest) = step { Some(nest) } else { None });
-    let code = nests.filter_map(|nest| compile(&arena, nest, &types, true));
+    let code = nests.filter_map(|nest| compile(&arena, 1, nest, &types, true));
     let mut starts: Vec<usize> = code.map(|code| arena.start_of(&code.machine_code.unwrap()).unwrap()).collect();
     let all = starts.len();
     starts.sort_unstable();
@@ -81,4 +81,28 @@ fn nests_that_differ_in_buffers_share_code() {
     for (a, b) in with.to_vec().iter().zip(without.to_vec()) {
         assert!((a - b).abs() <= 1e-14, "{a} instead of {b}");
     }
+}
+
+#[test]
+fn code_is_written_where_it_gains_more_than_it_takes() {
+    fn chain<A: Algebra>(x: &Vector<A, f64>, length: usize) -> Vector<A, f64> {
+        (0..length).fold(x.clone(), |y, _| (&y * x).sin())
+    }
+    let nest = |length: usize| {
+        let function = stage(|x: &Vector<_, f64>| chain(x, length), &zeros(16)).unwrap();
+        let procedure = lower(function.program());
+        let [Step::Nest(nest)] = &procedure.steps[..] else { panic!("not one nest: {procedure}") };
+        nest.clone()
+    };
+    let arena = || CodeArena::new(Instructions::Avx2).expect("there are instructions");
+    let is_written =
+        |arena: &CodeArena, length: usize, runs: usize| compile(arena, runs, &nest(length), &[], false).is_some();
+    assert!(is_written(&arena(), 20, 1), "a short one");
+    assert!(!is_written(&arena(), 1000, 1), "a long one");
+    assert!(is_written(&arena(), 1000, 1000), "a long one in a loop");
+    // Many short ones are as much as a long one.
+    let all = arena();
+    let written: Vec<bool> = (20..60).map(|length| is_written(&all, length, 1)).collect();
+    let first = written.iter().position(|is_written| !is_written).expect("an end");
+    assert!(first > 4 && written[first..].iter().all(|is_written| !is_written), "{written:?}");
 }

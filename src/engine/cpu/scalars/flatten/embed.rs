@@ -6,7 +6,7 @@ use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::edges;
 use crate::engine::cpu::scalars::embedded::{EmbeddedCode, EmbeddedNest, PassedPointer};
 use crate::engine::cpu::scalars::register::RegisterIndex;
-use crate::engine::cpu::target::Target;
+use crate::engine::cpu::target::{SOME_STEPS, Target};
 use crate::kernel::{BufferId, Nest, StoreMode};
 use crate::shape::Value;
 
@@ -97,7 +97,7 @@ impl Flattener {
         for Embedded { nest, buffers, passed, fills } in std::mem::take(&mut self.nests) {
             let mut parts = Vec::new();
             for part in edges::parts(&nest, false).unwrap_or_else(|| vec![nest]) {
-                let code = assemble(target, &part, &[], false);
+                let code = assemble(target.repeated(SOME_STEPS), &part, &[], false);
                 let table = self.builder.registers(code.slots.len())?;
                 parts.push(EmbeddedCode::new(code, &buffers, table));
             }
