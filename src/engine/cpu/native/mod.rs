@@ -32,6 +32,7 @@ use crate::kernel::Nest;
 use crate::shape::Type;
 use alike::{AlikeNest, with_buffers};
 pub(super) use arena::{CodeArena, MachineCode};
+use expand::Expanded;
 pub(super) use scalars::compile_scalars;
 
 /// How many orders of loops are tried for a nest.
@@ -88,11 +89,16 @@ impl<'a> OrderedNest<'a> {
         !limits(self.nest, &self.layout).is_empty() || order::suits_tiles(self.nest, &self.layout, self.lanes)
     }
 
-    /// The code of loops in this order, if there is one.
-    fn written(&self, arena: &CodeArena, split: NestSplit) -> Option<NestCode> {
-        let OrderedNest { nest, layout, width, lanes, .. } = self;
+    /// The vector code of loops in this order, if there is some.
+    fn expanded(&self, split: &NestSplit) -> Option<Expanded> {
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
-        let expanded = expand::expand(nest, layout, (split.chunks == 1, partials), (*lanes, *width))?;
+        expand::expand(self.nest, &self.layout, (split.chunks == 1, partials), (self.lanes, self.width))
+    }
+
+    /// The machine code of loops in this order, if there is some.
+    fn written(&self, arena: &CodeArena, split: NestSplit) -> Option<NestCode> {
+        let OrderedNest { nest, layout, width, .. } = self;
+        let expanded = self.expanded(&split)?;
         let emitted = emit::emit(&expanded, *width == 64)?;
         let machine_code = arena.add(emitted.code, || nest_name(nest))?;
         let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };

@@ -1,5 +1,6 @@
 //! Machine code against the kernels of the same instructions, on buffers between pages that nothing may touch.
 
+use super::expand::Expanded;
 use super::{CodeArena, OrderedNest};
 use crate::affine::AffineMap;
 use crate::array::{Array, neutral_value};
@@ -20,6 +21,7 @@ use std::ffi::{c_int, c_void};
 mod elements;
 mod positions;
 mod ranges;
+mod reference;
 mod shapes;
 mod system;
 
@@ -127,6 +129,17 @@ fn execute(code: &NestCode, buffers: &[Vec<u8>], side: Side) -> Vec<Vec<u8>> {
     fenced.iter().map(Fenced::contents).collect()
 }
 
+/// The buffers after a run of all steps as the reference does them.
+fn execute_reference(code: &NestCode, of: &Expanded, buffers: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let fenced: Vec<Fenced> = buffers.iter().map(|contents| Fenced::new(contents, Side::End)).collect();
+    let (mut pointers, mut scratch) = (vec![std::ptr::null_mut(); code.slots.len()], Scratch::default());
+    scratch.reserve(code);
+    code.begin(&mut pointers, &mut scratch, |id| fenced[id as usize].at);
+    // SAFETY: the buffers are those of the nest.
+    unsafe { reference::run(of, &pointers[..of.bases.len()], 0, code.outer_extent()) };
+    fenced.iter().map(Fenced::contents).collect()
+}
+
 fn is_allowed(allowed: Allowed, reach: f64, at: usize, found: Value, expected: Value) -> bool {
     let (a, b) = (found.to_f64(), expected.to_f64());
     let same = found.bits() == expected.bits();
@@ -161,6 +174,18 @@ fn compare(nest: &Nest, types: &[Type], found: &[Vec<u8>], expected: &[Vec<u8>],
     }
 }
 
+/// Fails where buffers have other bits than those of the reference. Which NaN a result is depends on the order of operands.
+fn compare_exactly(types: &[Type], found: &[Vec<u8>], reference: &[Vec<u8>], told: &str) {
+    for (id, (found, reference)) in found.iter().zip(reference).enumerate() {
+        let dtype = types[id].dtype;
+        for (at, (found, expected)) in found.chunks(dtype.bytes()).zip(reference.chunks(dtype.bytes())).enumerate() {
+            let (found, expected) = (value(dtype, found), value(dtype, expected));
+            let same = is_allowed(Allowed::AnyNan, 0.0, at, found, expected);
+            assert!(same, "{told}: buffer {id}[{at}] is {found:?}, not {expected:?} as the reference");
+        }
+    }
+}
+
 /// How a nest is cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cut {
@@ -172,6 +197,11 @@ enum Cut {
 
 /// The machine code of a nest, ready to run, where there is one.
 fn compiled(isa: Instructions, nest: &Nest, types: &[Type], cut: Cut) -> Option<NestCode> {
+    Some(compiled_and_expanded(isa, nest, types, cut)?.0)
+}
+
+/// The same, and the vector code that it was written for.
+fn compiled_and_expanded(isa: Instructions, nest: &Nest, types: &[Type], cut: Cut) -> Option<(NestCode, Expanded)> {
     let arena = CodeArena::new(isa).expect("there are instructions");
     let split = |layout: &NestLayout| match cut {
         Cut::Never => NestSplit::whole(),
@@ -180,7 +210,10 @@ fn compiled(isa: Instructions, nest: &Nest, types: &[Type], cut: Cut) -> Option<
     };
     // Also where tiles do as well.
     let orders = OrderedNest::all(&arena, nest, cut == Cut::ByWork)?;
-    let code = orders.iter().find_map(|code| code.written(&arena, split(&code.layout)))?;
+    let code = orders.iter().find_map(|code| {
+        let written = code.written(&arena, split(&code.layout))?;
+        Some((written, code.expanded(&split(&code.layout))?))
+    })?;
     assert!(arena.seal(), "there is no memory for code");
     Some(code)
 }
@@ -194,14 +227,17 @@ fn check_nest(nest: &Nest, types: &[Type], sets: &mut [Vec<Vec<u8>>], sides: &[S
         assert!(kernels.machine_code.is_none());
         after = sets.iter().map(|buffers| execute(&kernels, buffers, Side::End)).collect();
         for cut in [Cut::Never, Cut::Anywhere] {
-            let Some(code) = compiled(isa, nest, types, cut) else {
+            let Some((code, expanded)) = compiled_and_expanded(isa, nest, types, cut) else {
                 missing.push(isa);
                 break;
             };
             for (buffers, expected) in sets.iter().zip(&after) {
+                let reference = execute_reference(&code, &expanded, buffers);
                 for &side in sides {
                     let found = execute(&code, buffers, side);
-                    compare(nest, types, &found, expected, allowed, &format!("{isa:?}, {side:?}, {cut:?}"));
+                    let told = format!("{isa:?}, {side:?}, {cut:?}");
+                    compare(nest, types, &found, expected, allowed, &told);
+                    compare_exactly(types, &found, &reference, &told);
                 }
             }
         }
