@@ -80,7 +80,7 @@ fn inner(nest: &Nest) -> SmallVec<[PartRange; 4]> {
 }
 
 /// The part of a nest on stretches of its axes, without guards that always hold there and reads that never take place.
-fn restricted(nest: &Nest, stretches: &[PartRange]) -> Nest {
+pub(super) fn restricted(nest: &Nest, stretches: &[PartRange]) -> Nest {
     let mut part = nest.clone();
     part.extents = stretches.iter().map(|stretch| stretch.len()).collect();
     for at in part.functions_mut() {

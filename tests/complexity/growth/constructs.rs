@@ -177,7 +177,8 @@ pub fn constructs() -> Vec<Construct> {
             stack(&parts).sin().sum()
         }),
         // The first values are in registers, which cost no memory.
-        steps!("stack and read", 80, |n, p| {
+        // Both sizes have machine code, which larger ones are not worth: they run on tiles, whose registers take more.
+        steps!("stack and read", 40, |n, p| {
             let parts: Vec<S> = (0..n).map(|i| (p[0].at(0) * (i as f64 + 0.5)).sin()).collect();
             let all = stack(&parts).sin();
             (0..n).fold(p[0].at(1), |y, i| y * all.at(i as i64))

@@ -22,6 +22,7 @@ mod elements;
 mod positions;
 mod ranges;
 mod reference;
+mod reindexed;
 mod shapes;
 mod system;
 

@@ -70,8 +70,8 @@ fn differing(types: &[Type], found: &[Vec<u8>], expected: &[Vec<u8>]) -> String 
 /// A nest by hand, and its buffers.
 pub(super) struct Draft {
     pub(super) nest: Nest,
-    types: Vec<Type>,
-    buffers: Vec<Vec<u8>>,
+    pub(super) types: Vec<Type>,
+    pub(super) buffers: Vec<Vec<u8>>,
 }
 
 impl Draft {
