@@ -117,7 +117,7 @@
 //! shape, error, affine, operation:                what arrays and operations are
 //! array, term, structural, evaluate:              plain arrays, programs, and programs run on plain arrays
 //! simplify, kernel, vectorise:                    programs made of programs, down to loops
-//! prepare, source, engine:                        programs as text in other languages, and as kernels that run
+//! prepare, elementary, source, engine:            programs as text in other languages, and as kernels that run
 //! algebra, trace, dual, concrete, staged:         the type class and its instances
 //! tensor, functions, linalg:                      what functions are written in
 //! derivative, sparse, slices:                     what functions are given to
@@ -158,6 +158,7 @@ pub mod build;
 pub mod concrete;
 pub mod derivative;
 pub mod dual;
+pub(crate) mod elementary;
 pub mod engine;
 pub mod error;
 pub(crate) mod evaluate;

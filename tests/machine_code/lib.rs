@@ -11,11 +11,12 @@
 
 #[path = "../../src"]
 mod library {
+    pub mod elementary;
     #[macro_use]
     pub mod operation;
     pub mod shape;
 }
-pub use library::{operation, shape};
+pub use library::{elementary, operation, shape};
 
 pub mod kernel {
     use crate::operation::{MatrixOperation, Reduction, SparseOperation};

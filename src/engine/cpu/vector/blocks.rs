@@ -1,6 +1,6 @@
 //! Loops over runs of elements, cut into blocks, each of which is computed in registers or element by element.
 
-use super::lanes::{Lanes, Level, Real};
+use super::lanes::{Level, Register, Registers};
 use super::level::LARGEST_BLOCK;
 use super::masked::MaskedRun;
 #[cfg(target_arch = "x86_64")]
@@ -194,9 +194,9 @@ pub(super) trait Source<T> {
     /// # Safety
     ///
     /// There are so many positions.
-    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
+    unsafe fn lanes<V: Register<Element = T>>(&self, start: usize) -> V
     where
-        T: Real;
+        T: Registers;
     /// As [`Self::lanes`], of any type.
     ///
     /// # Safety
@@ -226,9 +226,9 @@ impl<T: Copy> Source<T> for ElementRun<T> {
         unsafe { load(self.0.wrapping_add(start).cast()) }
     }
     #[inline(always)]
-    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
+    unsafe fn lanes<V: Register<Element = T>>(&self, start: usize) -> V
     where
-        T: Real,
+        T: Registers,
     {
         // SAFETY: the caller promises valid elements there.
         unsafe { V::load(self.0.wrapping_add(start)) }
@@ -246,9 +246,9 @@ impl<T: Copy> Source<T> for One<T> {
         [self.0; COUNT]
     }
     #[inline(always)]
-    unsafe fn lanes<V: Lanes<Element = T>>(&self, _: usize) -> V
+    unsafe fn lanes<V: Register<Element = T>>(&self, _: usize) -> V
     where
-        T: Real,
+        T: Registers,
     {
         V::of(self.0)
     }
@@ -265,9 +265,9 @@ impl<T: Copy> Source<T> for MaskedRun<T> {
         unsafe { load(self.at(start).cast()) }
     }
     #[inline(always)]
-    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
+    unsafe fn lanes<V: Register<Element = T>>(&self, start: usize) -> V
     where
-        T: Real,
+        T: Registers,
     {
         // SAFETY: as above.
         unsafe { V::load(self.at(start)) }

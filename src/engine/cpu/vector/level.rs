@@ -3,7 +3,7 @@
 //! A loop is written once, as a type with an always inlined function, and compiled into one function for every set of
 //! instructions: code that is inlined into a function with target features is compiled with these.
 
-use super::lanes::{Level, Real};
+use super::lanes::{Level, Registers, Rounding};
 use super::masked::Masks;
 use super::{
     CopyingKernel, GatherKernel, Instructions, MaskedKernel, RampKernel, RowsKernel, StridedKernel, USES_REGISTERS,
@@ -24,36 +24,47 @@ pub(in crate::engine::cpu) struct Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Avx512;
 
+impl Rounding for Plain {
+    const FUSED: bool = false;
+}
+
 impl Level for Plain {
     const INSTRUCTIONS: Instructions = Instructions::Portable;
     const BLOCK: usize = 8;
-    const FUSED: bool = false;
     const REGISTER: usize = 0;
-    type Wide<T: Real> = T;
-    type Half<T: Real> = T;
-    type Quarter<T: Real> = T;
+    type Wide<T: Registers> = T;
+    type Half<T: Registers> = T;
+    type Quarter<T: Registers> = T;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Rounding for Avx2 {
+    const FUSED: bool = true;
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Level for Avx2 {
     const INSTRUCTIONS: Instructions = Instructions::Avx2;
     const BLOCK: usize = LARGEST_BLOCK;
-    const FUSED: bool = true;
     const REGISTER: usize = 32;
-    type Wide<T: Real> = T::Half;
-    type Half<T: Real> = T::Half;
-    type Quarter<T: Real> = T::Quarter;
+    type Wide<T: Registers> = T::Half;
+    type Half<T: Registers> = T::Half;
+    type Quarter<T: Registers> = T::Quarter;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Rounding for Avx512 {
+    const FUSED: bool = true;
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Level for Avx512 {
     const INSTRUCTIONS: Instructions = Instructions::Avx512;
     const BLOCK: usize = LARGEST_BLOCK;
-    const FUSED: bool = true;
     const REGISTER: usize = 64;
-    type Wide<T: Real> = T::Wide;
-    type Half<T: Real> = T::Half;
-    type Quarter<T: Real> = T::Quarter;
+    type Wide<T: Registers> = T::Wide;
+    type Half<T: Registers> = T::Half;
+    type Quarter<T: Registers> = T::Quarter;
 }
 
 /// The widest instructions of this machine that the environment does not forbid.

@@ -1,6 +1,6 @@
 //! Registers of elements that are each of another matrix.
 
-use super::lanes::{Half32, Half64, Lanes, Wide32, Wide64};
+use super::lanes::{Half32, Half64, Lanes, Register, Wide32, Wide64};
 use super::level::Avx2;
 use crate::array::matrix::Vector;
 use std::arch::x86_64::*;
@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 macro_rules! vectors {
     ($($name:ident of $t:ident: |$a:ident, $b:ident| $zipped:expr;)*) => {$(
         impl Vector<$t> for $name {
-            const LANES: usize = <$name as Lanes>::WIDTH;
+            const LANES: usize = <$name as Register>::WIDTH;
 
             #[inline(always)]
             fn all(x: $t) -> $name {
@@ -16,15 +16,15 @@ macro_rules! vectors {
             }
             #[inline(always)]
             fn read(from: &[$t]) -> $name {
-                let from = &from[..<$name as Lanes>::WIDTH];
+                let from = &from[..<$name as Register>::WIDTH];
                 // SAFETY: there are so many elements.
-                unsafe { <$name as Lanes>::load(from.as_ptr()) }
+                unsafe { <$name as Register>::load(from.as_ptr()) }
             }
             #[inline(always)]
             fn write(self, to: &mut [$t]) {
-                let to = &mut to[..<$name as Lanes>::WIDTH];
+                let to = &mut to[..<$name as Register>::WIDTH];
                 // SAFETY: there are so many elements.
-                unsafe { <$name as Lanes>::store(self, to.as_mut_ptr()) };
+                unsafe { <$name as Register>::store(self, to.as_mut_ptr()) };
             }
             #[inline(always)]
             fn minus_product(self, y: $name, z: $name) -> $name {

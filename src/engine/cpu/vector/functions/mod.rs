@@ -1,23 +1,17 @@
-//! Vector versions of transcendental functions.
+//! Kernels of elementary functions.
 //!
-//! A function is written once, for both float types and with or without fused multiply-add, without a branch, so that the
-//! loop over a block of elements becomes one over vectors: the argument is reduced to a small interval by exact steps,
-//! there a polynomial stands for the function, and the bits of exponent and sign are put in place. Results are within two
-//! units in the last place of the exact ones, and special values are those of the operation table.
+//! These are the [formulas](crate::elementary), in loops over blocks of elements.
 
-mod circular;
-mod error;
-mod exponential;
-mod inverse;
-mod logarithm;
 mod pairs;
 mod powers;
-mod real;
 
 use super::blocks::{Blocks, each_block};
-use super::lanes::{Lanes, Level, Mask, Real};
+use super::lanes::{Known, Level, Real, Register, Registers};
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{Lanes, Rounding};
 use super::level::{Loop, kernel};
 use super::{Instructions, USES_REGISTERS, VectorKernel};
+use crate::elementary::{self, VectorFunction, each_function};
 use crate::engine::cpu::elements::{load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
@@ -27,62 +21,13 @@ pub(super) use pairs::{binary, pairs_have_vectors};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// A function with a vector version.
-trait VectorFunction {
-    /// The row of the operation table.
-    const ROW: Unary;
-
-    /// The results for arguments that are not outside.
-    fn value<T: Lanes, L: Level>(x: T) -> T;
-
-    /// Which arguments are too large for [`Self::value`]; their results are the operation table's.
-    #[inline(always)]
-    fn outside<T: Lanes, L: Level>(_: T) -> T::Mask {
-        T::NONE
-    }
-}
-
-/// Σ cᵢ xⁱ over every `step`th coefficient from the first of them, for a power of x.
-#[inline(always)]
-fn horner<T: Lanes, L: Level>(power: T, coefficients: &[T::Element], first: usize, step: usize) -> T {
-    let mut at = first + (coefficients.len() - 1 - first) / step * step;
-    let mut sum = T::of(coefficients[at]);
-    while at > first {
-        at -= step;
-        sum = sum.times_plus::<L>(power, T::of(coefficients[at]));
-    }
-    sum
-}
-
-/// Σ cᵢ xⁱ; of many coefficients two or four sums, which do not wait for each other.
-#[inline(always)]
-fn polynomial<T: Lanes, L: Level>(x: T, coefficients: &[T::Element]) -> T {
-    match coefficients.len() {
-        0..4 => horner::<T, L>(x, coefficients, 0, 1),
-        4..8 => {
-            let square = x * x;
-            let (even, odd) = (horner::<T, L>(square, coefficients, 0, 2), horner::<T, L>(square, coefficients, 1, 2));
-            odd.times_plus::<L>(x, even)
-        }
-        _ => {
-            let square = x * x;
-            let fourth = square * square;
-            let low = horner::<T, L>(fourth, coefficients, 1, 4)
-                .times_plus::<L>(x, horner::<T, L>(fourth, coefficients, 0, 4));
-            let high = horner::<T, L>(fourth, coefficients, 3, 4)
-                .times_plus::<L>(x, horner::<T, L>(fourth, coefficients, 2, 4));
-            high.times_plus::<L>(square, low)
-        }
-    }
-}
-
 /// The elements of a block in turn, in a form that compilers vectorise where instructions allow.
 ///
 /// # Safety
 ///
 /// The pointers point at a block each, which may be the same.
 #[inline(always)]
-unsafe fn elements<T: Real, F: VectorFunction, L: Level, const COUNT: usize>(result: *mut T, a: *const T) {
+unsafe fn elements<T: Registers, F: VectorFunction, L: Level, const COUNT: usize>(result: *mut T, a: *const T) {
     // Nothing is written to the result before the block is complete, and the loops are counting loops, since the compiler does
     // not always see through iterators here.
     let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
@@ -109,7 +54,7 @@ unsafe fn elements<T: Real, F: VectorFunction, L: Level, const COUNT: usize>(res
 ///
 /// As for [`elements`]; the machine has the registers.
 #[inline(always)]
-unsafe fn registers<V: Lanes, F: VectorFunction, L: Level, const COUNT: usize>(
+unsafe fn registers<V: Register, F: VectorFunction, L: Level, const COUNT: usize>(
     result: *mut V::Element,
     a: *const V::Element,
 ) {
@@ -163,14 +108,14 @@ impl<T: Lanes> Formula<T> {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn formula_of<T: Lanes, F: VectorFunction, L: Level>(x: T) -> Formula<T> {
+fn formula_of<T: Lanes, F: VectorFunction, L: Rounding>(x: T) -> Formula<T> {
     let (value, outside) = (F::value::<T, L>(x), F::outside::<T, L>(x));
     Formula { value, outside, correction: Some(correction::<T::Element, F, L>) }
 }
 
 /// The [`Correction`] of a function of one operand.
 #[cfg(target_arch = "x86_64")]
-unsafe extern "sysv64" fn correction<T: Real, F: VectorFunction, L: Level>(
+unsafe extern "sysv64" fn correction<T: Real, F: VectorFunction, L: Rounding>(
     results: *mut u8,
     a: *const u8,
     _: *const u8,
@@ -187,7 +132,7 @@ unsafe extern "sysv64" fn correction<T: Real, F: VectorFunction, L: Level>(
 /// The pointers point at as many elements as the block has.
 #[cold]
 #[inline(never)]
-unsafe fn correct_outside<T: Real, F: VectorFunction, L: Level>(values: *mut T, a: *const T, count: usize) {
+unsafe fn correct_outside<T: Real, F: VectorFunction, L: Rounding>(values: *mut T, a: *const T, count: usize) {
     for at in 0..count {
         // SAFETY: the caller promises a block.
         unsafe {
@@ -200,13 +145,13 @@ unsafe fn correct_outside<T: Real, F: VectorFunction, L: Level>(values: *mut T, 
 }
 
 /// Work on a block in registers, or on its elements.
-trait RegisterBlock<T: Real> {
+trait RegisterBlock<T: Registers> {
     /// Does it in registers, a whole number of which the block fills.
     ///
     /// # Safety
     ///
     /// There is a block, and the machine has the registers.
-    unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self);
+    unsafe fn registers<V: Register<Element = T>, const COUNT: usize>(self);
     /// Does it element by element.
     ///
     /// # Safety
@@ -221,7 +166,7 @@ trait RegisterBlock<T: Real> {
 ///
 /// There is a block, and the machine has the instructions of the level.
 #[inline(always)]
-unsafe fn in_registers<T: Real, L: Level, const COUNT: usize>(block: impl RegisterBlock<T>) {
+unsafe fn in_registers<T: Registers, L: Level, const COUNT: usize>(block: impl RegisterBlock<T>) {
     // Types alone decide, so that only the branch that is taken is compiled.
     // SAFETY: as the caller's.
     unsafe {
@@ -238,7 +183,7 @@ unsafe fn in_registers<T: Real, L: Level, const COUNT: usize>(block: impl Regist
 }
 
 /// Whether so many elements fill registers, which are no single elements.
-const fn fills<V: Lanes>(count: usize) -> bool {
+const fn fills<V: Register>(count: usize) -> bool {
     V::WIDTH > 1 && count.is_multiple_of(V::WIDTH)
 }
 
@@ -248,7 +193,7 @@ struct FunctionLoop<T, F>(PhantomData<(T, F)>);
 /// Results and operands of such a function.
 struct FunctionRuns<T, F, L>(*mut T, *const T, PhantomData<(F, L)>);
 
-impl<T: Real, F: VectorFunction, L: Level> Blocks for FunctionRuns<T, F, L> {
+impl<T: Registers, F: VectorFunction, L: Level> Blocks for FunctionRuns<T, F, L> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
         let runs = FunctionRuns::<T, F, L>(self.0.wrapping_add(start), self.1.wrapping_add(start), PhantomData);
@@ -257,9 +202,9 @@ impl<T: Real, F: VectorFunction, L: Level> Blocks for FunctionRuns<T, F, L> {
     }
 }
 
-impl<T: Real, F: VectorFunction, L: Level> RegisterBlock<T> for FunctionRuns<T, F, L> {
+impl<T: Registers, F: VectorFunction, L: Level> RegisterBlock<T> for FunctionRuns<T, F, L> {
     #[inline(always)]
-    unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
+    unsafe fn registers<V: Register<Element = T>, const COUNT: usize>(self) {
         // SAFETY: as the caller's.
         unsafe { registers::<V, F, L, COUNT>(self.0, self.1) };
     }
@@ -270,7 +215,7 @@ impl<T: Real, F: VectorFunction, L: Level> RegisterBlock<T> for FunctionRuns<T, 
     }
 }
 
-impl<T: Real, F: VectorFunction> Loop for FunctionLoop<T, F> {
+impl<T: Registers, F: VectorFunction> Loop for FunctionLoop<T, F> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises elements and room at the positions below `count`.
@@ -293,20 +238,20 @@ pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Vector
 
 macro_rules! kernels {
     ($($module:ident: $($function:ident)*;)*) => {
-        fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<VectorKernel> {
+        fn of_floats<T: Registers>(isa: Instructions, op: Unary) -> Option<VectorKernel> {
             Some(match op {
                 Unary::Powi(_) => kernel::<powers::Powers<T>>(isa),
-                $($(Unary::$function => kernel::<FunctionLoop<T, $module::$function>>(isa),)*)*
+                $($(Unary::$function => kernel::<FunctionLoop<T, elementary::$module::$function>>(isa),)*)*
                 _ => return None,
             })
         }
 
         /// The formula of an operation of one operand, if it has one.
         #[cfg(target_arch = "x86_64")]
-        pub(super) fn formula<T: Lanes, L: Level>(op: Unary, x: T) -> Option<Formula<T>> {
+        pub(super) fn formula<T: Lanes, L: Rounding>(op: Unary, x: T) -> Option<Formula<T>> {
             Some(match op {
                 Unary::Powi(exponent) => Formula::everywhere(powers::power(x, exponent)),
-                $($(Unary::$function => formula_of::<T, $module::$function, L>(x),)*)*
+                $($(Unary::$function => formula_of::<T, elementary::$module::$function, L>(x),)*)*
                 _ => return None,
             })
         }
@@ -322,10 +267,4 @@ macro_rules! kernels {
     };
 }
 
-kernels! {
-    exponential: Exp Exp2 Expm1 Sinh Cosh Tanh Sigmoid Softplus;
-    logarithm: Ln Log2 Log10 Ln1p;
-    circular: Sin Cos Tan;
-    inverse: Atan Asin Acos;
-    error: Erf;
-}
+each_function!(kernels);

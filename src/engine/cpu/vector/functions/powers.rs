@@ -4,7 +4,7 @@ use super::{RegisterBlock, in_registers};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::engine::cpu::vector::USES_REGISTERS;
 use crate::engine::cpu::vector::blocks::{Blocks, each_block};
-use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
+use crate::engine::cpu::vector::lanes::{Lanes, Level, Real, Register, Registers};
 use crate::engine::cpu::vector::level::Loop;
 use crate::operation::Unary;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ pub(super) struct Powers<T>(PhantomData<T>);
 /// Results, bases and the exponent of all.
 struct PowerRuns<T, L>(*mut T, *const T, i64, PhantomData<L>);
 
-impl<T: Real> Loop for Powers<T> {
+impl<T: Registers> Loop for Powers<T> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises the exponent at `b`.
@@ -32,7 +32,7 @@ impl<T: Real> Loop for Powers<T> {
     }
 }
 
-impl<T: Real, L: Level> Blocks for PowerRuns<T, L> {
+impl<T: Registers, L: Level> Blocks for PowerRuns<T, L> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
         let &PowerRuns(result, a, exponent, _) = self;
@@ -42,9 +42,9 @@ impl<T: Real, L: Level> Blocks for PowerRuns<T, L> {
     }
 }
 
-impl<T: Real, L: Level> RegisterBlock<T> for PowerRuns<T, L> {
+impl<T: Registers, L: Level> RegisterBlock<T> for PowerRuns<T, L> {
     #[inline(always)]
-    unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
+    unsafe fn registers<V: Register<Element = T>, const COUNT: usize>(self) {
         // As many registers at a time as the block has, up to four, so that no product waits for the one before.
         // SAFETY: the caller promises a block, here and below.
         unsafe {

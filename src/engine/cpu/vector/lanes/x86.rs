@@ -3,7 +3,7 @@
 //! Masks of AVX-512 are a bit an element. Elsewhere a mask is a register in which the first bit of an element, its sign, is the
 //! answer; the other bits have no meaning.
 
-use super::{LaneBits, Lanes, Level, Mask};
+use super::{Known, LaneBits, Lanes, Mask, Register, Rounding};
 use crate::engine::cpu::elements::{load, store};
 use std::arch::x86_64::*;
 use std::mem::transmute;
@@ -107,6 +107,9 @@ macro_rules! mask {
             fn not(self) -> Self {
                 !self
             }
+        }
+
+        impl Known for $mask {
             #[inline(always)]
             fn any(self) -> bool {
                 self != 0
@@ -119,8 +122,11 @@ macro_rules! mask {
                 fn and(self: Self, other: Self) -> Self = $name($and(self.0, other.0));
                 fn differs(self: Self, other: Self) -> Self = $name($xor(self.0, other.0));
                 fn not(self: Self) -> Self = $name($xor(self.0, <$name as Lanes>::of(-0.0).0));
-                fn any(self: Self) -> bool = $signs(self.0) != 0;
             }
+        }
+
+        impl Known for $name {
+            instructions! { fn any(self: Self) -> bool = $signs(self.0) != 0; }
         }
     };
 }
@@ -179,18 +185,7 @@ macro_rules! lanes {
             type Mask = $mask;
             type Bits = $bits;
             type Double = $double;
-            const WIDTH: usize = $width;
             const NONE: $mask = $none;
-            #[inline(always)]
-            unsafe fn load(from: *const $t) -> Self {
-                // SAFETY: as the caller's; a register has the bits of its elements.
-                $name(unsafe { transmute::<[$t; $width], $register>(load(from.cast())) })
-            }
-            #[inline(always)]
-            unsafe fn store(self, to: *mut $t) {
-                // SAFETY: as the caller's; a register has the bits of its elements.
-                unsafe { store(to.cast(), transmute::<$register, [$t; $width]>(self.0)) }
-            }
             instructions! {
                 fn of(element: $t) -> Self = $name($splat(element));
             }
@@ -228,7 +223,7 @@ macro_rules! lanes {
                 $name(unsafe { $either })
             }
             #[inline(always)]
-            fn times_plus<L: Level>(self, factor: Self, term: Self) -> Self {
+            fn times_plus<L: Rounding>(self, factor: Self, term: Self) -> Self {
                 // SAFETY: as for all instructions of this type.
                 $name(unsafe { $fused(self.0, factor.0, term.0) })
             }
@@ -259,6 +254,20 @@ macro_rules! lanes {
             fn single($wide: $double) -> Self {
                 // SAFETY: as for all instructions of this type.
                 unsafe { $to_single }
+            }
+        }
+
+        impl Register for $name {
+            const WIDTH: usize = $width;
+            #[inline(always)]
+            unsafe fn load(from: *const $t) -> Self {
+                // SAFETY: as the caller's; a register has the bits of its elements.
+                $name(unsafe { transmute::<[$t; $width], $register>(load(from.cast())) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $t) {
+                // SAFETY: as the caller's; a register has the bits of its elements.
+                unsafe { store(to.cast(), transmute::<$register, [$t; $width]>(self.0)) }
             }
         }
     };
@@ -355,10 +364,6 @@ impl<T: Mask> Mask for Pair<T> {
         fn differs(self: Self, other: Self) -> Self;
         fn not(self: Self) -> Self;
     }
-    #[inline(always)]
-    fn any(self) -> bool {
-        self.0.any() | self.1.any()
-    }
 }
 
 impl<T: LaneBits> LaneBits for Pair<T> {
@@ -408,24 +413,10 @@ impl<T: Lanes<Element = f64>> Lanes for Pair<T> {
     type Mask = Pair<T::Mask>;
     type Bits = Pair<T::Bits>;
     type Double = Self;
-    const WIDTH: usize = 2 * T::WIDTH;
     const NONE: Self::Mask = Pair(T::NONE, T::NONE);
     #[inline(always)]
     fn of(element: f64) -> Self {
         Pair(T::of(element), T::of(element))
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f64) -> Self {
-        // SAFETY: as the caller's.
-        unsafe { Pair(T::load(from), T::load(from.wrapping_add(T::WIDTH))) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f64) {
-        // SAFETY: as the caller's.
-        unsafe {
-            self.0.store(to);
-            self.1.store(to.wrapping_add(T::WIDTH));
-        }
     }
     #[inline(always)]
     fn less(self, other: Self) -> Self::Mask {
@@ -444,7 +435,7 @@ impl<T: Lanes<Element = f64>> Lanes for Pair<T> {
         Pair(self.0.exceeds(other.0), self.1.exceeds(other.1))
     }
     #[inline(always)]
-    fn times_plus<L: Level>(self, factor: Self, term: Self) -> Self {
+    fn times_plus<L: Rounding>(self, factor: Self, term: Self) -> Self {
         Pair(self.0.times_plus::<L>(factor.0, term.0), self.1.times_plus::<L>(factor.1, term.1))
     }
     both! {

@@ -108,11 +108,6 @@ impl Mask for Booleans {
     fn not(self) -> Self {
         self.differs(Self::repeated(true))
     }
-    #[inline(always)]
-    fn any(self) -> bool {
-        // SAFETY: as above.
-        unsafe { _mm256_testz_si256(self.0, self.0) == 0 }
-    }
 }
 
 impl Packed for Booleans {

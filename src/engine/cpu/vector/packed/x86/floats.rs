@@ -1,7 +1,7 @@
 //! Registers of floats.
 
 use super::put;
-use crate::engine::cpu::vector::lanes::{Half32, Half64, Lanes, Wide32, Wide64};
+use crate::engine::cpu::vector::lanes::{Half32, Half64, Lanes, Register, Wide32, Wide64};
 use crate::engine::cpu::vector::level::Avx2;
 use crate::engine::cpu::vector::packed::{Packed, binary_of_floats, larger, smaller, unary_of_floats};
 use crate::operation::{Binary, Unary};
@@ -35,7 +35,7 @@ macro_rules! floats {
         impl Packed for $name {
             type Element = $t;
             type Mask = $mask;
-            const WIDTH: usize = <$name as Lanes>::WIDTH;
+            const WIDTH: usize = <$name as Register>::WIDTH;
             #[inline(always)]
             fn repeated(element: Self::Element) -> Self {
                 <$name as Lanes>::of(element)
@@ -43,12 +43,12 @@ macro_rules! floats {
             #[inline(always)]
             unsafe fn load(from: *const Self::Element) -> Self {
                 // SAFETY: as the caller's.
-                unsafe { <$name as Lanes>::load(from) }
+                unsafe { <$name as Register>::load(from) }
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut Self::Element) {
                 // SAFETY: as the caller's.
-                unsafe { <$name as Lanes>::store(self, to) }
+                unsafe { <$name as Register>::store(self, to) }
             }
             #[inline(always)]
             fn less(self, other: Self) -> Self::Mask {

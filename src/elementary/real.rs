@@ -1,8 +1,6 @@
 //! The float types: the places of their bits, and the constants of their precision.
 
-#[cfg(target_arch = "x86_64")]
-use crate::engine::cpu::vector::lanes;
-use crate::engine::cpu::vector::lanes::Real;
+use super::lanes::Real;
 use crate::operation::{Binary, BinaryLoop, Unary, UnaryLoop};
 
 /// The loop over a single element.
@@ -27,21 +25,9 @@ impl<T> BinaryLoop<T, T> for ApplyPair<T> {
 
 /// The parts that differ only by the places of exponent and mantissa.
 macro_rules! bits {
-    ($t:ident, $bits:ident, $run:ident, $wide:ident, $half:ident, $quarter:ident, mantissa: $mantissa:literal, bias: $bias:literal,
+    ($t:ident, $bits:ident, $run:ident, mantissa: $mantissa:literal, bias: $bias:literal,
         offset: $offset:literal, tail: $tail:literal, sign_of_exponent: $sign:literal, whole: $whole:literal,
         root_half: $root_half:literal) => {
-        #[cfg(target_arch = "x86_64")]
-        type Wide = lanes::$wide;
-        #[cfg(target_arch = "x86_64")]
-        type Half = lanes::$half;
-        #[cfg(target_arch = "x86_64")]
-        type Quarter = lanes::$quarter;
-        #[cfg(not(target_arch = "x86_64"))]
-        type Wide = $t;
-        #[cfg(not(target_arch = "x86_64"))]
-        type Half = $t;
-        #[cfg(not(target_arch = "x86_64"))]
-        type Quarter = $t;
         const SIGN: u64 = 1 << ($bits::BITS - 1);
         const EXPONENT: u64 = ($bits::MAX << $mantissa) as u64;
         const HEAD: u64 = ($bits::MAX << $tail) as u64;
@@ -202,7 +188,7 @@ impl Real for f64 {
         3.916706348131928e-6,
     ];
     const ERROR_IS_ONE: f64 = 6.0;
-    bits!(f64, u64, run_f64, Wide64, Half64, Quarter64, mantissa: 52, bias: 1023, offset: 1049, tail: 32, sign_of_exponent: 2048,
+    bits!(f64, u64, run_f64, mantissa: 52, bias: 1023, offset: 1049, tail: 32, sign_of_exponent: 2048,
         whole: 4503599627370496.0, root_half: 0x3fe6_a09e_667f_3bcd);
 }
 
@@ -249,6 +235,6 @@ impl Real for f32 {
     const COMPLEMENTARY_ERROR: &'static [f32] =
         &[0.25539568, -0.42718583, 0.24165821, -0.07897852, 0.0037321404, 0.0069948523, -0.00083658315, -0.0009441375];
     const ERROR_IS_ONE: f32 = 4.0;
-    bits!(f32, u32, run_f32, Wide32, Half32, Quarter32, mantissa: 23, bias: 127, offset: 150, tail: 12, sign_of_exponent: 256,
+    bits!(f32, u32, run_f32, mantissa: 23, bias: 127, offset: 150, tail: 12, sign_of_exponent: 256,
         whole: 8388608.0, root_half: 0x3f35_04f3);
 }

@@ -1,15 +1,15 @@
 //! The angles of a tangent, a sine and a cosine.
 
+use super::lanes::{Lanes, Real, Rounding};
 use super::{VectorFunction, polynomial};
-use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
-pub(super) struct Atan;
+pub(crate) struct Atan;
 
 impl VectorFunction for Atan {
     const ROW: Unary = Unary::Atan;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let one = T::number(1.0);
         let size = x.size();
         // The angle less 0, π/4 or π/2, whichever is nearest, has the tangent t, (t − 1)/(t + 1) or −1/t.
@@ -31,16 +31,16 @@ impl VectorFunction for Atan {
 
 /// The angle of a sine up to ½, given with its square; or half of such an angle.
 #[inline(always)]
-fn arcsine<T: Lanes, L: Level>(x: T, square: T) -> T {
+fn arcsine<T: Lanes, L: Rounding>(x: T, square: T) -> T {
     (x * square).times_plus::<L>(polynomial::<T, L>(square, <T::Element>::ARCSINE), x)
 }
 
-pub(super) struct Asin;
+pub(crate) struct Asin;
 
 impl VectorFunction for Asin {
     const ROW: Unary = Unary::Asin;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let (half, size) = (T::number(0.5), x.size());
         let large = size.greater(half);
         // asin x = π/2 − 2 asin √((1 − x)/2).
@@ -54,12 +54,12 @@ impl VectorFunction for Asin {
     }
 }
 
-pub(super) struct Acos;
+pub(crate) struct Acos;
 
 impl VectorFunction for Acos {
     const ROW: Unary = Unary::Acos;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let (half, size) = (T::number(0.5), x.size());
         let large = size.greater(half);
         // acos x = 2 asin √((1 − x)/2), and acos −x = π − acos x.

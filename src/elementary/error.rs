@@ -1,16 +1,16 @@
 //! The error function.
 
 use super::exponential::Exp;
+use super::lanes::{Lanes, Real, Rounding};
 use super::{VectorFunction, polynomial};
-use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
-pub(super) struct Erf;
+pub(crate) struct Erf;
 
 impl VectorFunction for Erf {
     const ROW: Unary = Unary::Erf;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let (one, two) = (T::number(1.0), T::number(2.0));
         let size = x.size().at_most(T::of(<T::Element>::ERROR_IS_ONE));
         let square = size * size;

@@ -1,7 +1,6 @@
 //! Single elements.
 
-use super::{LaneBits, Lanes, Level, Mask, Product};
-use crate::engine::cpu::elements::{load, store};
+use super::lanes::{LaneBits, Lanes, Mask, Rounding};
 
 impl Mask for bool {
     #[inline(always)]
@@ -15,10 +14,6 @@ impl Mask for bool {
     #[inline(always)]
     fn not(self) -> bool {
         !self
-    }
-    #[inline(always)]
-    fn any(self) -> bool {
-        self
     }
 }
 
@@ -68,21 +63,10 @@ macro_rules! element {
             type Mask = bool;
             type Bits = $bits;
             type Double = f64;
-            const WIDTH: usize = 1;
             const NONE: bool = false;
             #[inline(always)]
             fn of(element: $t) -> $t {
                 element
-            }
-            #[inline(always)]
-            unsafe fn load(from: *const $t) -> $t {
-                // SAFETY: as the caller's.
-                unsafe { load(from) }
-            }
-            #[inline(always)]
-            unsafe fn store(self, to: *mut $t) {
-                // SAFETY: as the caller's.
-                unsafe { store(to, self) }
             }
             #[inline(always)]
             fn less(self, other: $t) -> bool {
@@ -106,8 +90,8 @@ macro_rules! element {
                 if mask { yes } else { no }
             }
             #[inline(always)]
-            fn times_plus<L: Level>(self, factor: $t, term: $t) -> $t {
-                Product::times_plus::<L>(self, factor, term)
+            fn times_plus<L: Rounding>(self, factor: $t, term: $t) -> $t {
+                if L::FUSED { self.mul_add(factor, term) } else { self * factor + term }
             }
             #[inline(always)]
             fn root(self) -> $t {

@@ -1,8 +1,8 @@
 //! Exponentials, and functions made from them.
 
+use super::lanes::{Lanes, Real, Rounding};
 use super::logarithm::ln_1p_of;
 use super::{VectorFunction, polynomial};
-use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 /// An argument as n ln 2 + r, with a whole n and |r| up to ln 2 / 2.
@@ -20,7 +20,7 @@ pub(super) fn within<T: Lanes>(x: T, (low, high): (T::Element, T::Element)) -> T
 }
 
 #[inline(always)]
-fn reduced<T: Lanes, L: Level>(x: T) -> ReducedExponent<T> {
+fn reduced<T: Lanes, L: Rounding>(x: T) -> ReducedExponent<T> {
     let sum = x.times_plus::<L>(T::of(<T::Element>::LOG2_E), T::of(<T::Element>::ROUND));
     let n = sum - T::of(<T::Element>::ROUND);
     let r = n.times_plus::<L>(-T::of(<T::Element>::LN_2_PARTS.0), x);
@@ -29,33 +29,33 @@ fn reduced<T: Lanes, L: Level>(x: T) -> ReducedExponent<T> {
 
 /// exp(r) − 1 − r.
 #[inline(always)]
-fn beyond_linear<T: Lanes, L: Level>(r: T) -> T {
+fn beyond_linear<T: Lanes, L: Rounding>(r: T) -> T {
     r * r * polynomial::<T, L>(r, <T::Element>::EXPONENTIAL)
 }
 
 /// exp(r).
 #[inline(always)]
-fn exp_of_rest<T: Lanes, L: Level>(r: T) -> T {
+fn exp_of_rest<T: Lanes, L: Rounding>(r: T) -> T {
     T::number(1.0) + (r + beyond_linear::<T, L>(r))
 }
 
 /// exp(x + low), with a low part that is much smaller than 1.
 #[inline(always)]
-pub(super) fn exp_of_sum<T: Lanes, L: Level>(x: T, low: T) -> T {
+pub(super) fn exp_of_sum<T: Lanes, L: Rounding>(x: T, low: T) -> T {
     let ReducedExponent { n, sum, r } = reduced::<T, L>(within(x, <T::Element>::EXPONENTS));
     exp_of_rest::<T, L>(r + low).scaled(n, sum)
 }
 
 /// exp(x) − 1 as a sum of two, the first the larger.
 #[inline(always)]
-fn exp_m1_in_parts<T: Lanes, L: Level>(x: T) -> (T, T) {
+fn exp_m1_in_parts<T: Lanes, L: Rounding>(x: T) -> (T, T) {
     let ReducedExponent { n, sum, r } = reduced::<T, L>(x);
     T::scaled_less_one::<L>(n, sum, r, beyond_linear::<T, L>(r))
 }
 
 /// exp(x) within bounds.
 #[inline(always)]
-fn exp_within<T: Lanes, L: Level>(x: T, bounds: (T::Element, T::Element)) -> T {
+fn exp_within<T: Lanes, L: Rounding>(x: T, bounds: (T::Element, T::Element)) -> T {
     let ReducedExponent { n, sum, r } = reduced::<T, L>(within(x, bounds));
     exp_of_rest::<T, L>(r).scaled(n, sum)
 }
@@ -68,23 +68,23 @@ fn or_vanishing<T: Lanes>(x: T, bound: T::Element, value: T) -> T {
     T::either(x.less(T::of(bound)), T::number(0.0), value)
 }
 
-pub(super) struct Exp;
+pub(crate) struct Exp;
 
 impl VectorFunction for Exp {
     const ROW: Unary = Unary::Exp;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let bounds = <T::Element>::KEPT_EXPONENTS;
         or_vanishing(x, bounds.0, exp_within::<T, L>(x, bounds))
     }
 }
 
-pub(super) struct Exp2;
+pub(crate) struct Exp2;
 
 impl VectorFunction for Exp2 {
     const ROW: Unary = Unary::Exp2;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let bounds = <T::Element>::KEPT_BINARY_EXPONENTS;
         let bounded = within(x, bounds);
         let sum = bounded + T::of(<T::Element>::ROUND);
@@ -94,12 +94,12 @@ impl VectorFunction for Exp2 {
     }
 }
 
-pub(super) struct Expm1;
+pub(crate) struct Expm1;
 
 impl VectorFunction for Expm1 {
     const ROW: Unary = Unary::Expm1;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let bounded = x.at_least(T::number(-40.0)).at_most(T::of(<T::Element>::EXPONENTS.1));
         let (linear, rest) = exp_m1_in_parts::<T, L>(bounded);
         (linear + rest).signed(x)
@@ -108,17 +108,17 @@ impl VectorFunction for Expm1 {
 
 /// Half of an exponential that is 1 or more, since the exponential is infinite before its half is.
 #[inline(always)]
-fn half_exp_of_size<T: Lanes, L: Level>(size: T) -> T {
+fn half_exp_of_size<T: Lanes, L: Rounding>(size: T) -> T {
     let ReducedExponent { n, sum, r } = reduced::<T, L>(size.at_most(T::of(<T::Element>::EXPONENTS.1)));
     (exp_of_rest::<T, L>(r) * T::number(0.5)).scaled(n, sum)
 }
 
-pub(super) struct Sinh;
+pub(crate) struct Sinh;
 
 impl VectorFunction for Sinh {
     const ROW: Unary = Unary::Sinh;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let size = x.size();
         let half = half_exp_of_size::<T, L>(size);
         let large = half - T::number(0.25) / half;
@@ -128,23 +128,23 @@ impl VectorFunction for Sinh {
     }
 }
 
-pub(super) struct Cosh;
+pub(crate) struct Cosh;
 
 impl VectorFunction for Cosh {
     const ROW: Unary = Unary::Cosh;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let half = half_exp_of_size::<T, L>(x.size());
         half + T::number(0.25) / half
     }
 }
 
-pub(super) struct Tanh;
+pub(crate) struct Tanh;
 
 impl VectorFunction for Tanh {
     const ROW: Unary = Unary::Tanh;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let size = x.size().at_most(T::of(<T::Element>::TANGENT_IS_ONE));
         let (linear, rest) = exp_m1_in_parts::<T, L>(size + size);
         let (half, two) = (T::number(0.5), T::number(2.0));
@@ -163,24 +163,24 @@ impl VectorFunction for Tanh {
     }
 }
 
-pub(super) struct Sigmoid;
+pub(crate) struct Sigmoid;
 
 impl VectorFunction for Sigmoid {
     const ROW: Unary = Unary::Sigmoid;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let one = T::number(1.0);
         // An exponential that nearly vanishes is lost in the sum.
         one / (one + exp_within::<T, L>(-x, <T::Element>::KEPT_EXPONENTS))
     }
 }
 
-pub(super) struct Softplus;
+pub(crate) struct Softplus;
 
 impl VectorFunction for Softplus {
     const ROW: Unary = Unary::Softplus;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let positive = T::either(x.greater(T::number(0.0)), x, T::number(0.0));
         positive + ln_1p_of::<T, L>(Exp::value::<T, L>(-x.size()))
     }

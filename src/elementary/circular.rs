@@ -1,7 +1,7 @@
 //! Sine, cosine and tangent.
 
+use super::lanes::{Lanes, Mask, Real, Rounding};
 use super::{VectorFunction, polynomial};
-use crate::engine::cpu::vector::lanes::{Lanes, Level, Mask, Real};
 use crate::operation::Unary;
 
 /// An angle as n π/2 + r, with a whole n and |r| up to π/4.
@@ -16,12 +16,12 @@ struct ReducedAngle<T: Lanes> {
 }
 
 #[inline(always)]
-fn half_pi<T: Real, L: Level>() -> ([T; 4], T) {
+fn half_pi<T: Real, L: Rounding>() -> ([T; 4], T) {
     if L::FUSED { T::FUSED_HALF_PI } else { T::PLAIN_HALF_PI }
 }
 
 #[inline(always)]
-fn reduced<T: Lanes, L: Level>(x: T) -> ReducedAngle<T> {
+fn reduced<T: Lanes, L: Rounding>(x: T) -> ReducedAngle<T> {
     let sum = x.times_plus::<L>(T::of(<T::Element>::TWO_OVER_PI), T::of(<T::Element>::ROUND));
     let n = sum - T::of(<T::Element>::ROUND);
     let [first, second, third, fourth] = half_pi::<T::Element, L>().0;
@@ -39,7 +39,7 @@ fn reduced<T: Lanes, L: Level>(x: T) -> ReducedAngle<T> {
 
 /// Whether an angle has too many digits before the point for the parts of π/2.
 #[inline(always)]
-fn too_large<T: Lanes, L: Level>(x: T) -> T::Mask {
+fn too_large<T: Lanes, L: Rounding>(x: T) -> T::Mask {
     x.size().greater(T::of(half_pi::<T::Element, L>().1))
 }
 
@@ -48,14 +48,14 @@ type TwoParts<T> = (T, T);
 
 /// sin(r + rest).
 #[inline(always)]
-fn sine<T: Lanes, L: Level>(r: T, rest: T) -> TwoParts<T> {
+fn sine<T: Lanes, L: Rounding>(r: T, rest: T) -> TwoParts<T> {
     let square = r * r;
     (r, (square * r).times_plus::<L>(polynomial::<T, L>(square, <T::Element>::SINE), rest))
 }
 
 /// cos(r + rest).
 #[inline(always)]
-fn cosine<T: Lanes, L: Level>(r: T, rest: T) -> TwoParts<T> {
+fn cosine<T: Lanes, L: Rounding>(r: T, rest: T) -> TwoParts<T> {
     let one = T::number(1.0);
     let square = r * r;
     let half_square = square * T::number(0.5);
@@ -79,12 +79,12 @@ fn rounded<T: Lanes>((high, low): TwoParts<T>) -> TwoParts<T> {
     (sum, low - (sum - high))
 }
 
-pub(super) struct Sin;
+pub(crate) struct Sin;
 
 impl VectorFunction for Sin {
     const ROW: Unary = Unary::Sin;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let ReducedAngle { r, rest, bits: (odd, negative), .. } = reduced::<T, L>(x);
         let (high, low) = either(odd, cosine::<T, L>(r, rest), sine::<T, L>(r, rest));
         let value = high + low;
@@ -93,34 +93,34 @@ impl VectorFunction for Sin {
         T::either(x.equals(T::number(0.0)), x, value)
     }
     #[inline(always)]
-    fn outside<T: Lanes, L: Level>(x: T) -> T::Mask {
+    fn outside<T: Lanes, L: Rounding>(x: T) -> T::Mask {
         too_large::<T, L>(x)
     }
 }
 
-pub(super) struct Cos;
+pub(crate) struct Cos;
 
 impl VectorFunction for Cos {
     const ROW: Unary = Unary::Cos;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let ReducedAngle { r, rest, bits: (odd, half_odd), .. } = reduced::<T, L>(x);
         let (high, low) = either(odd, sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
         let value = high + low;
         T::either(odd.differs(half_odd), -value, value)
     }
     #[inline(always)]
-    fn outside<T: Lanes, L: Level>(x: T) -> T::Mask {
+    fn outside<T: Lanes, L: Rounding>(x: T) -> T::Mask {
         too_large::<T, L>(x)
     }
 }
 
-pub(super) struct Tan;
+pub(crate) struct Tan;
 
 impl VectorFunction for Tan {
     const ROW: Unary = Unary::Tan;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let ReducedAngle { r, rest, rounding, bits: (odd, _) } = reduced::<T, L>(x);
         let rest = rest + rounding;
         let (sine, cosine) = (sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
@@ -137,7 +137,7 @@ impl VectorFunction for Tan {
         T::either(x.equals(T::number(0.0)), x, value)
     }
     #[inline(always)]
-    fn outside<T: Lanes, L: Level>(x: T) -> T::Mask {
+    fn outside<T: Lanes, L: Rounding>(x: T) -> T::Mask {
         too_large::<T, L>(x)
     }
 }

@@ -1,7 +1,7 @@
 //! Logarithms.
 
+use super::lanes::{Lanes, Real, Rounding};
 use super::{VectorFunction, polynomial};
-use crate::engine::cpu::vector::lanes::{Lanes, Level, Real};
 use crate::operation::Unary;
 
 /// A positive number as 2ᵏ (1 + f), with a whole k and 1 + f from √½ to √2.
@@ -29,7 +29,7 @@ fn with_special<T: Lanes>(x: T, value: T) -> T {
 
 /// k ln 2 + ln(1 + f).
 #[inline(always)]
-fn natural<T: Lanes, L: Level>(k: T, f: T) -> T {
+fn natural<T: Lanes, L: Rounding>(k: T, f: T) -> T {
     let square = f * f;
     let low = (square * f)
         .times_plus::<L>(polynomial::<T, L>(f, <T::Element>::LOGARITHM), k * T::of(<T::Element>::LN_2_PARTS.1));
@@ -39,7 +39,7 @@ fn natural<T: Lanes, L: Level>(k: T, f: T) -> T {
 
 /// k · unit + ln(1 + f) / ln(base), where unit and 1 / ln(base) are in two parts.
 #[inline(always)]
-fn to_base<T: Lanes, L: Level>(
+fn to_base<T: Lanes, L: Rounding>(
     ReducedNumber { k, f }: ReducedNumber<T>,
     unit: (T::Element, T::Element),
     inverse: (T::Element, T::Element),
@@ -57,40 +57,40 @@ fn to_base<T: Lanes, L: Level>(
     sum + (rest + ((whole - sum) + product))
 }
 
-pub(super) struct Ln;
+pub(crate) struct Ln;
 
 impl VectorFunction for Ln {
     const ROW: Unary = Unary::Ln;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let ReducedNumber { k, f } = reduced(x);
         with_special(x, natural::<T, L>(k, f))
     }
 }
 
-pub(super) struct Log2;
+pub(crate) struct Log2;
 
 impl VectorFunction for Log2 {
     const ROW: Unary = Unary::Log2;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         with_special(x, to_base::<T, L>(reduced(x), <T::Element>::ONE_PARTS, <T::Element>::LOG2_E_PARTS))
     }
 }
 
-pub(super) struct Log10;
+pub(crate) struct Log10;
 
 impl VectorFunction for Log10 {
     const ROW: Unary = Unary::Log10;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         with_special(x, to_base::<T, L>(reduced(x), <T::Element>::LOG10_2_PARTS, <T::Element>::LOG10_E_PARTS))
     }
 }
 
 /// ln(1 + x), for x that is not −1 or below, nor infinite.
 #[inline(always)]
-pub(super) fn ln_1p_of<T: Lanes, L: Level>(x: T) -> T {
+pub(super) fn ln_1p_of<T: Lanes, L: Rounding>(x: T) -> T {
     let one = T::number(1.0);
     let (k, rest, inverse) = (one + x).split();
     // With the power of two of 1 + x, x has no digits that are lost in the sum: 2⁻ᵏ (1 + x) − 1 is one rounding away.
@@ -98,12 +98,12 @@ pub(super) fn ln_1p_of<T: Lanes, L: Level>(x: T) -> T {
     natural::<T, L>(k, T::either(x.greater(T::of(<T::Element>::ONE_IS_LOST)), rest - one, exact))
 }
 
-pub(super) struct Ln1p;
+pub(crate) struct Ln1p;
 
 impl VectorFunction for Ln1p {
     const ROW: Unary = Unary::Ln1p;
     #[inline(always)]
-    fn value<T: Lanes, L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let value = with_special(T::number(1.0) + x, ln_1p_of::<T, L>(x));
         // It keeps the sign of zero.
         T::either(x.equals(T::number(0.0)), x, value)

@@ -2,7 +2,7 @@
 
 use super::program::{Builder, Kind, Op, Predicate, Value};
 use crate::array::ElementType;
-use crate::engine::cpu::vector::lanes::{LaneBits, Lanes, Level, Mask, Real};
+use crate::engine::cpu::vector::lanes::{LaneBits, Lanes, Mask, Real, Rounding};
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -69,9 +69,6 @@ impl Mask for TracedMask {
     }
     fn not(self) -> Self {
         TracedMask(compute(Op::Not, Kind::Mask, &[self.0]))
-    }
-    fn any(self) -> bool {
-        unreachable!("formulas have no branches")
     }
 }
 
@@ -160,17 +157,10 @@ impl<T: Real> Lanes for Traced<T> {
     type Mask = TracedMask;
     type Bits = TracedBits<T>;
     type Double = Traced<f64>;
-    const WIDTH: usize = 1;
     const NONE: TracedMask = TracedMask(NONE);
 
     fn of(element: T) -> Self {
         Traced::new(constant(Self::KIND, ElementType::into_value(element).bits()))
-    }
-    unsafe fn load(_: *const T) -> Self {
-        unreachable!("formulas do not read memory")
-    }
-    unsafe fn store(self, _: *mut T) {
-        unreachable!("formulas do not write memory")
     }
     fn less(self, other: Self) -> TracedMask {
         Self::compared(Predicate::Less, self, other)
@@ -190,7 +180,7 @@ impl<T: Real> Lanes for Traced<T> {
             None => no,
         }
     }
-    fn times_plus<L: Level>(self, factor: Self, term: Self) -> Self {
+    fn times_plus<L: Rounding>(self, factor: Self, term: Self) -> Self {
         Traced::new(compute(Op::MultiplyAdd, Self::KIND, &[self.0, factor.0, term.0]))
     }
     fn root(self) -> Self {
@@ -209,7 +199,7 @@ impl<T: Real> Lanes for Traced<T> {
         let (first, second, _) = Self::powers(sum);
         self * first * second
     }
-    fn scaled_less_one<L: Level>(n: Self, sum: Self, r: Self, rest: Self) -> (Self, Self) {
+    fn scaled_less_one<L: Rounding>(n: Self, sum: Self, r: Self, rest: Self) -> (Self, Self) {
         if BUILDER.with_borrow(Builder::has_scale) {
             let one = Self::number(1.0);
             let inverse = Self::of_two(Op::Scale, one, Self::of(T::ROUND) - sum);

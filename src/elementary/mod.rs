@@ -1,0 +1,85 @@
+//! Elementary functions, as formulas without branches.
+//!
+//! A function is written once, for both float types and with or without fused multiply-add, without a branch, so that a loop
+//! over elements becomes one over vectors: the argument is reduced to a small interval by exact steps, there a polynomial stands
+//! for the function, and the bits of exponent and sign are put in place. Results are within two units in the last place of the
+//! exact ones, and special values are those of the operation table.
+//!
+//! What a formula is computed on, [`Lanes`](lanes::Lanes), is one element, a register of an engine's, or a value that notes each
+//! operation.
+
+pub(crate) mod circular;
+mod element;
+pub(crate) mod error;
+pub(crate) mod exponential;
+pub(crate) mod inverse;
+pub(crate) mod lanes;
+pub(crate) mod logarithm;
+pub(crate) mod pairs;
+mod real;
+
+use crate::operation::Unary;
+use lanes::{Lanes, Rounding};
+
+/// Calls a macro with the functions of one operand, by the modules that they are in.
+macro_rules! each_function {
+    ($callback:ident) => {
+        $callback! {
+            exponential: Exp Exp2 Expm1 Sinh Cosh Tanh Sigmoid Softplus;
+            logarithm: Ln Log2 Log10 Ln1p;
+            circular: Sin Cos Tan;
+            inverse: Atan Asin Acos;
+            error: Erf;
+        }
+    };
+}
+pub(crate) use each_function;
+
+/// A function of one operand with a formula.
+pub(crate) trait VectorFunction {
+    /// The row of the operation table.
+    const ROW: Unary;
+
+    /// The results for arguments that are not outside.
+    fn value<T: Lanes, L: Rounding>(x: T) -> T;
+
+    /// Which arguments are too large for [`Self::value`]; their results are the operation table's.
+    #[inline(always)]
+    fn outside<T: Lanes, L: Rounding>(_: T) -> T::Mask {
+        T::NONE
+    }
+}
+
+/// Σ cᵢ xⁱ over every `step`th coefficient from the first of them, for a power of x.
+#[inline(always)]
+fn horner<T: Lanes, L: Rounding>(power: T, coefficients: &[T::Element], first: usize, step: usize) -> T {
+    let mut at = first + (coefficients.len() - 1 - first) / step * step;
+    let mut sum = T::of(coefficients[at]);
+    while at > first {
+        at -= step;
+        sum = sum.times_plus::<L>(power, T::of(coefficients[at]));
+    }
+    sum
+}
+
+/// Σ cᵢ xⁱ; of many coefficients two or four sums, which do not wait for each other.
+#[inline(always)]
+fn polynomial<T: Lanes, L: Rounding>(x: T, coefficients: &[T::Element]) -> T {
+    match coefficients.len() {
+        0..4 => horner::<T, L>(x, coefficients, 0, 1),
+        4..8 => {
+            let square = x * x;
+            let (even, odd) = (horner::<T, L>(square, coefficients, 0, 2), horner::<T, L>(square, coefficients, 1, 2));
+            odd.times_plus::<L>(x, even)
+        }
+        _ => {
+            let square = x * x;
+            let fourth = square * square;
+            let low = horner::<T, L>(fourth, coefficients, 1, 4)
+                .times_plus::<L>(x, horner::<T, L>(fourth, coefficients, 0, 4));
+            let high = horner::<T, L>(fourth, coefficients, 3, 4)
+                .times_plus::<L>(x, horner::<T, L>(fourth, coefficients, 2, 4));
+            high.times_plus::<L>(square, low)
+        }
+    }
+}
