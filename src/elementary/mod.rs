@@ -17,6 +17,7 @@ pub(crate) mod lanes;
 pub(crate) mod logarithm;
 pub(crate) mod pairs;
 mod real;
+pub(crate) mod traced;
 
 use crate::operation::Unary;
 use lanes::{Lanes, Rounding};

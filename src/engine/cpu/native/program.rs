@@ -3,60 +3,11 @@
 //! Every value is a register of as many elements as the program has lanes, or an answer for each of them. Values are computed
 //! once, except for variables, which are assigned anew, to carry sums from step to step.
 
+pub(super) use crate::elementary::traced::{Kind, Value};
 use crate::engine::cpu::vector::formulas::Correction;
-use crate::shape::DType;
 use crate::term::hash::TermMap;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
-
-/// A value's number.
-pub(super) type Value = u32;
-
-/// The elements of a value's lanes. The bits of floats are integers of the same width, without a conversion.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Kind {
-    F32,
-    F64,
-    I32,
-    I64,
-    /// Answers.
-    Mask,
-}
-
-impl Kind {
-    /// The kind of elements of a type; booleans are answers.
-    pub(super) fn of(dtype: DType) -> Kind {
-        match dtype {
-            DType::F32 => Kind::F32,
-            DType::F64 => Kind::F64,
-            DType::I32 => Kind::I32,
-            DType::I64 => Kind::I64,
-            DType::Bool => Kind::Mask,
-        }
-    }
-
-    /// Bytes of an element.
-    pub(super) fn bytes(self) -> u32 {
-        match self {
-            Kind::F32 | Kind::I32 => 4,
-            Kind::F64 | Kind::I64 => 8,
-            Kind::Mask => 1,
-        }
-    }
-
-    pub(super) fn is_float(self) -> bool {
-        matches!(self, Kind::F32 | Kind::F64)
-    }
-
-    /// Integers of the same width.
-    pub(super) fn bits(self) -> Kind {
-        match self {
-            Kind::F32 => Kind::I32,
-            Kind::F64 => Kind::I64,
-            other => other,
-        }
-    }
-}
 
 /// A comparison of floats or of integers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
