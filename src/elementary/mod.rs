@@ -19,8 +19,11 @@ pub(crate) mod pairs;
 mod real;
 pub(crate) mod traced;
 
-use crate::operation::Unary;
+use crate::array::ElementType;
+use crate::operation::{Binary, Unary};
+use crate::shape::DType;
 use lanes::{Lanes, Rounding};
+use pairs::Pairwise;
 
 /// Calls a macro with the functions of one operand, by the modules that they are in.
 macro_rules! each_function {
@@ -35,6 +38,36 @@ macro_rules! each_function {
     };
 }
 pub(crate) use each_function;
+
+macro_rules! of_one {
+    ($($module:ident: $($function:ident)*;)*) => {
+        /// A function of one operand, and where that is not what the formula's value is; `None` without a formula.
+        pub(crate) fn unary<T: Lanes, L: Rounding>(op: Unary, x: T) -> Option<(T, T::Mask)> {
+            fn of<F: VectorFunction, T: Lanes, L: Rounding>(x: T) -> (T, T::Mask) {
+                (F::value::<T, L>(x), F::outside::<T, L>(x))
+            }
+            Some(match op {
+                $($(Unary::$function => of::<$module::$function, T, L>(x),)*)*
+                _ => return None,
+            })
+        }
+    };
+}
+each_function!(of_one);
+
+/// As [`unary`], of two operands.
+pub(crate) fn binary<T: Lanes, L: Rounding>(op: Binary, a: T, b: T) -> Option<(T, T::Mask)> {
+    fn of<F: Pairwise, T: Lanes, L: Rounding>(a: T, b: T) -> (T, T::Mask) {
+        (F::value::<T, L>(a, b), F::outside::<T>(a, b))
+    }
+    Some(match op {
+        Binary::LogAddExp => of::<pairs::LogAddExp, T, L>(a, b),
+        Binary::Xlogy => of::<pairs::Xlogy, T, L>(a, b),
+        // Of doubles it needs products that are not rounded.
+        Binary::Pow if L::FUSED || T::Element::DTYPE == DType::F32 => of::<pairs::Pow, T, L>(a, b),
+        _ => return None,
+    })
+}
 
 /// A function of one operand with a formula.
 pub(crate) trait VectorFunction {

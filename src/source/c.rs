@@ -11,6 +11,8 @@ pub(crate) struct C {
     pub(crate) prefix: String,
     /// Whether this is OpenCL C, which has its own names for types, and functions that serve both precisions.
     pub(crate) is_opencl: bool,
+    /// Whether elementary functions are written inline.
+    pub(crate) inline_math: bool,
 }
 
 impl C {
@@ -44,6 +46,10 @@ impl C {
 }
 
 impl Language for C {
+    fn inlines_math(&self) -> bool {
+        self.inline_math
+    }
+
     fn dtype(&self, dtype: DType) -> &'static str {
         match (dtype, self.is_opencl) {
             (DType::F32, _) => "float",

@@ -1,7 +1,8 @@
 //! Values of nests, and places in arrays, as expressions.
 
+use super::inline::{Elementary, inline};
 use super::language::{Helper, Language};
-use crate::operation::{Binary, Comparison, OperationSpelling};
+use crate::operation::{Binary, Comparison, HelperFunction, OperationSpelling};
 use crate::shape::{self, DType};
 use crate::term::recurrence::Elementwise;
 use std::collections::BTreeSet;
@@ -22,6 +23,12 @@ impl SourceExpression {
     pub(crate) fn at_atom(&self) -> String {
         if self.is_atom { self.text.clone() } else { format!("({})", self.text) }
     }
+}
+
+/// The inline function of an operation, if the language wants one and all arguments are inside of its range.
+fn everywhere(language: &dyn Language, function: Elementary, dtype: DType) -> Option<&'static HelperFunction> {
+    let wanted = if language.inlines_math() { inline(function, dtype) } else { None };
+    wanted.filter(|function| function.outside.is_none()).map(|function| &function.value)
 }
 
 /// An elementwise operation on operands that hold together as tightly as names: the first is of the one element type, the result
@@ -48,14 +55,20 @@ pub(crate) fn elementwise(
     match op {
         Elementwise::Unary(op) => {
             let operand = if op.tells_zeros() { &unsigned(operands[0]) } else { operands[0] };
-            spelled(op.spelling(dtype), &[operand])
+            match everywhere(language, Elementary::Unary(op), dtype) {
+                Some(function) => SourceExpression::atom(language.helper(function, dtype, &[operand], helpers)),
+                None => spelled(op.spelling(dtype), &[operand]),
+            }
         }
         Elementwise::Binary(Binary::Xor) if operands[0] == operands[1] => truth(false),
         Elementwise::Binary(op) => {
             let [of_left, of_right] = op.tells_zeros();
             let left = if of_left { &unsigned(operands[0]) } else { operands[0] };
             let right = if of_right { &unsigned(operands[1]) } else { operands[1] };
-            spelled(op.spelling(dtype), &[left, right])
+            match everywhere(language, Elementary::Binary(op), dtype) {
+                Some(function) => SourceExpression::atom(language.helper(function, dtype, &[left, right], helpers)),
+                None => spelled(op.spelling(dtype), &[left, right]),
+            }
         }
         // Compilers warn of what is compared with itself, but of floats, which may be NaN.
         Elementwise::Compare(op) if operands[0] == operands[1] && !from.is_float() => {

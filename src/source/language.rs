@@ -38,6 +38,8 @@ pub(crate) type Helper = (&'static HelperFunction, DType);
 
 /// The syntax of a language with C's expressions and blocks.
 pub(crate) trait Language {
+    /// Whether elementary functions are written inline, as formulas.
+    fn inlines_math(&self) -> bool;
     /// The name of an element type.
     fn dtype(&self, dtype: DType) -> &'static str;
     /// A known number.

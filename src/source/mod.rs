@@ -7,6 +7,7 @@
 pub(crate) mod c;
 pub(crate) mod expression;
 pub(crate) mod helpers;
+pub(crate) mod inline;
 pub(crate) mod isolated;
 pub(crate) mod language;
 pub(crate) mod nest;
@@ -14,6 +15,7 @@ pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod procedure;
 pub(crate) mod product;
+mod ranges;
 mod rows;
 pub(crate) mod rust;
 mod sort;

@@ -48,6 +48,7 @@ impl<'a> NestWriter<'a> {
             limits,
             rows: RowNames::new(),
             is_inside: false,
+            is_in_range: false,
             together: None,
             width: 1,
             has_vectors: true,
@@ -191,10 +192,10 @@ impl NestWriter<'_> {
         format!("i{position}")
     }
 
-    /// The values of a level, and whatever is done there.
-    fn values(&mut self, text: &mut Text, level: usize) {
+    /// The values of a level, of those that are wanted.
+    pub(crate) fn values(&mut self, text: &mut Text, level: usize, is_wanted: impl Fn(ValueId) -> bool) {
         for id in 0..self.nest.values.len() as ValueId {
-            if self.levels[id as usize] != level {
+            if self.levels[id as usize] != level || !is_wanted(id) {
                 continue;
             }
             let expression = self.value(id);
@@ -240,10 +241,9 @@ impl NestWriter<'_> {
     /// Writes the text inside of `level` loops.
     pub(crate) fn level(&mut self, text: &mut Text, level: usize) {
         self.is_inside = level == self.depth();
-        self.values(text, level);
+        self.values(text, level, |_| true);
         let stores: Vec<usize> = (0..self.nest.stores.len()).collect();
         let opened: Vec<usize> = stores.iter().copied().filter(|&at| self.accumulators[at] == Some(level)).collect();
-        let lanes = self.lanes(level);
         for &at in &opened {
             self.open_accumulator(text, at, self.has_lanes(at));
         }
@@ -254,30 +254,20 @@ impl NestWriter<'_> {
             }
         }
         if level < self.depth() {
-            let axis = self.order[level];
-            let variable = self.variable(axis);
             let is_innermost = level + 1 == self.depth() && level >= self.parallel && self.together.is_none();
             if is_innermost {
                 self.bind_rows(text);
             }
-            match lanes {
-                _ if level + 1 == self.depth() && self.has_blocks() => self.block(text, level),
-                _ if level < self.parallel => {
-                    self.position(text, level, "item", 0..self.parallel);
-                    self.level(text, level + 1);
-                }
-                _ if self.together.is_some() => self.together(text, level),
-                is_side_by_side => {
-                    let ends = self.ends(text, level);
-                    match is_side_by_side {
-                        true => self.lane_loops(text, level, &variable, ends),
-                        false => {
-                            text.open(self.language.for_loop(&variable, &ends.0, &ends.1));
-                            self.level(text, level + 1);
-                            text.close();
-                        }
-                    }
-                }
+            if level + 1 == self.depth() && self.has_blocks() {
+                self.block(text, level);
+            } else if level < self.parallel {
+                self.position(text, level, "item", 0..self.parallel);
+                self.level(text, level + 1);
+            } else if self.together.is_some() {
+                self.together(text, level);
+            } else {
+                let ends = self.ends(text, level);
+                self.in_ranges(text, level, ends);
             }
             self.is_inside = false;
             if is_innermost {
@@ -316,8 +306,19 @@ impl NestWriter<'_> {
     }
 
     /// Whether the loop inside of so many others runs several steps side by side: the innermost one, if sums want that.
-    fn lanes(&self, level: usize) -> bool {
+    pub(crate) fn lanes(&self, level: usize) -> bool {
         level >= self.parallel && level + 1 == self.depth() && (0..self.nest.stores.len()).any(|at| self.has_lanes(at))
+    }
+
+    /// Writes a loop between these ends.
+    pub(crate) fn steps(&mut self, text: &mut Text, level: usize, ends: (String, String)) {
+        let variable = self.variable(self.order[level]);
+        if self.lanes(level) {
+            return self.lane_loops(text, level, &variable, ends);
+        }
+        text.open(self.language.for_loop(&variable, &ends.0, &ends.1));
+        self.level(text, level + 1);
+        text.close();
     }
 
     fn lane_loops(&mut self, text: &mut Text, level: usize, variable: &str, (start, end): (String, String)) {

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 /// Rust with the standard library, or without it, where the crate `libm` takes its place.
 pub(crate) struct Rust {
     pub(crate) with_std: bool,
+    /// Whether elementary functions are written inline.
+    pub(crate) inline_math: bool,
 }
 
 /// A float as a literal of a type that is known from elsewhere.
@@ -29,6 +31,10 @@ fn in_libm(name: &str, dtype: DType, operands: &[&str]) -> String {
 }
 
 impl Language for Rust {
+    fn inlines_math(&self) -> bool {
+        self.inline_math
+    }
+
     fn dtype(&self, dtype: DType) -> &'static str {
         match dtype {
             DType::F32 => "f32",

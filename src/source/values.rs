@@ -85,6 +85,9 @@ impl NestWriter<'_> {
         let from = self.nest.values[operands[0] as usize].1;
         let texts: SmallVec<[String; 3]> = operands.iter().map(|&id| self.operand(id)).collect();
         let texts: SmallVec<[&str; 3]> = texts.iter().map(|text| &text[..]).collect();
+        if let Some(formula) = self.in_range(op, dtype, &texts) {
+            return formula;
+        }
         elementwise(self.language, op, (from, dtype), &texts, self.helpers)
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) rows: RowNames,
     /// Whether the text being written is inside of all loops.
     pub(crate) is_inside: bool,
+    /// Whether the arguments of functions are in the ranges of their formulas.
+    pub(crate) is_in_range: bool,
     /// How the other loops are merged into one, if they are.
     pub(crate) together: Option<Together>,
     /// How many neighbours along the innermost loop are loaded and stored as one vector.

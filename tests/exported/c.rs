@@ -1,23 +1,32 @@
 //! Programs as source of C.
 
 use super::{Case, PARTS, are_installed, compare, folder, inputs, run};
-use deltaray::export;
+use deltaray::export::COptions;
 use deltaray::shape::Type;
 use std::fmt::Write;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Compiles the programs as C, runs them, and compares, if there are compilers; in a folder of this name.
 pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)]) {
+    // At this level gcc tracks values, and warns of what it finds, for two thirds of the time of `-O1`.
+    if let Some(folder) = results(name, cases, COptions::default(), &["-Og"]) {
+        compare(&folder, cases);
+    }
+}
+
+/// Compiles the programs as C with options of gcc and runs them, if there are compilers. The folder has their results.
+pub fn results(name: &str, cases: &[(usize, &Case)], options: COptions, for_gcc: &[&str]) -> Option<PathBuf> {
     if !are_installed(&["gcc", "clang"]) {
-        return;
+        return None;
     }
     let folder = folder(&format!("{name}-c"));
     let mut parts: Vec<(String, String)> = vec![Default::default(); PARTS];
     for &(number, case) in cases {
         let mut program = case.program.clone();
         program.name = format!("case{number}");
-        let source = export::c(&program).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let source = options.export(&program).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         inputs(&folder, number, case);
         let (sources, calls) = &mut parts[number % PARTS];
         // The header stands where it is included.
@@ -47,15 +56,14 @@ pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)]) {
                 let program = folder.join(format!("part{part}"));
                 let strict = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"];
                 // The check of indentation takes gcc most of its time in files of this size; clang checks it too, in no time.
-                // At this level gcc tracks values, and warns of what it finds, for two thirds of the time of `-O1`.
-                let gcc = ["-Wno-misleading-indentation", "-Og", "-o"];
-                run(Command::new("gcc").args(strict).args(gcc).arg(&program).arg(&path).arg("-lm"));
+                let gcc = ["-Wno-misleading-indentation", "-o"];
+                run(Command::new("gcc").args(strict).args(for_gcc).args(gcc).arg(&program).arg(&path).arg("-lm"));
                 run(Command::new("clang").args(strict).arg("-fsyntax-only").arg(&path));
                 run(Command::new(&program).arg(folder));
             });
         }
     });
-    compare(&folder, cases);
+    Some(folder)
 }
 
 /// Reads arguments, calls a function, and writes its results.

@@ -40,6 +40,63 @@ pub struct CSource {
     pub source: String,
 }
 
+/// How programs are written in C: with calls of the mathematical library, unless said otherwise.
+///
+/// ```
+/// use deltaray::export::COptions;
+/// use deltaray::prelude::*;
+///
+/// #[differentiable]
+/// fn energy(x: Vector<f64>) -> Scalar<f64> {
+///     (-x.powi(2)).exp().sum()
+/// }
+///
+/// let source = COptions::default().inline_math(true).export(&stage(energy, &zeros(1000))?)?;
+/// assert!(source.source.contains("energy_exp_inline_f64("));
+/// # Ok::<(), deltaray::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct COptions {
+    inline_math: bool,
+}
+
+impl COptions {
+    /// Whether elementary functions, such as `exp`, `sin` and `tanh`, are written inline as formulas, of which compilers make
+    /// vectors. Calls of the library's functions for one element after the other take several times as long. Results are as
+    /// exact as the processor's engine's, see [the guide](crate::guide::exporting#elementary-functions-as-vectors).
+    pub fn inline_math(self, inline: bool) -> COptions {
+        COptions { inline_math: inline }
+    }
+
+    /// The program as source of C.
+    ///
+    /// # Errors
+    ///
+    /// As [`c`](super::c).
+    pub fn export(self, program: impl Into<Program>) -> Result<CSource> {
+        CSource::new(&program.into(), &[], self)
+    }
+
+    /// A program some of whose results are the entries of sparse matrices: see [`CSource::with_sparsity`].
+    ///
+    /// # Errors
+    ///
+    /// As [`CSource::with_sparsity`].
+    pub fn with_sparsity(self, program: impl Into<Program>, patterns: &[(usize, &Pattern)]) -> Result<CSource> {
+        let program = program.into();
+        for &(position, pattern) in patterns {
+            let result = program.body.results.get(position).map(|&id| program.body.node(id).ty());
+            if result.is_none_or(|ty| ty.shape[..] != [pattern.nonzeros()]) {
+                let found = result.map_or("missing".to_string(), |ty| ty.to_string());
+                let problem =
+                    format!("result {position} is {found}, but the pattern has {} entries", pattern.nonzeros());
+                return Err(Error::Structure(problem));
+            }
+        }
+        CSource::new(&program, patterns, self)
+    }
+}
+
 impl CSource {
     /// A program some of whose results, by position, are the entries of sparse matrices, one array and one pattern for each:
     /// `NAME_sparsity_out` describes them. As all matrices, these are described as their transposes, so that entries are in the
@@ -68,24 +125,14 @@ impl CSource {
     ///
     /// As [`c`](super::c), and when a result is no array of as many elements as the pattern has entries.
     pub fn with_sparsity(program: impl Into<Program>, patterns: &[(usize, &Pattern)]) -> Result<CSource> {
-        let program = program.into();
-        for &(position, pattern) in patterns {
-            let result = program.body.results.get(position).map(|&id| program.body.node(id).ty());
-            if result.is_none_or(|ty| ty.shape[..] != [pattern.nonzeros()]) {
-                let found = result.map_or("missing".to_string(), |ty| ty.to_string());
-                let problem =
-                    format!("result {position} is {found}, but the pattern has {} entries", pattern.nonzeros());
-                return Err(Error::Structure(problem));
-            }
-        }
-        CSource::new(&program, patterns)
+        COptions::default().with_sparsity(program, patterns)
     }
 
-    pub(super) fn new(program: &Program, patterns: &[(usize, &Pattern)]) -> Result<CSource> {
+    fn new(program: &Program, patterns: &[(usize, &Pattern)], options: COptions) -> Result<CSource> {
         // An ill-formed program has no names.
         let procedure = lowered(&program.body, "C", blocked)?;
         let names = FileNames::new(program, &words::c(), "f");
-        let language = C { prefix: names.function.clone(), is_opencl: false };
+        let language = C { prefix: names.function.clone(), is_opencl: false, inline_math: options.inline_math };
         let mut file = CFile::new(&language);
         file.program(&names, &program.body, &procedure, patterns)?;
         Ok(file.finish())

@@ -83,7 +83,7 @@ impl CasadiOptions {
         let program = program.clone().with_name(valid_name(&program.name));
         let procedure = lowered(&program.body, "CasADi", blocked)?;
         let names = FileNames::new(&program, &words::c(), "f");
-        let language = C { prefix: names.function.clone(), is_opencl: false };
+        let language = C { prefix: names.function.clone(), is_opencl: false, inline_math: false };
         let function = Derived::new(&names, function.differentiable())?;
         let mut file = CFile::new(&language);
         file.program(&names, &program.body, &procedure, &[])?;

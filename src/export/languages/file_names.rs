@@ -17,7 +17,7 @@ fn is_made(name: &str, function: &str) -> bool {
     const WHOLE: &str =
         "at tape step first end count stretch stretches current number passed block lane row swapped item run";
     const NUMBERED: &str = "a b r s v i sum from to row lane_row total factor batch KNOWN then otherwise step sweep condition \
-        block operation memory known";
+        block operation memory known whole first last end near nearer bound";
     let holds = |words: &str, name: &str| words.split(' ').any(|word| word == name);
     let letters = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '_');
     let is_memory = DTYPES.iter().any(|&dtype| scratch_name(dtype) == name);

@@ -8,7 +8,7 @@ mod opencl_file;
 mod rust_file;
 mod words;
 
-pub use c_file::CSource;
+pub use c_file::{COptions, CSource};
 pub use casadi::CasadiOptions;
 pub use opencl_file::{OpenClSource, opencl};
 pub use rust_file::RustOptions;
@@ -36,7 +36,7 @@ pub fn rust(program: impl Into<Program>) -> Result<String> {
 ///
 /// When the program has an operation that the language can't express; the error names it.
 pub fn c(program: impl Into<Program>) -> Result<CSource> {
-    CSource::new(&program.into(), &[])
+    COptions::default().export(program)
 }
 
 /// All arrays and all memory of a function have fewer bytes than this, so that sums of sizes fit the integers of C.

@@ -98,7 +98,7 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     let program = program.into();
     let procedure = lowered(&program.body, "OpenCL C", kernel::lower_in_place_unblocked)?;
     let names = FileNames::new(&program, &words::opencl(), "f");
-    let language = C { prefix: names.function.clone(), is_opencl: true };
+    let language = C { prefix: names.function.clone(), is_opencl: true, inline_math: false };
     let mut writer = FunctionWriter::new(&language);
     let mut file = File {
         plan: BufferPlan::new(&procedure, &[]),

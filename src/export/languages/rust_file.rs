@@ -44,7 +44,7 @@ impl RustOptions {
     pub fn export(self, program: impl Into<Program>) -> Result<String> {
         let program = program.into();
         let procedure = lowered(&program.body, "Rust", blocked)?;
-        let language = Rust { with_std: !self.without_std };
+        let language = Rust { with_std: !self.without_std, inline_math: false };
         let names = FileNames::new(&program, &words::rust(), "f");
         let interface = FunctionInterface::named(names.arguments.clone(), names.results.clone());
         let mut writer = FunctionWriter::new(&language);

@@ -8,6 +8,7 @@ pub(crate) mod routines;
 #[cfg(test)]
 mod tests;
 
+use super::inline;
 use super::language::Helper;
 use crate::operation::{HelperFunction, OperationSpelling, UNARY_ROWS};
 use crate::shape::DType;
@@ -112,7 +113,8 @@ pub(crate) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
         }
     };
     let helpers = ordered(helpers, |function| function.single.c);
-    helpers.iter().map(text).map(|text| text.trim_end().to_string()).collect()
+    let texts = helpers.iter().map(text).map(|text| text.trim_end().to_string());
+    inline::completed(texts.collect(), prefix, is_opencl)
 }
 
 /// The texts of helpers in Rust.
@@ -139,7 +141,8 @@ pub(crate) fn rust_texts(helpers: &BTreeSet<Helper>, with_std: bool) -> Vec<Stri
         let text = function.single.rust.filter(|_| single).unwrap_or(function.rust);
         let text = text.replace("NAME_S", &format!("{name}_S"));
         let text = text.replace("_S(", &format!("_{ty}(")).replace(" ORDER ", &format!(" {order} "));
-        replaced(&text, &words).trim_end().to_string()
+        let text = replaced(&text, &words).trim_end().to_string();
+        if with_std { text } else { inline::without_std(text) }
     };
     ordered(helpers, |function| function.single.rust).iter().map(text).collect()
 }

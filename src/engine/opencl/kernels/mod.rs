@@ -60,7 +60,7 @@ pub(super) const SUBGROUPS: &str = "#pragma OPENCL EXTENSION cl_khr_subgroups : 
 
 impl KernelWriter {
     pub(super) fn new(limits: DeviceLimits, products: ProductOptions) -> KernelWriter {
-        let language = C { prefix: PREFIX.into(), is_opencl: true };
+        let language = C { prefix: PREFIX.into(), is_opencl: true, inline_math: false };
         let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
         KernelWriter {
             language,
