@@ -1,17 +1,17 @@
-//! Elementary functions that are written inline, in exported C: in loops of several lengths, of both types, with
+//! Elementary functions that are written inline, in exported C and Rust: in loops of several lengths, of both types, with
 //! arguments in the ranges of formulas and out of them, and in sums.
 
 mod exported;
 mod random;
 
 use deltaray::concrete::Array;
-use deltaray::export::{COptions, Program};
+use deltaray::export::{COptions, Program, RustOptions};
 use deltaray::operation::{Binary, Reduction, UNARY_ROWS, Unary};
 use deltaray::prelude::*;
 use deltaray::shape::{DType, Type, Value};
 use deltaray::staged::Staged;
 use deltaray::term::{Graph, Op};
-use exported::{Case, c};
+use exported::{Case, c, rust};
 use random::arrays::{elements, floats};
 use std::fs;
 use std::path::Path;
@@ -155,6 +155,13 @@ fn c_computes_what_the_interpreter_does() {
     if let Some(folder) = c::results("inline", &cases, options, native) {
         compare(&folder, &cases);
     }
+}
+
+#[test]
+fn rust_computes_what_the_interpreter_does() {
+    let cases = cases();
+    let cases: Vec<(usize, &Case)> = cases.iter().enumerate().collect();
+    compare(&rust::results("inline", &cases, RustOptions::default().inline_math(true), "1"), &cases);
 }
 
 /// Functions that hold for all arguments are inline everywhere, those with a limited range in loops; and by default none is.

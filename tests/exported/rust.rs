@@ -1,10 +1,11 @@
 //! Programs as source of Rust.
 
 use super::{Case, PARTS, compare, folder, inputs, run};
-use deltaray::export;
+use deltaray::export::RustOptions;
 use deltaray::shape::{DType, Type};
 use std::fmt::Write;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 fn rust_type(ty: &Type) -> &'static str {
@@ -13,11 +14,16 @@ fn rust_type(ty: &Type) -> &'static str {
 
 /// Compiles the programs as Rust, runs them, and compares; in a folder of this name.
 pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)]) {
+    compare(&results(name, cases, RustOptions::default(), "0"), cases);
+}
+
+/// Compiles the programs as Rust at a level of optimisation and runs them. The folder has their results.
+pub fn results(name: &str, cases: &[(usize, &Case)], options: RustOptions, level: &str) -> PathBuf {
     let folder = folder(&format!("{name}-rust"));
     let mut parts: Vec<String> = vec![String::new(); PARTS];
     let mut mains: Vec<String> = vec![String::new(); PARTS];
     for &(number, case) in cases {
-        let source = export::rust(&case.program).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let source = options.export(&case.program).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         inputs(&folder, number, case);
         let (part, main) = (&mut parts[number % PARTS], &mut mains[number % PARTS]);
         writeln!(part, "mod case{number} {{\n{source}}}").unwrap();
@@ -104,12 +110,12 @@ pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)]) {
                 let path = folder.join(format!("part{part}.rs"));
                 fs::write(&path, text).expect("the folder for temporary files can be written");
                 let program = folder.join(format!("part{part}"));
-                run(Command::new("rustc").args(["--edition", "2021", "-C", "opt-level=0", "-C", "debuginfo=0", "-D", "warnings", "-o"]).arg(&program).arg(&path).arg("--extern").arg(format!("libm={}", library.display())));
+                run(Command::new("rustc").args(["--edition", "2021", "-C", "debuginfo=0", "-D", "warnings", "-C"]).arg(format!("opt-level={level}")).arg("-o").arg(&program).arg(&path).arg("--extern").arg(format!("libm={}", library.display())));
                 run(Command::new(&program).arg(folder));
             });
         }
     });
-    compare(&folder, cases);
+    folder
 }
 
 const LIBM: &str = r#"

@@ -27,13 +27,34 @@ use crate::source::text::Text;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RustOptions {
     without_std: bool,
+    inline_math: bool,
 }
 
 impl RustOptions {
     /// Whether the source is for programs without the standard library: then elementary functions are those of the crate
     /// `libm`. With it, only programs with error and gamma functions need `libm`.
     pub fn no_std(self, without: bool) -> RustOptions {
-        RustOptions { without_std: without }
+        RustOptions { without_std: without, ..self }
+    }
+
+    /// Whether elementary functions, such as `exp`, `sin` and `tanh`, are written inline as formulas, of which the compiler makes
+    /// vectors: see [`COptions::inline_math`](super::COptions::inline_math).
+    ///
+    /// ```
+    /// use deltaray::export::RustOptions;
+    /// use deltaray::prelude::*;
+    ///
+    /// #[differentiable]
+    /// fn energy(x: Vector<f64>) -> Scalar<f64> {
+    ///     (-x.powi(2)).exp().sum()
+    /// }
+    ///
+    /// let source = RustOptions::default().inline_math(true).export(&stage(energy, &zeros(1000))?)?;
+    /// assert!(source.contains("exp_inline_f64("));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    pub fn inline_math(self, inline: bool) -> RustOptions {
+        RustOptions { inline_math: inline, ..self }
     }
 
     /// The program as source of Rust.
@@ -44,7 +65,7 @@ impl RustOptions {
     pub fn export(self, program: impl Into<Program>) -> Result<String> {
         let program = program.into();
         let procedure = lowered(&program.body, "Rust", blocked)?;
-        let language = Rust { with_std: !self.without_std, inline_math: false };
+        let language = Rust { with_std: !self.without_std, inline_math: self.inline_math };
         let names = FileNames::new(&program, &words::rust(), "f");
         let interface = FunctionInterface::named(names.arguments.clone(), names.results.clone());
         let mut writer = FunctionWriter::new(&language);

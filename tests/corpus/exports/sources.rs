@@ -6,7 +6,7 @@
 use super::{all, edges};
 use crate::exported::{Case, c, compare, rust};
 use crate::sample::sample;
-use deltaray::export::COptions;
+use deltaray::export::{COptions, RustOptions};
 
 /// The programs, with numbers.
 pub fn numbered() -> Vec<(usize, &'static Case)> {
@@ -37,13 +37,18 @@ fn c_sources_compute_what_the_interpreter_does() {
 
 /// The programs to compile of those that have functions with formulas.
 fn with_inline_math(shift: usize) -> Vec<(usize, &'static Case)> {
-    let options = COptions::default().inline_math(true);
-    let is_written =
-        |case: &Case| options.export(&case.program).is_ok_and(|source| source.source.contains("_inline_f"));
+    let options = RustOptions::default().inline_math(true);
+    let is_written = |case: &Case| options.export(&case.program).is_ok_and(|source| source.contains("_inline_f"));
     let mut programs = numbered();
     programs.retain(|(_, case)| is_written(case));
     let one_in = if sample().is_some() { ONE_IN } else { 1 };
     programs.into_iter().skip((sample().unwrap_or(0) + shift) % one_in).step_by(one_in).collect()
+}
+
+#[test]
+fn rust_sources_with_inline_math_compute_what_the_interpreter_does() {
+    let programs = with_inline_math(2);
+    compare(&rust::results("corpus-inline", &programs, RustOptions::default().inline_math(true), "0"), &programs);
 }
 
 #[test]
