@@ -107,7 +107,8 @@
 //! [`slices`] has staged functions of a slice, for the solvers, optimisers and samplers of other crates.
 //!
 //! `kernel` lowers a program to loop nests, which the [`engine`]s run, and [`export`] writes as Rust, C and OpenCL C; it also
-//! writes programs as StableHLO, text, data and pictures. [`build`] is for build scripts.
+//! writes programs as StableHLO, text, data and pictures. The formulas of elementary functions stand in `elementary`, for both.
+//! [`build`] is for build scripts.
 //!
 //! # Which room knows which
 //!

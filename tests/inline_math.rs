@@ -5,13 +5,13 @@ mod exported;
 mod random;
 
 use deltaray::concrete::Array;
-use deltaray::export::{COptions, Program, RustOptions};
+use deltaray::export::{COptions, CasadiOptions, OpenClOptions, Program, PythonPackage, RustOptions};
 use deltaray::operation::{Binary, Reduction, UNARY_ROWS, Unary};
 use deltaray::prelude::*;
 use deltaray::shape::{DType, Type, Value};
 use deltaray::staged::Staged;
 use deltaray::term::{Graph, Op};
-use exported::{Case, c, rust};
+use exported::{Case, c, opencl, rust};
 use random::arrays::{elements, floats};
 use std::fs;
 use std::path::Path;
@@ -164,6 +164,18 @@ fn rust_computes_what_the_interpreter_does() {
     compare(&rust::results("inline", &cases, RustOptions::default().inline_math(true), "1"), &cases);
 }
 
+#[test]
+fn opencl_computes_what_the_interpreter_does() {
+    let cases = cases();
+    let cases: Vec<(usize, &Case)> = cases.iter().enumerate().collect();
+    // Of single precision, quotients may have errors of their own.
+    let doubles = &cases[..4];
+    let options = OpenClOptions::default().inline_math(true);
+    if let Some(folder) = opencl::results("inline", &cases, options, |number| number < doubles.len()) {
+        compare(&folder, doubles);
+    }
+}
+
 /// Functions that hold for all arguments are inline everywhere, those with a limited range in loops; and by default none is.
 #[test]
 fn functions_are_inline_where_they_are_wanted() {
@@ -175,4 +187,9 @@ fn functions_are_inline_where_they_are_wanted() {
         assert!(inline.contains(name), "{name}");
     }
     assert!(!inline.contains(" tanh(v"));
+    let package = PythonPackage::new("functions").inline_math(true).function(&program).unwrap();
+    assert!(package.files().any(|(name, text)| name.ends_with(".c") && text.contains("tanh_inline_f64(v")));
+    let function = stage(|x: &Vector<Staged, f64>| x.tanh().sum(), &zeros(20)).unwrap();
+    let files = CasadiOptions::default().inline_math(true).export(&function).unwrap();
+    assert!(files.source.contains("tanh_inline_f64("));
 }

@@ -21,7 +21,7 @@ pub use dot::dot;
 pub use html::{Stages, html};
 #[cfg(feature = "json")]
 pub use json::{from_json, from_json_source, json, json_source};
-pub use languages::{COptions, CSource, CasadiOptions, OpenClSource, RustOptions, c, opencl, rust};
+pub use languages::{COptions, CSource, CasadiOptions, OpenClOptions, OpenClSource, RustOptions, c, opencl, rust};
 pub use python::{PythonPackage, python};
 pub use stablehlo::stablehlo;
 pub use text::{parse, parse_source, text, text_source};

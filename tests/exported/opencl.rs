@@ -1,15 +1,16 @@
 //! Programs as OpenCL C, with a host program that executes their launch plans.
 
 use super::{Case, are_installed, compare, folder, inputs, run};
-use deltaray::export;
+use deltaray::export::{OpenClOptions, OpenClSource};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Checks a plan, and that everything that its steps name exists.
-fn checked(case: &Case, source: &export::OpenClSource) -> Value {
+fn checked(case: &Case, source: &OpenClSource) -> Value {
     let plan: Value = serde_json::from_str(&source.plan).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     assert_eq!(plan["format"], "deltaray launch plan");
     let buffers: HashMap<&str, &Value> =
@@ -142,15 +143,27 @@ fn host(number: usize, case: &Case, plan: &Value) -> String {
 /// Compiles the programs as OpenCL C, if there is a compiler, and runs those that are chosen by their launch plans and compares
 /// them, if there is a device; in a folder of this name.
 pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)], chosen: impl Fn(usize) -> bool) {
+    let runs: Vec<(usize, &Case)> = cases.iter().copied().filter(|&(number, _)| chosen(number)).collect();
+    if let Some(folder) = results(name, cases, OpenClOptions::default(), chosen) {
+        compare(&folder, &runs);
+    }
+}
+
+/// As [`compute_what_the_interpreter_does`], but without the comparison: the folder has the results, if there is a device.
+pub fn results(
+    name: &str,
+    cases: &[(usize, &Case)],
+    options: OpenClOptions,
+    chosen: impl Fn(usize) -> bool,
+) -> Option<PathBuf> {
     if !are_installed(&["gcc", "clang"]) {
-        return;
+        return None;
     }
     let folder = folder(&format!("{name}-opencl"));
     let (mut all, mut kernels, mut hosts, mut calls) = (String::new(), String::new(), String::new(), String::new());
-    let mut runs = Vec::new();
     for &(number, case) in cases {
         let program = case.program.clone().with_name(format!("case{number}"));
-        let source = export::opencl(&program).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let source = options.export(&program).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         let plan = checked(case, &source);
         all.push_str(&source.kernels);
         if chosen(number) {
@@ -158,7 +171,6 @@ pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)], c
             kernels.push_str(&source.kernels);
             hosts.push_str(&host(number, case, &plan));
             writeln!(calls, "    host{number}(words[2]);").unwrap();
-            runs.push((number, case));
         }
     }
     let write = |name: &str, text: &str| {
@@ -182,7 +194,7 @@ pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)], c
     if !header.is_ok_and(|output| output.status.success()) {
         assert!(std::env::var("DELTARAY_TOOLS").as_deref() != Ok("required"), "CL/cl.h is not installed");
         println!("skipped: CL/cl.h is not installed, so no OpenCL program is run");
-        return;
+        return None;
     }
     write("some.cl", &kernels);
     write(
@@ -198,7 +210,7 @@ pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)], c
         .arg(folder.join("host.c"))
         .args(["-lOpenCL", "-lm"]));
     run(Command::new(&program).arg(folder.join("some.cl")).arg(&folder));
-    compare(&folder, &runs);
+    Some(folder)
 }
 
 /// The common part of the host program.

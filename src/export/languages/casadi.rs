@@ -47,6 +47,7 @@ use crate::term::{Body, Graph, NodeId};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CasadiOptions {
     forward: bool,
+    inline_math: bool,
 }
 
 /// A function of a file, of which there may be derivatives.
@@ -66,7 +67,12 @@ impl CasadiOptions {
     /// it lacks; its option `{"jac_penalty": -1}` of `external` says that it never takes the latter, as second derivatives of functions of one
     /// number need.
     pub fn forward(self, forward: bool) -> CasadiOptions {
-        CasadiOptions { forward }
+        CasadiOptions { forward, ..self }
+    }
+
+    /// Whether elementary functions are written inline: see [`COptions::inline_math`](super::COptions::inline_math).
+    pub fn inline_math(self, inline: bool) -> CasadiOptions {
+        CasadiOptions { inline_math: inline, ..self }
     }
 
     /// The function and its derivatives as source of C.
@@ -83,7 +89,7 @@ impl CasadiOptions {
         let program = program.clone().with_name(valid_name(&program.name));
         let procedure = lowered(&program.body, "CasADi", blocked)?;
         let names = FileNames::new(&program, &words::c(), "f");
-        let language = C { prefix: names.function.clone(), is_opencl: false, inline_math: false };
+        let language = C { prefix: names.function.clone(), is_opencl: false, inline_math: self.inline_math };
         let function = Derived::new(&names, function.differentiable())?;
         let mut file = CFile::new(&language);
         file.program(&names, &program.body, &procedure, &[])?;

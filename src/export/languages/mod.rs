@@ -10,7 +10,7 @@ mod words;
 
 pub use c_file::{COptions, CSource};
 pub use casadi::CasadiOptions;
-pub use opencl_file::{OpenClSource, opencl};
+pub use opencl_file::{OpenClOptions, OpenClSource, opencl};
 pub use rust_file::RustOptions;
 
 use super::Program;

@@ -95,10 +95,52 @@ fn number(value: Value) -> String {
 ///
 /// When the program has an operation that the language can't express; the error names it.
 pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
-    let program = program.into();
+    OpenClOptions::default().export(program)
+}
+
+/// How programs are written in OpenCL C: with OpenCL's own functions, unless said otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenClOptions {
+    inline_math: bool,
+}
+
+impl OpenClOptions {
+    /// Whether elementary functions, such as `exp` and `tanh`, are written inline, by the formulas of
+    /// [`COptions::inline_math`](super::COptions::inline_math): their errors are less than those that OpenCL allows its own
+    /// functions, where the device's quotients are exact. Sines, cosines, tangents and powers remain OpenCL's, but in loops that
+    /// one work item runs.
+    ///
+    /// ```
+    /// use deltaray::export::OpenClOptions;
+    /// use deltaray::prelude::*;
+    ///
+    /// #[differentiable]
+    /// fn energy(x: Vector<f64>) -> Scalar<f64> {
+    ///     (-x.powi(2)).exp().sum()
+    /// }
+    ///
+    /// let source = OpenClOptions::default().inline_math(true).export(&stage(energy, &zeros(1000))?)?;
+    /// assert!(source.kernels.contains("energy_exp_inline_f64("));
+    /// # Ok::<(), deltaray::Error>(())
+    /// ```
+    pub fn inline_math(self, inline: bool) -> OpenClOptions {
+        OpenClOptions { inline_math: inline }
+    }
+
+    /// The program as source of OpenCL C with a launch plan.
+    ///
+    /// # Errors
+    ///
+    /// As [`opencl`](super::opencl).
+    pub fn export(self, program: impl Into<Program>) -> Result<OpenClSource> {
+        written(program.into(), self)
+    }
+}
+
+fn written(program: Program, options: OpenClOptions) -> Result<OpenClSource> {
     let procedure = lowered(&program.body, "OpenCL C", kernel::lower_in_place_unblocked)?;
     let names = FileNames::new(&program, &words::opencl(), "f");
-    let language = C { prefix: names.function.clone(), is_opencl: true, inline_math: false };
+    let language = C { prefix: names.function.clone(), is_opencl: true, inline_math: options.inline_math };
     let mut writer = FunctionWriter::new(&language);
     let mut file = File {
         plan: BufferPlan::new(&procedure, &[]),

@@ -3,9 +3,9 @@
 mod structure;
 
 use self::structure::Structure;
-use super::languages::CSource;
+use super::languages::{COptions, CSource};
 use super::names::Identifiers;
-use super::{Program, c, stablehlo};
+use super::{Program, stablehlo};
 use crate::derivative::{self, program};
 use crate::error::{Error, Result};
 use crate::shape::Type;
@@ -87,6 +87,8 @@ pub struct PythonPackage {
     taken: Identifiers,
     /// Functions, by their numbers, with those of their derivatives: forward, and its transpose.
     derivatives: Vec<[usize; 3]>,
+    /// How functions are written.
+    options: COptions,
 }
 
 /// A function of a package.
@@ -123,7 +125,14 @@ impl PythonPackage {
             functions: Vec::new(),
             taken: words(),
             derivatives: Vec::new(),
+            options: COptions::default(),
         }
+    }
+
+    /// Whether elementary functions are written inline in the C of functions that are added later: see
+    /// [`COptions::inline_math`].
+    pub fn inline_math(self, inline: bool) -> PythonPackage {
+        PythonPackage { options: self.options.inline_math(inline), ..self }
     }
 
     /// The name of the package and its folder.
@@ -138,7 +147,7 @@ impl PythonPackage {
     /// As [`c`](super::c) and [`stablehlo`](super::stablehlo), and where the package has a function of that name.
     pub fn function(self, program: impl Into<Program>) -> Result<PythonPackage> {
         let program = program.into();
-        let source = c(&program)?;
+        let source = self.options.export(&program)?;
         self.with(&program, source, &[], None)
     }
 
@@ -187,7 +196,8 @@ impl PythonPackage {
                 for (end, body) in [("jvp", forward), ("vjp", reverse)] {
                     let own = format!("{name}_{end}");
                     let program = Program::new(&own[..], body.without_marks());
-                    package = package.with(&program, c(&program)?, &[], Some(name.clone()))?;
+                    let source = package.options.export(&program)?;
+                    package = package.with(&program, source, &[], Some(name.clone()))?;
                     next.push((package.functions.len() - 1, own, body));
                 }
             }
@@ -221,7 +231,7 @@ impl PythonPackage {
     /// As [`PythonPackage::function`] and [`CSource::with_sparsity`].
     pub fn sparse_function(self, program: impl Into<Program>, patterns: &[(usize, &Pattern)]) -> Result<PythonPackage> {
         let program = program.into();
-        let source = CSource::with_sparsity(&program, patterns)?;
+        let source = self.options.with_sparsity(&program, patterns)?;
         self.with(&program, source, patterns, None)
     }
 
