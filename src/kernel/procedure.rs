@@ -31,6 +31,17 @@ pub(crate) struct Strided {
     pub(crate) strides: ByRole<isize>,
 }
 
+impl Strided {
+    /// Whether it reads some element at several of its own positions, as windows do.
+    pub(crate) fn overlaps(&self, extents: &ByRole<usize>) -> bool {
+        let axes = || extents.iter().flatten().zip(self.strides.iter().flatten()).filter(|&(_, &stride)| stride != 0);
+        let reach =
+            |(&extent, &stride): (&usize, &isize)| stride.unsigned_abs().saturating_mul(extent.saturating_sub(1));
+        let elements = axes().map(reach).fold(1, usize::saturating_add);
+        steps(axes().map(|(&extent, _)| extent)) > elements
+    }
+}
+
 /// Matrix products `result = left · right`, one for each position of the batches. Rows and columns of matrices are the
 /// positions of some axes together, the last of which runs first.
 #[derive(Clone, Debug)]

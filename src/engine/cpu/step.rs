@@ -7,6 +7,7 @@ use super::compiled::{
 };
 use super::matrix::CompiledMatrix;
 use super::memory::BufferLocation;
+use super::native::compile_product;
 use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
 use super::scalars::Scalars;
@@ -15,7 +16,7 @@ use super::target::Target;
 use super::threads::PackingLines;
 use crate::array::{OutOfMemory, neutral_value};
 use crate::kernel::roots::own_cost;
-use crate::kernel::{Loop, Nest, Procedure, Step, StoreMode};
+use crate::kernel::{BATCH, COLUMN, Loop, MatrixProduct, Nest, Procedure, ROW, Step, StoreMode};
 use crate::operation::Binary;
 use crate::shape::Type;
 use crate::term::Op;
@@ -89,10 +90,13 @@ impl CompiledStep {
                 code: assemble(target, nest, types, cut),
                 table: None,
             },
-            Step::Product(product) => {
-                let dtype = types[product.result.buffer as usize].dtype;
-                CompiledStep::Product(Box::new(CompiledProduct::new(product, dtype)))
-            }
+            Step::Product(product) => match nest_of_product(target, procedure, product, types, cut) {
+                Some(nest) => nest,
+                None => {
+                    let dtype = types[product.result.buffer as usize].dtype;
+                    CompiledStep::Product(Box::new(CompiledProduct::new(product, dtype)))
+                }
+            },
             // The loop is not there yet.
             Step::First(first) => CompiledStep::First { results: first.results.clone(), of: usize::MAX },
             Step::Call(call) => match CompiledMatrix::new(call, types) {
@@ -236,4 +240,24 @@ fn fills(nest: &Nest, procedure: &Procedure) -> Vec<BufferFill> {
         }
     }
     fills
+}
+
+/// A product as a nest, where machine code for that is faster than a product of packed matrices.
+fn nest_of_product(
+    target: Target<'_>,
+    procedure: &Procedure,
+    product: &MatrixProduct,
+    types: &[Type],
+    cut: bool,
+) -> Option<CompiledStep> {
+    let buffer = product.result.buffer;
+    let count = types[buffer as usize].size();
+    // Other elements of the buffer would be lost.
+    if product.count(BATCH) * product.count(ROW) * product.count(COLUMN) != count {
+        return None;
+    }
+    let code = compile_product(target.code?, target.runs, product, types, cut)?;
+    let nest = product.as_nest(types[buffer as usize].dtype);
+    let fills = if product.continues { Vec::new() } else { fills(&nest, procedure) };
+    Some(CompiledStep::Nest { fills, code, table: None })
 }

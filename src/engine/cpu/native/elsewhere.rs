@@ -3,7 +3,7 @@
 use super::code::{NestCode, Scratch};
 use super::scalars::{EmbeddedNest, ScalarCode};
 use super::vector::Instructions;
-use crate::kernel::Nest;
+use crate::kernel::{MatrixProduct, Nest};
 use crate::shape::Type;
 
 /// There is none.
@@ -48,6 +48,11 @@ impl MachineCode {
 
 /// Never happens.
 pub(super) fn compile(arena: &CodeArena, _: usize, _: &Nest, _: &[Type], _: bool) -> Option<NestCode> {
+    match *arena {}
+}
+
+/// Never happens.
+pub(super) fn compile_product(arena: &CodeArena, _: usize, _: &MatrixProduct, _: &[Type], _: bool) -> Option<NestCode> {
     match *arena {}
 }
 

@@ -29,8 +29,8 @@ use super::split::NestSplit;
 use super::stretch::limits;
 use super::vector::Instructions;
 use crate::engine::report::nest_name;
-use crate::kernel::Nest;
-use crate::shape::Type;
+use crate::kernel::{COLUMN, MatrixProduct, Nest, NestValue, ROW, ValueId};
+use crate::shape::{Type, size};
 use alike::{AlikeNest, with_buffers};
 pub(super) use arena::{CodeArena, MachineCode};
 use expand::Expanded;
@@ -38,36 +38,88 @@ pub(super) use scalars::compile_scalars;
 
 /// How many orders of loops are tried for a nest.
 const ORDERS: usize = 4;
+/// The cost of a register of multiplications, in simple instructions, from which on products of packed windows are faster.
+const MULTIPLICATION: f64 = 12.0;
+/// Lines of the other operand up to which that may be so.
+const FEW_LINES: usize = 32;
 
 /// A nest with machine code in an arena, for so many runs in one of the program; `None` where there is none for what it does, it is
 /// no faster than tiles, or it gains less than it takes to write.
 pub(super) fn compile(arena: &CodeArena, runs: usize, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
+    code_of(arena, runs, nest, types, cut, None)
+}
+
+/// Products of windows with matrices as a nest, with machine code along neighbours in the windows; `None` where packed operands are
+/// faster. Packing takes longer than the products where the matrix has few lines.
+pub(super) fn compile_product(
+    arena: &CodeArena,
+    runs: usize,
+    product: &MatrixProduct,
+    types: &[Type],
+    cut: bool,
+) -> Option<NestCode> {
+    let dtype = types[product.result.buffer as usize].dtype;
+    let windows = [&product.left, &product.right].into_iter().position(|operand| operand.overlaps(&product.extents))?;
+    let lines = product.count(if windows == 0 { COLUMN } else { ROW });
+    if !dtype.is_float() || lines > FEW_LINES {
+        return None;
+    }
+    let registers = size(&product.all_extents()) as f64 * dtype.bytes() as f64 / register_bytes(arena) as f64;
+    let limits = ProductLimits { cost: MULTIPLICATION * registers, windows: windows as ValueId };
+    code_of(arena, runs, &product.as_nest(dtype), types, cut, Some(limits))
+}
+
+/// The most that the nest of a product may cost, and the value that is read from windows.
+#[derive(Clone, Copy)]
+struct ProductLimits {
+    cost: f64,
+    windows: ValueId,
+}
+
+/// The code of a nest that is a product within limits, or else is faster than tiles.
+fn code_of(
+    arena: &CodeArena,
+    runs: usize,
+    nest: &Nest,
+    types: &[Type],
+    cut: bool,
+    limits: Option<ProductLimits>,
+) -> Option<NestCode> {
     let length = budget::length(nest)?;
     let (alike, buffers) = AlikeNest::of(nest, types, cut);
-    Some(with_buffers(arena.code_of(alike, |alike| written(arena, length, runs, alike))?, &buffers))
+    let code = arena.code_of(alike, |alike| written(arena, (length, runs), alike, limits))?;
+    Some(with_buffers(code, &buffers))
 }
 
 fn written(
     arena: &CodeArena,
-    length: f64,
-    runs: usize,
+    (length, runs): (f64, usize),
     AlikeNest { nest, types, cut }: &AlikeNest,
+    limits: Option<ProductLimits>,
 ) -> Option<NestCode> {
     let own = OrderedNest::all(arena, nest, *cut)?;
     let reindexed = reindex::reindexed(nest);
     let other = reindexed.as_ref().and_then(|nest| OrderedNest::all(arena, nest, *cut)).unwrap_or_default();
     let least = |code: &[OrderedNest]| code.first().map_or(f64::INFINITY, |code| code.cost);
     let is_reindexed = least(&other) < least(&own);
-    // Tiles go through a guarded sum as it stands.
-    let suits_tiles = !is_reindexed && own.first()?.suits_tiles();
+    let is_slow = match limits {
+        Some(limits) => least(&own) > limits.cost || !own.first()?.goes_along(limits.windows),
+        // Tiles go through a guarded sum as it stands.
+        None => !is_reindexed && own.first()?.suits_tiles(),
+    };
     let code = if is_reindexed { other } else { own };
-    if suits_tiles || !arena.budget().allows(nest, length, least(&code), runs) {
+    if is_slow || !arena.budget().allows(nest, length, least(&code), runs) {
         return None;
     }
     code.iter().find_map(|code| {
         let split = if *cut { NestSplit::of(code.nest, &code.layout, types) } else { NestSplit::whole() };
         code.written(arena, split)
     })
+}
+
+/// The bytes of a register.
+fn register_bytes(arena: &CodeArena) -> usize {
+    if arena.isa() == Instructions::Avx512 { 64 } else { 32 }
 }
 
 /// A nest with an order of its loops.
@@ -87,7 +139,7 @@ impl<'a> OrderedNest<'a> {
         if nest.extents.contains(&0) {
             return None;
         }
-        let width = if arena.isa() == Instructions::Avx512 { 64 } else { 32 };
+        let width = register_bytes(arena);
         let lanes = expand::lanes(nest, width)?;
         let layouts = order::layouts(nest, cut, lanes, width).into_iter().take(ORDERS);
         Some(layouts.map(|(cost, layout)| OrderedNest { nest, layout, cost, width, lanes }).collect())
@@ -96,6 +148,12 @@ impl<'a> OrderedNest<'a> {
     fn suits_tiles(&self) -> bool {
         // Loops whose bounds the nest computes are not written yet.
         !limits(self.nest, &self.layout).is_empty() || order::suits_tiles(self.nest, &self.layout, self.lanes)
+    }
+
+    /// Whether the vector axis goes along neighbours among the elements that a value reads.
+    fn goes_along(&self, value: ValueId) -> bool {
+        let (value, _) = &self.nest.values[value as usize];
+        matches!(value, NestValue::Load { at, .. } if self.layout.by_loop(at)[self.layout.vector] == 1)
     }
 
     /// The vector code of loops in this order, if there is some.

@@ -20,6 +20,7 @@ use std::ffi::{c_int, c_void};
 
 mod elements;
 mod positions;
+mod products;
 mod ranges;
 mod reference;
 mod reindexed;
