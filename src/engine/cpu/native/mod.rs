@@ -102,13 +102,15 @@ fn written(
     let other = reindexed.as_ref().and_then(|nest| OrderedNest::all(arena, nest, *cut)).unwrap_or_default();
     let least = |code: &[OrderedNest]| code.first().map_or(f64::INFINITY, |code| code.cost);
     let is_reindexed = least(&other) < least(&own);
-    let is_slow = match limits {
-        Some(limits) => least(&own) > limits.cost || !own.first()?.goes_along(limits.windows),
-        // Tiles go through a guarded sum as it stands.
-        None => !is_reindexed && own.first()?.suits_tiles(),
-    };
-    let code = if is_reindexed { other } else { own };
-    if is_slow || !arena.budget().allows(nest, length, least(&code), runs) {
+    // Tiles go through a guarded sum as it stands.
+    if limits.is_none() && !is_reindexed && own.first()?.suits_tiles() {
+        return None;
+    }
+    let mut code = if is_reindexed { other } else { own };
+    if let Some(ProductLimits { cost, windows }) = limits {
+        code.retain(|code| code.cost <= cost && code.goes_along(windows));
+    }
+    if !arena.budget().allows(nest, length, code.first()?.cost, runs) {
         return None;
     }
     code.iter().find_map(|code| {
