@@ -5,7 +5,7 @@
 //! for the function, and the bits of exponent and sign are put in place. Results are within two units in the last place of the
 //! exact ones, and special values are those of the operation table.
 //!
-//! What a formula is computed on, [`Lanes`](lanes::Lanes), is one element, a register of an engine's, or a value that notes each
+//! A formula is computed on [`Lanes`](lanes::Lanes): one element, a register of an engine's, or a value that notes each
 //! operation.
 
 pub(crate) mod circular;

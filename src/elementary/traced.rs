@@ -9,7 +9,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// A value's number.
 pub(crate) type Value = u32;
 
-/// What a value is. The bits of floats are integers of the same width, without a conversion.
+/// The type of a value. The bits of floats are integers of the same width, without a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
     F32,

@@ -211,7 +211,7 @@ fn uses(steps: &[Step], result: Value) -> Vec<u32> {
     uses
 }
 
-/// What a function results in.
+/// The result of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
     /// A number.

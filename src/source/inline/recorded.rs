@@ -19,7 +19,7 @@ impl Rounding for Separate {
     const FUSED: bool = false;
 }
 
-/// What a value is.
+/// The source of a value.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Step {
     /// An argument, by its position.

@@ -99,7 +99,8 @@ struct Chooser<'a> {
     cut: bool,
 }
 
-/// The orders for registers of so many lanes, best first, and their costs in simple instructions. Threads share the outermost loop of a nest that may be `cut`.
+/// The orders for registers of so many lanes, best first, and their costs in simple instructions. Threads share the outermost loop
+/// of a nest that may be `cut`.
 pub(super) fn layouts(nest: &Nest, cut: bool, lanes: usize, width: usize) -> Vec<(f64, NestLayout)> {
     let functions = nest.functions().collect();
     let chooser = Chooser { nest, moved: moved(nest), functions, lanes, width, cut };

@@ -341,7 +341,7 @@ impl Builder {
         let is_answer = matches!(op, Op::Compare(_) | Op::HasBit(_));
         let result = self.value(if is_answer { Kind::Mask } else { kind });
         self.steps.push(Step::Compute { result, op, kind, operands: all });
-        // What is computed of a variable is another value later on.
+        // Operations on a variable have another value later on.
         if !operands.iter().any(|operand| self.variables.binary_search(operand).is_ok()) {
             self.computed.insert(key, (result, self.open.last().copied().unwrap_or(0)));
         }

@@ -1,4 +1,4 @@
-//! What vector code means: each step for one lane after another, with `f64::mul_add` for products that are added with one rounding.
+//! The meaning of vector code: each step for one lane after another, with `mul_add` for products that are added with one rounding.
 //! Machine code has these bits, whatever registers and instructions it is given.
 
 use crate::engine::cpu::native::expand::Expanded;

@@ -77,7 +77,7 @@ fn sums_of_windows_are_those_of_the_kernels() {
     }
 }
 
-/// What is added where a guard fails is no zero, or not this sum's.
+/// Where a guard fails, these add no zero, or are no sums.
 #[test]
 fn other_sums_keep_their_loops() {
     let draft = |by: &dyn Fn(&mut Draft)| {
