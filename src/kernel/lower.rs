@@ -7,6 +7,7 @@ use crate::kernel::buffer::{BufferId, BufferSource, NodeBuffers, ProcedureBuffer
 use crate::kernel::desugar::desugared;
 use crate::kernel::draft::NestDraft;
 use crate::kernel::emit::{Emitter, Obstacle, heights, needed};
+use crate::kernel::loop_blocks::loops_in_blocks;
 use crate::kernel::nest::{NestValue, StoreMode};
 use crate::kernel::procedure::{Procedure, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
@@ -30,44 +31,44 @@ use inside::lower_inside;
 
 /// Lowers a program: decides which values to store, and writes the others into the nests that need them.
 pub(crate) fn lower(body: &Body) -> Procedure {
-    let manner = LoweringManner { finish: blocked, in_place: false, resumes: false };
+    let manner = LoweringManner { in_blocks: true, in_place: false, resumes: false };
     lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
 /// As [`lower`], with arrays changed in place: a written buffer may be another name for an earlier one, and loops have carries
 /// whose results are in the parameters' places.
 pub(crate) fn lower_in_place(body: &Body) -> Procedure {
-    in_place(body, blocked, false)
+    in_place(body, true, false)
 }
 
 /// As [`lower_in_place`], where derivatives of loops continue from where these ended.
 pub(crate) fn lower_resuming(body: &Body) -> Procedure {
-    in_place(body, blocked, true)
+    in_place(body, true, true)
 }
 
 /// As [`lower_in_place`], where every step goes through all of its rows before the next begins.
 pub(crate) fn lower_in_place_unblocked(body: &Body) -> Procedure {
-    in_place(body, |procedure| procedure, false)
+    in_place(body, false, false)
 }
 
-fn in_place(body: &Body, finish: fn(Procedure) -> Procedure, resumes: bool) -> Procedure {
+fn in_place(body: &Body, in_blocks: bool, resumes: bool) -> Procedure {
     let mut known = WriteFacts::default();
     let body = reads_first(body, &mut known);
-    lowered(&body, LoweringManner { finish, in_place: true, resumes }, Vec::new(), &mut known)
+    lowered(&body, LoweringManner { in_blocks, in_place: true, resumes }, Vec::new(), &mut known)
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.
 #[cfg(feature = "opencl")]
 pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
-    let manner = LoweringManner { finish: |procedure| procedure, in_place: false, resumes: false };
+    let manner = LoweringManner { in_blocks: false, in_place: false, resumes: false };
     lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
 /// How programs and the bodies inside are lowered.
 #[derive(Clone, Copy)]
 struct LoweringManner {
-    /// The last pass over a procedure.
-    finish: fn(Procedure) -> Procedure,
+    /// Whether steps run for some rows of their arrays at a time.
+    in_blocks: bool,
     /// Whether arrays are changed in place.
     in_place: bool,
     /// Whether loops continue from where others ended.
@@ -89,7 +90,7 @@ pub(crate) fn lower_traced(body: &Body) -> LoweredProgram {
     let body = &*desugared(body, false);
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
-    let manner = LoweringManner { finish: blocked, in_place: false, resumes: false };
+    let manner = LoweringManner { in_blocks: true, in_place: false, resumes: false };
     let (procedure, buffers) = written(&body, manner, Vec::new(), &mut WriteFacts::default());
     LoweredProgram { procedure, body: body.into_owned(), buffers }
 }
@@ -112,8 +113,14 @@ fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut Wr
     loop {
         match Lowering::new(body, &calls, manner, (&writes, &resumed)).run(known) {
             // Changes in place depend on the order of steps, which blocks do not keep.
-            Ok((procedure, buffers)) if writes.any() => return (without_unread(procedure), buffers),
-            Ok((procedure, buffers)) => return ((manner.finish)(without_unread(procedure)), buffers),
+            Ok((procedure, buffers)) => {
+                let procedure = without_unread(procedure);
+                // Changes in place depend on the order of steps, which blocks of several do not keep.
+                let procedure = if manner.in_blocks && !writes.any() { blocked(procedure) } else { procedure };
+                let are_loops = manner.in_blocks && manner.in_place;
+                let procedure = if are_loops { loops_in_blocks(procedure) } else { procedure };
+                return (procedure, buffers);
+            }
             // Nodes that can't be read by affine positions are left to the instance of plain arrays.
             Err(unreadable) => {
                 let before = calls.len();

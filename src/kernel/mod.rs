@@ -16,6 +16,7 @@ mod call;
 mod desugar;
 mod draft;
 mod emit;
+mod loop_blocks;
 mod lower;
 mod nest;
 mod print;

@@ -290,9 +290,9 @@ struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     fn new(body: &'a Body, owns: &'a [bool]) -> Analysis<'a> {
-        let count = body.nodes.len();
-        let mut is_result = vec![false; count];
+        let mut is_result = vec![false; body.nodes.len()];
         body.results.iter().for_each(|&result| is_result[result as usize] = true);
+        let count = is_result.len();
         Analysis {
             body,
             owns,
@@ -419,10 +419,9 @@ impl<'a> Analysis<'a> {
             return false;
         }
         // All nodes that see this version: the target, and the nodes of which it is another shape.
-        let mut versions: SmallVec<[NodeId; 4]> = SmallVec::from_slice(&[first_version(self.body, target)]);
+        let mut versions: SmallVec<[NodeId; 4]> = smallvec![first_version(self.body, target)];
         let (mut at, mut forced, mut room) = (0, Vec::new(), self.body.node(target).ty().size() / 2);
-        while at < versions.len() {
-            let version = versions[at];
+        while let Some(&version) = versions.get(at) {
             at += 1;
             if self.is_result[version as usize] || at > LOOKS {
                 return false;
@@ -431,14 +430,14 @@ impl<'a> Analysis<'a> {
                 let node = self.body.node(user);
                 if user == write {
                     // It may read the target as its target alone.
-                    let others = node.args.iter().filter(|&&arg| arg == version).count();
-                    if others > usize::from(version == target) {
-                        return false;
+                    match node.args.iter().filter(|&&arg| arg == version).count() {
+                        others if others > usize::from(version == target) => return false,
+                        _ => continue,
                     }
-                    continue;
                 }
                 match class(self.body, node) {
                     _ if self.writes.in_place[user as usize] && user < write => {}
+                    LoweringClass::Pointwise if user < write && self.is_operand_of_loop(user) => forced.push(user),
                     _ if is_other_version(self.body, user, room) => versions.push(user),
                     #[cfg(test)]
                     _ if user > write && IS_CARELESS.get() => {}
@@ -455,6 +454,12 @@ impl<'a> Analysis<'a> {
         forced.iter().for_each(|&id| self.is_stored[id as usize] = true);
         self.writes.stored.extend(forced);
         true
+    }
+
+    /// Whether a loop or a conditional reads a node, which is then stored in any case.
+    fn is_operand_of_loop(&self, id: NodeId) -> bool {
+        let mut users = self.users[id as usize].iter().map(|&user| &self.body.node(user).op);
+        users.any(|op| matches!(op, Op::Scan(_) | Op::Sweeps(_) | Op::Branch(_)))
     }
 
     /// Whether nothing that the addend reads has been changed in place since. An addition in place reads the addend when it

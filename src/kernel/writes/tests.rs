@@ -3,6 +3,7 @@
 mod additions;
 mod branches;
 mod mistakes;
+mod readers;
 
 use crate::affine::AffineMap;
 use crate::array::Array;
@@ -99,31 +100,6 @@ fn what_must_stay_is_copied() {
     let result = next_element(&mut graph);
     let procedure = lower_in_place(&graph.finish(&[result]));
     assert!(!procedure.changes(0) && written(&procedure) >= 40);
-}
-
-#[test]
-fn what_is_read_elsewhere_is_read_first() {
-    // A row that reads its neighbours, itself included.
-    let procedure = lower_in_place(&over_positions(40, |graph| {
-        let positions = graph.add(Op::Iota(8), &[]);
-        let shifted = {
-            let one = graph.add(Op::Constant(crate::array::Array::full(&[8], crate::shape::Value::I64(1))), &[]);
-            graph.add(Op::Binary(Binary::Add), &[positions, one])
-        };
-        let neighbours = graph.add(Op::Gather, &[0, shifted]);
-        let sines = graph.add(Op::Unary(Unary::Sin), &[neighbours]);
-        vec![graph.add(Op::ScatterSet, &[0, sines, positions])]
-    }));
-    let step = steps_of(&procedure);
-    assert!(step.changes(0));
-    let into = |nest: &crate::kernel::Nest| nest.stores.iter().any(|store| step.origin(store.buffer) == 0);
-    for step_of in &step.steps {
-        if let Step::Nest(nest) = step_of
-            && into(nest)
-        {
-            assert!(nest.read().all(|buffer| step.origin(buffer) != 0), "{nest:?}");
-        }
-    }
 }
 
 #[test]
