@@ -120,12 +120,21 @@ const ROWS: &[Row] = &[
     (&[op::VPSHUFD], "vpshufd", "xyz", "r", "R, L, N", &[0x4E, 0xB1]),
     (&[op::VPERM2F128], "vperm2f128|", "y", "r", "R, F, L, N", &[1]),
     (&[op::VSHUFF64X2], "|vshuff64x2", "yz", "r", "R, F, L, N", &[1, 0xEE]),
+    (&[op::VMOVHPD], "vmovhpd", "x", "s", "R, F, L", &[]),
+    (&[op::VMOVHPD_TO], "vmovhpd", "x", "s", "L, R", &[]),
+    (&[op::VINSERTPS], "vinsertps", "x", "s", "R, F, L, N", &[0x10, 0x20, 0x30]),
+    (&[op::VEXTRACTPS], "vextractps", "x", "s", "L, R, N", &[1, 2, 3]),
+    (&[op::VINSERTF128], "vinsertf128|vinsertf32x4", "y", "r", "R, F, X, N", &[1]),
+    (&[op::VINSERTF64X4], "|vinsertf64x4", "z", "r", "R, F, Q, N", &[1]),
+    (&[op::VEXTRACTF128], "vextractf128|vextractf32x4", "y", "r", "X, R, N", &[1]),
+    (&[op::VEXTRACTF128], "|vextractf32x4", "z", "r", "X, R, N", &[1, 2, 3]),
     (&[op::KANDW], "kandw|", "y", "r", "K, J, P", &[]),
     (&[op::KORW], "korw|", "y", "r", "K, J, P", &[]),
     (&[op::KXORW], "kxorw|", "y", "r", "K, J, P", &[]),
     (&[op::KXNORW], "kxnorw|", "y", "r", "K, J, P", &[]),
     (&[op::KNOTW], "knotw|", "x", "r", "K, P", &[]),
     (&[op::KORTESTW], "kortestw|", "x", "r", "K, P", &[]),
+    (&[op::KORTESTB], "kortestb|", "x", "r", "K, P", &[]),
     (&[op::KMOVW], "kmovw|", "x", "r", "K, P", &[]),
     (&[op::KMOVW], "kmovw|", "x", "m", "K, L", &[]),
     (&[op::KMOVW_TO], "kmovw|", "x", "m", "L, K", &[]),
@@ -321,6 +330,7 @@ fn instructions_on_vectors_are_those_of_the_assembler() {
         for (&op, (element, float, integer)) in opcodes.iter().zip([(8, "d", "q"), (4, "s", "d")]) {
             for (wide, name) in [(false, of_vex), (true, of_evex)] {
                 let name = name.replace('*', float).replace('#', integer);
+                let element = if ["vinsertps", "vextractps"].contains(&&name[..]) { 4 } else { element };
                 for (letter, width) in [('x', Width::B16), ('y', Width::B32), ('z', Width::B64)] {
                     // One of two doubles is repeated by an instruction of another name.
                     let is_there = (wide || letter != 'z') && (name != "vbroadcastsd" || letter != 'x');

@@ -106,6 +106,7 @@ opcodes! {
     KXNORW: 1 0 0 0 0x46;
     /// Compares masks, or signs, with zero.
     KORTESTW: 1 0 0 0 0x98;
+    KORTESTB: 1 1 0 0 0x98;
     VTESTPD: 2 1 0 0 0x0F;
     VTESTPS: 2 1 0 0 0x0E;
     KMOVW: 1 0 0 0 0x90;
@@ -142,6 +143,15 @@ opcodes! {
     VPMOVZXBD: 2 1 0 0 0x31;
     VPERM2F128: 3 1 0 0 0x06;
     VSHUFF64X2: 3 1 0 1 0x23;
+    /// The upper one of two doubles, and one of four floats.
+    VMOVHPD: 1 1 0 1 0x16;
+    VMOVHPD_TO: 1 1 0 1 0x17;
+    VINSERTPS: 3 1 0 0 0x21;
+    VEXTRACTPS: 3 1 0 0 0x17;
+    /// Parts of 16 bytes, and of 32.
+    VINSERTF128: 3 1 0 0 0x18;
+    VINSERTF64X4: 3 1 0 1 0x1A;
+    VEXTRACTF128: 3 1 0 0 0x19;
 
     /// On one element.
     VSUBSD: 1 3 0 1 0x5C;

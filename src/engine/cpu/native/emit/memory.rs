@@ -2,7 +2,7 @@
 
 use super::{ASKED, Emitter, FRAME, POSITION, RAX, RDX, Scalar};
 use crate::engine::cpu::native::encode::{
-    Condition, General, Index, Label, MaskRegister, Masked, Opcode, Operand, Place, Vector, Width,
+    Condition, General, Index, Label, MaskRegister, Masked, Operand, Place, Vector, Width,
 };
 use crate::engine::cpu::native::opcodes as op;
 use crate::engine::cpu::native::program::{Address, Form, Kind, Position, Value};
@@ -81,87 +81,13 @@ impl Emitter<'_> {
                 let load = if is_double { op::VMASKMOVPD } else { op::VMASKMOVPS };
                 self.assembler.vex(load, width, register, mask, Operand::Memory(place, 1));
             }
-            (Form::Apart(stride), mask) => {
-                let index = self.offsets(stride)?;
-                let gather = if is_double { op::VGATHERDPD } else { op::VGATHERDPS };
-                self.gather(gather, (register, kind), index, place, mask)?;
-            }
+            (Form::Apart(stride), mask) => self.load_apart((register, kind), stride, place, mask)?,
             (Form::At(distances), mask) => {
                 let index = self.register(distances)?;
-                let gather = if is_double { op::VGATHERQPD } else { op::VGATHERQPS };
-                self.gather(gather, (register, kind), index, place, mask)?;
+                self.load_at(register, kind, index, place, mask)?;
             }
         }
         Some(())
-    }
-
-    /// Reads elements at the distances in a register.
-    fn gather(
-        &mut self,
-        gather: Opcode,
-        (register, kind): (u8, Kind),
-        index: u8,
-        place: Place,
-        mask: Option<u8>,
-    ) -> Option<()> {
-        let width = self.width(kind);
-        // A place has one index.
-        let place = self.without_index(place);
-        let from = Place { index: Some((Index::Vector(Vector(index)), 1)), ..place };
-        self.vector(op::VPXORD, Width::B32, register, register, Vector(register).into());
-        if self.wide {
-            let lanes = self.take(true)?;
-            match mask {
-                Some(mask) => self.assembler.vex(op::KMOVW, Width::B16, lanes, 0, Vector(mask).into()),
-                None => self.assembler.vex(op::KXNORW, Width::B32, lanes, lanes, Vector(lanes).into()),
-            }
-            let by = Masked { by: Some(MaskRegister(lanes)), zero: false };
-            self.assembler.evex(
-                gather,
-                self.gather_width(gather, kind),
-                by,
-                register,
-                0,
-                Operand::Memory(from, kind.bytes()),
-            );
-            return Some(());
-        }
-        let lanes = self.take(false)?;
-        match mask {
-            Some(mask) => self.vector(op::VMOVUPD, width, lanes, 0, Vector(mask).into()),
-            None => {
-                let all = self.pooled(vec![0xFF; 32], 32);
-                self.vector(op::VMOVUPD, width, lanes, 0, Operand::Constant(all));
-            }
-        }
-        self.assembler.vex(gather, width, register, lanes, Operand::Memory(from, 1));
-        Some(())
-    }
-
-    /// Gathers of narrow elements by wide distances are as wide as these.
-    fn gather_width(&self, gather: Opcode, kind: Kind) -> Width {
-        if gather == op::VGATHERQPS { self.width(Kind::I64) } else { self.width(kind) }
-    }
-
-    /// The same place without the vector loop's position.
-    fn without_index(&mut self, place: Place) -> Place {
-        if place.index.is_none() {
-            return place;
-        }
-        self.assembler.address(RAX, place);
-        Place::at(RAX, 0)
-    }
-
-    /// A register with the distances of lanes, in bytes.
-    pub(super) fn offsets(&mut self, stride: i32) -> Option<u8> {
-        let lanes = self.of.lanes;
-        let bytes = (0..lanes as i32).map(|lane| lane.checked_mul(stride)).collect::<Option<Vec<i32>>>()?;
-        let bytes: Vec<u8> = bytes.into_iter().flat_map(i32::to_le_bytes).collect();
-        let constant = self.pooled(bytes, 64);
-        let index = self.take(false)?;
-        let width = self.width(Kind::I32);
-        self.vector(op::VMOVUPS, width, index, 0, Operand::Constant(constant));
-        Some(index)
     }
 
     pub(super) fn store(&mut self, register: u8, kind: Kind, form: Form, place: Place, mask: Option<u8>) -> Option<()> {
@@ -189,37 +115,8 @@ impl Emitter<'_> {
                 let store = if is_double { op::VMASKMOVPD_TO } else { op::VMASKMOVPS_TO };
                 self.assembler.vex(store, width, register, mask, Operand::Memory(place, 1));
             }
-            (Form::Apart(stride), mask) if self.wide => {
-                let scatter = if is_double { op::VSCATTERDPD } else { op::VSCATTERDPS };
-                let index = self.offsets(stride)?;
-                let to = Place { index: Some((Index::Vector(Vector(index)), 1)), ..place };
-                let lanes = self.take(true)?;
-                match mask {
-                    Some(mask) => self.assembler.vex(op::KMOVW, Width::B16, lanes, 0, Vector(mask).into()),
-                    None => self.assembler.vex(op::KXNORW, Width::B32, lanes, lanes, Vector(lanes).into()),
-                }
-                let by = Masked { by: Some(MaskRegister(lanes)), zero: false };
-                self.assembler.evex(scatter, width, by, register, 0, Operand::Memory(to, kind.bytes()));
-            }
-            (Form::Apart(stride), None) => {
-                let room = self.room(32);
-                self.vector(op::VMOVUPD_TO, width, register, 0, Operand::Memory(Place::at(FRAME, room), 1));
-                for lane in 0..self.of.lanes as i32 {
-                    let from = Place::at(FRAME, room + lane * kind.bytes() as i32);
-                    let to = Place { distance: place.distance.checked_add(lane.checked_mul(stride)?)?, ..place };
-                    match is_double {
-                        true => {
-                            self.assembler.load(RDX, from);
-                            self.assembler.store(to, RDX);
-                        }
-                        false => {
-                            self.assembler.load_half(RDX, from);
-                            self.assembler.store_half(to, RDX);
-                        }
-                    }
-                }
-            }
-            (Form::Apart(_), Some(_)) | (Form::At(_), _) => return None,
+            (Form::Apart(stride), mask) => self.store_apart((register, kind), stride, place, mask)?,
+            (Form::At(_), _) => return None,
         }
         Some(())
     }

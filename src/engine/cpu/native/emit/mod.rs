@@ -4,6 +4,7 @@
 //! too. Where registers are short, the value that is read last loses its own. Around a loop, variables and the values that it
 //! reads most often keep their registers; others have homes before it begins.
 
+mod apart;
 mod compute;
 mod corrections;
 mod loops;

@@ -140,7 +140,7 @@ impl Emitter<'_> {
     }
 
     /// The same answer for all lanes.
-    fn read_answer(&mut self, register: u8, answer: bool) {
+    pub(super) fn read_answer(&mut self, register: u8, answer: bool) {
         if self.wide {
             let row = if answer { op::KXNORW } else { op::KXORW };
             self.assembler.vex(row, Width::B32, register, register, Vector(register).into());
