@@ -1,5 +1,6 @@
 //! Elements in memory: lines of it, single values over it, and plain arrays from and to it.
 
+use super::large_pages;
 use crate::array::{Array, Data, ElementType, OutOfMemory, filled, for_data};
 use crate::shape::{DType, Shape, Type, Value};
 
@@ -14,9 +15,12 @@ impl CacheLine {
 
 /// Room for so many bytes.
 pub(crate) fn lines(bytes: usize) -> Result<Vec<CacheLine>, OutOfMemory> {
-    let (mut lines, count) = (Vec::new(), bytes.div_ceil(64));
+    let (mut lines, count) = (Vec::<CacheLine>::new(), bytes.div_ceil(64));
     match lines.try_reserve_exact(count) {
-        Ok(()) => lines.resize(count, CacheLine::ZERO),
+        Ok(()) => {
+            large_pages::ask(lines.as_mut_ptr().cast(), bytes);
+            lines.resize(count, CacheLine::ZERO);
+        }
         Err(_) => return Err(OutOfMemory { ty: Type::new(DType::Bool, &[bytes]) }),
     }
     Ok(lines)

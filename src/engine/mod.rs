@@ -3,6 +3,7 @@
 mod arguments;
 pub(crate) mod arrays;
 pub mod cpu;
+mod large_pages;
 mod memory;
 #[cfg(feature = "opencl")]
 pub mod opencl;

@@ -1,6 +1,7 @@
 //! Memory for results, which become arrays without a copy.
 
 use crate::array::{Array, Data, ElementType, OutOfMemory};
+use crate::engine::large_pages;
 use crate::shape::{DType, Shape, Type, size};
 
 /// Room for the elements of an array, not yet written.
@@ -41,6 +42,7 @@ impl Room {
         };
         let reserved = for_room!(&mut room, buffer => buffer.try_reserve_exact(size(&ty.shape)));
         reserved.map_err(|_| OutOfMemory { ty: ty.clone() })?;
+        large_pages::ask(room.start(), size(&ty.shape) * ty.dtype.bytes());
         Ok(room)
     }
 
