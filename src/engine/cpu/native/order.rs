@@ -8,16 +8,20 @@ use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode};
 use crate::operation::Binary;
 use crate::shape::DType;
 
-/// Costs in simple instructions: of a transcendental function, of an element that lies apart from the one before, of a step of a
-/// loop, of an element at a computed position that is stored, and of the sum of a register's lanes.
+/// Costs in simple instructions: of a transcendental function, of an element that lies apart from the one before, of one whose cache
+/// line has been read before and is no longer near, of a step of a loop, of an element at a computed position that is stored, and of the sum of a register's lanes.
 const FUNCTION: f64 = 40.0;
 const APART: f64 = 1.5;
+const FAR: f64 = 4.0;
 const STEP: f64 = 4.0;
 const SCATTERED: f64 = 6.0;
 const LANES: f64 = 16.0;
 /// How much more an order may cost whose outermost loop threads can share.
 const SHARED: f64 = 2.0;
 
+/// Bytes of a cache line, and of those that stay in the first-level cache.
+const LINE: usize = 64;
+const NEAR: usize = 16 << 10;
 /// Registers of a vector axis that is written out, and values in them, at most.
 const WRITTEN_OUT: usize = 8;
 const WRITTEN_VALUES: usize = 96;
@@ -56,7 +60,7 @@ pub(super) fn instructions(nest: &Nest) -> f64 {
     nest.values.iter().map(|(value, _)| if is_function(value) { FUNCTION } else { 1.0 }).sum()
 }
 
-/// Whether tiles do what a nest does as fast or faster: moves and sums of elements as they are, and short rows.
+/// Whether tiles do what a nest does as fast or faster: copies and sums of adjacent elements as they are, and short rows.
 pub(super) fn suits_tiles(nest: &Nest, layout: &NestLayout, lanes: usize) -> bool {
     if nest.values.iter().any(|(value, _)| is_function(value)) {
         return false;
@@ -74,10 +78,9 @@ pub(super) fn suits_tiles(nest: &Nest, layout: &NestLayout, lanes: usize) -> boo
     let is_moved = nest.values.iter().any(moves) || nest.stores.iter().any(|store| is_apart(&store.at));
     let is_short = layout.extents.len() > 1 && layout.extents[layout.vector] < lanes;
     // Long rows that are reduced are as fast in code, and faster where they are read for the first time.
-    let is_long = layout.extents[layout.vector] >= LONG_ROW
-        && nest.stores.iter().all(|store| adds_lanes(store, layout))
-        && !is_moved;
-    (operations == 0 && !is_long) || is_short || (is_moved && operations < 2)
+    let is_long =
+        layout.extents[layout.vector] >= LONG_ROW && nest.stores.iter().all(|store| adds_lanes(store, layout));
+    is_short || (operations == 0 && !is_moved && !is_long)
 }
 
 /// The loops that run for each step of the vector axis.
@@ -183,21 +186,30 @@ impl Chooser<'_> {
         // How often what moves with these axes runs in a step of a level.
         let along = layout.axes[layout.vector].map_or(0, |axis| 1u64 << (axis % 64));
         let side_by_side = |moved: u64| if moved & along == 0 { 1.0 } else { registers.unwrap_or(1) as f64 };
-        let access = |at: &Affine| match layout.by_loop(at)[layout.vector] {
-            0 | 1 => 1.0,
-            _ => APART * self.lanes as f64,
+        let access = |at: &Affine, dtype: DType| {
+            let strides = layout.by_loop(at);
+            let bytes = |elements: i64| (elements.unsigned_abs() as usize).saturating_mul(dtype.bytes()).min(LINE);
+            let (outer, stride) = (&strides[..layout.vector], strides[layout.vector]);
+            // Loops around that go on within cache lines find them again only where all of them stay near.
+            let is_again = outer.iter().any(|&outer| outer != 0 && bytes(outer) < LINE);
+            let is_far = is_again && bytes(stride).saturating_mul(layout.extents[layout.vector]) > NEAR;
+            match stride {
+                0 | 1 => 1.0,
+                _ if is_far => FAR * self.lanes as f64,
+                _ => APART * self.lanes as f64,
+            }
         };
         let depth = layout.extents.len();
         let mut levels: Vec<usize> = Vec::with_capacity(self.nest.values.len());
         let mut cost: f64 = runs[1..].iter().map(|runs| runs * STEP).sum();
-        for ((value, _), &moved) in self.nest.values.iter().zip(&self.moved) {
+        for ((value, dtype), &moved) in self.nest.values.iter().zip(&self.moved) {
             let operands = value.operands().iter().map(|&id| levels[id as usize]).max().unwrap_or(0);
             let of_guards = |guards: &[Guard]| guards.iter().map(|guard| level(&guard.position)).max().unwrap_or(0);
             let (own, each) = match value {
                 NestValue::Constant(_) => (0, 0.0),
                 NestValue::Position(at) => (level(at), 1.0),
                 NestValue::Load { at, guards, .. } => {
-                    (level(at).max(of_guards(guards)), access(at) + 2.0 * guards.len() as f64)
+                    (level(at).max(of_guards(guards)), access(at, *dtype) + 2.0 * guards.len() as f64)
                 }
                 NestValue::Gather { at, .. } => (level(at), APART * self.lanes as f64),
                 NestValue::Guarded(_, guards) => (of_guards(guards), 1.0 + 2.0 * guards.len() as f64),
@@ -209,6 +221,7 @@ impl Chooser<'_> {
         }
         for store in &self.nest.stores {
             let scope = level(&store.at);
+            let access = || access(&store.at, self.nest.values[store.value as usize].1);
             if let Some((index, ..)) = store.index {
                 let each = if self.moved[index as usize] & along == 0 { 4.0 } else { SCATTERED * self.lanes as f64 };
                 cost += each * runs[depth];
@@ -216,12 +229,12 @@ impl Chooser<'_> {
             }
             let copies = registers.unwrap_or(1) as f64;
             if store.mode == StoreMode::Write {
-                cost += access(&store.at) * runs[scope.max(levels[store.value as usize])] * copies;
+                cost += access() * runs[scope.max(levels[store.value as usize])] * copies;
                 continue;
             }
             let end = match layout.by_loop(&store.at)[layout.vector] {
                 0 => LANES,
-                _ => 1.0 + 2.0 * access(&store.at),
+                _ => 1.0 + 2.0 * access(),
             };
             cost += runs[depth] + end * runs[scope] * copies;
         }
