@@ -14,7 +14,7 @@ const INSTRUCTION: f64 = 0.1;
 const VALUE: f64 = 4.0;
 /// Code gains what it takes in so many runs of a program.
 const RUNS: f64 = 200.0;
-/// Nanoseconds in which code is written in any case.
+/// Nanoseconds in which code is written that gains less.
 const FREE: f64 = 12e6;
 /// Instructions of a nest at most. Longer code comes from memory, as slowly as tiles run.
 const LONGEST: f64 = 2e5;
@@ -39,11 +39,14 @@ impl Budget {
     pub(super) fn allows(&self, nest: &Nest, length: f64, cost: f64, runs: usize) -> bool {
         let takes = WRITING * length;
         let gains = (INSTRUCTION * cost + VALUE * nest.values.len() as f64) * runs as f64 * RUNS;
+        if takes <= gains {
+            return true;
+        }
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_allowed = takes <= *left || takes <= gains;
-        if is_allowed {
+        let is_left = takes <= *left;
+        if is_left {
             *left -= takes;
         }
-        is_allowed
+        is_left
     }
 }
