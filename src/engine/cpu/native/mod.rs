@@ -11,6 +11,7 @@ mod encode;
 #[cfg(test)]
 mod encode_tests;
 mod expand;
+mod jam;
 mod opcodes;
 mod order;
 mod pages;
@@ -113,10 +114,11 @@ fn written(
     if !arena.budget().allows(nest, length, code.first()?.cost, runs) {
         return None;
     }
-    code.iter().find_map(|code| {
+    let written = |code: &OrderedNest| {
         let split = if *cut { NestSplit::of(code.nest, &code.layout, types) } else { NestSplit::whole() };
         code.written(arena, split)
-    })
+    };
+    code.iter().find_map(|code| code.jammed(written).or_else(|| written(code)))
 }
 
 /// The bytes of a register.
@@ -145,6 +147,12 @@ impl<'a> OrderedNest<'a> {
         let lanes = expand::lanes(nest, width)?;
         let layouts = order::layouts(nest, cut, lanes, width).into_iter().take(ORDERS);
         Some(layouts.map(|(cost, layout)| OrderedNest { nest, layout, cost, width, lanes }).collect())
+    }
+
+    /// Does something with a nest that runs some steps of these loops side by side, where that pays.
+    fn jammed<T>(&self, then: impl Fn(&OrderedNest) -> Option<T>) -> Option<T> {
+        let (nest, layout) = jam::jammed(self.nest, &self.layout, self.width == 64)?;
+        then(&OrderedNest { nest: &nest, layout, ..*self })
     }
 
     fn suits_tiles(&self) -> bool {

@@ -6,7 +6,6 @@ use crate::affine::AffineMap;
 use crate::array::{Array, neutral_value};
 use crate::engine::cpu::assemble::assemble;
 use crate::engine::cpu::code::{NestCode, Scratch};
-use crate::engine::cpu::layout::NestLayout;
 use crate::engine::cpu::split::NestSplit;
 use crate::engine::cpu::target::Target;
 use crate::engine::cpu::vector::Instructions;
@@ -19,6 +18,7 @@ use smallvec::{SmallVec, smallvec};
 use std::ffi::{c_int, c_void};
 
 mod elements;
+mod jammed;
 mod positions;
 mod products;
 mod ranges;
@@ -205,17 +205,15 @@ fn compiled(isa: Instructions, nest: &Nest, types: &[Type], cut: Cut) -> Option<
 /// The same, and the vector code that it was written for.
 fn compiled_and_expanded(isa: Instructions, nest: &Nest, types: &[Type], cut: Cut) -> Option<(NestCode, Expanded)> {
     let arena = CodeArena::new(isa).expect("there are instructions");
-    let split = |layout: &NestLayout| match cut {
+    let split = |code: &OrderedNest| match cut {
         Cut::Never => NestSplit::whole(),
         Cut::Anywhere => NestSplit { chunks: 2, ..NestSplit::whole() },
-        Cut::ByWork => NestSplit::of(nest, layout, types),
+        Cut::ByWork => NestSplit::of(code.nest, &code.layout, types),
     };
     // Also where tiles do as well.
     let orders = OrderedNest::all(&arena, nest, cut == Cut::ByWork)?;
-    let code = orders.iter().find_map(|code| {
-        let written = code.written(&arena, split(&code.layout))?;
-        Some((written, code.expanded(&split(&code.layout))?))
-    })?;
+    let written = |code: &OrderedNest| Some((code.written(&arena, split(code))?, code.expanded(&split(code))?));
+    let code = orders.iter().find_map(|code| code.jammed(written).or_else(|| written(code)))?;
     assert!(arena.seal(), "there is no memory for code");
     Some(code)
 }
