@@ -18,7 +18,7 @@ fn of_pairs(dtype: DType, [a, b, columns]: [usize; 3], reduction: Reduction) -> 
     body(&types, |graph| {
         let mut view = |id: NodeId, rows: usize, axis: usize| {
             let map = AffineMap::broadcast(&[rows, columns], &[a, b, columns], &[axis, 2]);
-            graph.add(Op::View(map.into()), &[id])
+            graph.add(Op::View(map), &[id])
         };
         let (x, y) = (view(0, a, 0), view(1, b, 1));
         let difference = two(graph, Binary::Sub, x, y);
@@ -56,7 +56,7 @@ fn distances_of_rows_run_some_at_a_time() {
 fn rows_that_are_read_once_come_one_after_the_other() {
     let types = [Type::new(DType::F64, &[400, 100]), Type::new(DType::F64, &[100])];
     let product = body(&types, |graph| {
-        let row = graph.add(Op::View(AffineMap::broadcast(&[100], &[400, 100], &[1]).into()), &[1]);
+        let row = graph.add(Op::View(AffineMap::broadcast(&[100], &[400, 100], &[1])), &[1]);
         let square = one(graph, Unary::Powi(2), row);
         let product = two(graph, Binary::Sub, 0, square);
         vec![graph.add(Op::Reduce(Reduction::Sum, smallvec![1]), &[product])]
