@@ -69,6 +69,17 @@ fn of_columns(x: Matrix<f64>, a: Vector<f64>) -> Matrix<f64> {
     y
 }
 
+/// A sum in each step that is the same for all rows, and would be taken for each block.
+#[differentiable]
+fn with_tables(x: Matrix<f64>, a: Vector<f64>) -> Matrix<f64> {
+    let table = x.slice(0, ..300).t().sin();
+    let mut y = x * 1.0;
+    for j in rolled(1..x.shape()[1]) {
+        y[(.., j)] = a * x[(.., j)] + 0.001 * table[(j, ..)].powi(2).sum() * y[(.., j - 1)];
+    }
+    y
+}
+
 fn arguments(rows: usize, columns: usize) -> (M<Concrete>, Vector<Concrete, f64>) {
     let numbers = |count: usize| (0..count).map(|k| ((k * k + 3 * k) % 101) as f64 / 101.0 - 0.4).collect::<Vec<_>>();
     (M::from_elements((rows, columns), numbers(rows * columns)), numbers(rows).into())
@@ -133,4 +144,9 @@ fn small_arrays_are_one_block() {
 fn rows_that_depend_on_each_other_run_together() {
     check!(neighbours, false, [(513, 320)]);
     check!(with_sums, false, [(513, 320)]);
+}
+
+#[test]
+fn what_every_block_would_repeat_keeps_rows_together() {
+    check!(with_tables, false, [(513, 320)]);
 }

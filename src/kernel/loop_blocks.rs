@@ -7,7 +7,7 @@
 use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::procedure::{Loop, Procedure, RowBlocks, Step};
 use crate::kernel::rows::{RowStep, RowStride, extents};
-use crate::shape::Type;
+use crate::shape::{Type, size};
 use crate::term::hash::TermMap;
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -21,6 +21,8 @@ const TRIED: usize = 8;
 const BLOCK: usize = 512 << 10;
 /// Rows of a block are a multiple of this, if there are as many.
 const ALIGNED: usize = 8;
+/// Positions of a nest, at most, that every block runs anew.
+const SAME: usize = 64;
 /// A step that touches fewer bytes finds them in the first-level cache anyway.
 const NEAR: usize = 24 << 10;
 /// Bytes of a cache line.
@@ -75,8 +77,10 @@ impl<'a> LoopRows<'a> {
         (inputs && step.results.len() == carries && rows.have_parts()).then_some(rows)
     }
 
-    /// Adds a step: along its rows, or as one that is the same for all of them.
+    /// Adds a nest: along its rows, or as one that is the same for all of them. Products would have an operand packed for each
+    /// block.
     fn add(&mut self, inner: &'a Step) -> Option<()> {
+        let Step::Nest(nest) = inner else { return None };
         for along in RowStep::all(inner, self.extent) {
             let writes = || along.writes.iter().map(|(rows, _)| (rows.buffer, rows.stride));
             let reads = along.reads.iter().map(|rows| (rows.buffer, rows.stride));
@@ -85,7 +89,9 @@ impl<'a> LoopRows<'a> {
                 return Some(());
             }
         }
-        let Step::Nest(_) = inner else { return None };
+        if size(&nest.extents) > SAME {
+            return None;
+        }
         let (read, filled) = inner.touched();
         self.agree(read.into_iter().chain(filled).map(|id| (id, 0)))?;
         self.steps.push(Err(inner));
@@ -173,27 +179,25 @@ impl<'a> LoopRows<'a> {
     fn interface(&self, procedure: &Procedure) -> Option<Interface> {
         let Loop { arguments, results, step, .. } = self.repeated;
         let buffer = |&id: &BufferId| procedure.origin(id);
-        let written: Vec<BufferId> = results.iter().map(buffer).collect();
+        let written: TermMap<BufferId, usize> = results.iter().map(buffer).zip(0..).collect();
+        if written.len() < results.len() {
+            return None;
+        }
         let (mut parts, mut own) = (Vec::new(), Vec::new());
         for (at, buffer) in arguments.iter().map(buffer).enumerate() {
-            match written.iter().position(|&other| other == buffer) {
+            match written.get(&buffer) {
                 None => {
-                    own.push(parts.len() as BufferId);
+                    own.push(Ok(parts.len()));
                     parts.push((buffer, self.stride(at as BufferId)));
                 }
-                // A carry that is changed in place; its number is that of the result.
-                Some(result) if result == at => own.push(BufferId::MAX),
+                // A carry that is changed in place.
+                Some(&result) if result == at => own.push(Err(result)),
                 Some(_) => return None,
             }
         }
         let count = parts.len();
-        for (at, &buffer) in written.iter().enumerate() {
-            (!written[..at].contains(&buffer)).then_some(())?;
-            if own[at] == BufferId::MAX {
-                own[at] = parts.len() as BufferId;
-            }
-            parts.push((buffer, self.stride(step.results[at])));
-        }
+        parts.extend(results.iter().zip(&step.results).map(|(id, &inner)| (buffer(id), self.stride(inner))));
+        let own = own.into_iter().map(|part| part.unwrap_or_else(|result| count + result) as BufferId).collect();
         Some(Interface { parts, count, arguments: own })
     }
 

@@ -31,7 +31,7 @@ use inside::lower_inside;
 
 /// Lowers a program: decides which values to store, and writes the others into the nests that need them.
 pub(crate) fn lower(body: &Body) -> Procedure {
-    let manner = LoweringManner { in_blocks: true, in_place: false, resumes: false };
+    let manner = LoweringManner { in_blocks: true, ..LoweringManner::default() };
     lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn lower_in_place(body: &Body) -> Procedure {
     in_place(body, true, false)
 }
 
-/// As [`lower_in_place`], where derivatives of loops continue from where these ended.
+/// As [`lower_in_place`], where derivatives of loops continue from where these ended, and loops run in blocks of rows too.
 pub(crate) fn lower_resuming(body: &Body) -> Procedure {
     in_place(body, true, true)
 }
@@ -54,21 +54,27 @@ pub(crate) fn lower_in_place_unblocked(body: &Body) -> Procedure {
 fn in_place(body: &Body, in_blocks: bool, resumes: bool) -> Procedure {
     let mut known = WriteFacts::default();
     let body = reads_first(body, &mut known);
-    lowered(&body, LoweringManner { in_blocks, in_place: true, resumes }, Vec::new(), &mut known)
+    lowered(
+        &body,
+        LoweringManner { in_blocks, in_place: true, loops_in_blocks: resumes, resumes },
+        Vec::new(),
+        &mut known,
+    )
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.
 #[cfg(feature = "opencl")]
 pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
-    let manner = LoweringManner { in_blocks: false, in_place: false, resumes: false };
+    let manner = LoweringManner::default();
     lowered(body, manner, Vec::new(), &mut WriteFacts::default())
 }
 
 /// How programs and the bodies inside are lowered.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct LoweringManner {
-    /// Whether steps run for some rows of their arrays at a time.
+    /// Whether steps run for some rows of their arrays at a time, and whether loops do.
     in_blocks: bool,
+    loops_in_blocks: bool,
     /// Whether arrays are changed in place.
     in_place: bool,
     /// Whether loops continue from where others ended.
@@ -90,7 +96,7 @@ pub(crate) fn lower_traced(body: &Body) -> LoweredProgram {
     let body = &*desugared(body, false);
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
-    let manner = LoweringManner { in_blocks: true, in_place: false, resumes: false };
+    let manner = LoweringManner { in_blocks: true, ..LoweringManner::default() };
     let (procedure, buffers) = written(&body, manner, Vec::new(), &mut WriteFacts::default());
     LoweredProgram { procedure, body: body.into_owned(), buffers }
 }
@@ -117,8 +123,7 @@ fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut Wr
                 let procedure = without_unread(procedure);
                 // Changes in place depend on the order of steps, which blocks of several do not keep.
                 let procedure = if manner.in_blocks && !writes.any() { blocked(procedure) } else { procedure };
-                let are_loops = manner.in_blocks && manner.in_place;
-                let procedure = if are_loops { loops_in_blocks(procedure) } else { procedure };
+                let procedure = if manner.loops_in_blocks { loops_in_blocks(procedure) } else { procedure };
                 return (procedure, buffers);
             }
             // Nodes that can't be read by affine positions are left to the instance of plain arrays.

@@ -78,6 +78,16 @@ pub(super) fn chunks_worth(nest: &Nest) -> usize {
     if work < LEAST { 1 } else { (work / WORK).min(CHUNKS) }
 }
 
+/// The most elements between a store's place and those of others that combine with the same buffer; `None` where that depends on the
+/// position.
+fn distance(nest: &Nest, store: &Store) -> Option<i128> {
+    let is_other = |other: &&Store| other.buffer == store.buffer && other.mode != StoreMode::Write;
+    nest.stores.iter().filter(is_other).try_fold(0, |most: i128, other| {
+        let is_parallel = other.at.coefficients == store.at.coefficients;
+        is_parallel.then(|| most.max((i128::from(other.at.offset) - i128::from(store.at.offset)).abs()))
+    })
+}
+
 impl NestSplit {
     /// A nest that is not cut.
     pub(super) fn whole() -> NestSplit {
@@ -108,7 +118,7 @@ impl NestSplit {
             let wraps = layout.vector == 0 && layout.wrapped.is_some() && store.index.is_some();
             if across == 0 || wraps {
                 combined.push((store, op));
-            } else if reach >= across as i128 {
+            } else if distance(nest, store).is_none_or(|distance| reach + distance >= across as i128) {
                 return whole;
             }
         }

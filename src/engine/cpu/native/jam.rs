@@ -43,7 +43,7 @@ pub(super) fn jammed(nest: &Nest, layout: &NestLayout, is_wide: bool) -> Option<
         if has_common(nest, axis, along)
             && let Some(steps) = (2..=room.min(STEPS)).rev().find(divides)
         {
-            found = Some(side_by_side(nest, axis, steps));
+            found = Some(side_by_side(nest, axis, steps)?);
             extents[position] /= steps;
             room /= steps;
         }
@@ -76,18 +76,18 @@ fn has_common(nest: &Nest, axis: usize, along: usize) -> bool {
     is_stored && rows(nest, along).any(|moved| !has(moved, axis))
 }
 
-/// A nest with so many steps along an axis in one.
-fn side_by_side(nest: &Nest, axis: usize, steps: usize) -> Nest {
+/// A nest with so many steps along an axis in one; `None` where positions are too large for that.
+fn side_by_side(nest: &Nest, axis: usize, steps: usize) -> Option<Nest> {
     let shifted = |copy: usize| {
         let mut nest = nest.clone();
         for at in nest.functions_mut() {
             let by = at.coefficients[axis];
-            at.offset += by * copy as i64;
-            at.coefficients[axis] = by * steps as i64;
+            at.offset = at.offset.checked_add(by.checked_mul(copy as i64)?)?;
+            at.coefficients[axis] = by.checked_mul(steps as i64)?;
         }
-        nest
+        Some(nest)
     };
-    let copies: Vec<Nest> = (0..steps).map(shifted).collect();
+    let copies: Vec<Nest> = (0..steps).map(shifted).collect::<Option<_>>()?;
     let mut result = Nest { extents: nest.extents.clone(), ..Nest::default() };
     result.extents[axis] /= steps;
     // The numbers of each value, one for each step if the axis moves it.
@@ -112,5 +112,5 @@ fn side_by_side(nest: &Nest, axis: usize, steps: usize) -> Nest {
             result.stores.push(Store { value: number(&ids, store.value, copy), ..store });
         }
     }
-    result
+    Some(result)
 }

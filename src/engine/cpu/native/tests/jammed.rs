@@ -63,3 +63,38 @@ fn rows_that_are_read_once_come_one_after_the_other() {
     });
     assert_eq!(side_by_side(&product), 1);
 }
+
+/// The copies of a store write what the next steps of the outermost loop write too, which no other thread may do.
+#[test]
+fn sums_that_overlap_are_left_to_one_thread() {
+    let (rows, others, columns) = (4096, 3, 64);
+    let place = |coefficients: [i64; 3]| Affine { offset: 0, coefficients: SmallVec::from_slice(&coefficients) };
+    let load =
+        |buffer, coefficients| (NestValue::Load { buffer, at: place(coefficients), guards: Guards::new() }, DType::F64);
+    let nest = |by: i64| Nest {
+        extents: [rows, others, columns].as_slice().into(),
+        values: vec![
+            load(0, [columns as i64, 0, 1]),
+            load(1, [0, columns as i64, 1]),
+            (NestValue::Binary(Binary::Sub, 0, 1), DType::F64),
+            (NestValue::Unary(Unary::Powi(2), 2), DType::F64),
+        ],
+        stores: vec![Store {
+            value: 3,
+            buffer: 2,
+            at: place([by, 1, 0]),
+            guards: Guards::new(),
+            index: None,
+            mode: StoreMode::Reduce(Reduction::Sum),
+        }],
+    };
+    let types = [rows * columns, others * columns, rows * others].map(|size| Type::new(DType::F64, &[size]));
+    for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
+        for (by, is_shared) in [(1, false), (2, false), (3, true)] {
+            let nest = nest(by);
+            let code = compiled(isa, &nest, &types, Cut::ByWork).expect("there is code");
+            assert!(code.axes[0].extent < rows || code.axes[1].extent < others, "steps are side by side");
+            assert_eq!(code.split.chunks > 1, is_shared, "{isa:?}: {by} elements from row to row");
+        }
+    }
+}
