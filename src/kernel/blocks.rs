@@ -14,17 +14,17 @@ use crate::term::hash::TermMap;
 use std::collections::HashSet;
 
 /// Fewer rows are not worth it.
-const LEAST_EXTENT: usize = 64;
+pub(super) const LEAST_EXTENT: usize = 64;
 /// Steps that are looked at together.
 const WINDOW: usize = 256;
 /// Extents of rows that are tried.
-const TRIED: usize = 8;
+pub(super) const TRIED: usize = 8;
 /// Bytes of the rows of a block, which stay in the second-level cache.
-const BLOCK: usize = 512 << 10;
+pub(super) const BLOCK: usize = 512 << 10;
 /// Blocks of products have at least so many rows: a product's operand is brought into order for each.
 const PRODUCT_ROWS: usize = 32;
 /// Rows of a block are a multiple of this, if there are as many.
-const ALIGNED: usize = 8;
+pub(super) const ALIGNED: usize = 8;
 /// The bytes that must stay inside of blocks for blocking to pay.
 const LEAST_GAIN: f64 = (64 << 10) as f64;
 /// The cost of a byte that every block goes through anew, relative to one that passes through memory.

@@ -4,6 +4,7 @@
 //! rows have nothing to do with each other, all steps can run for some rows before the next rows: what a step leaves is then
 //! still in the cache when the next one reads it. It is the interchange of a loop over steps with one over rows, in strips.
 
+use crate::kernel::blocks::{ALIGNED, BLOCK, LEAST_EXTENT, TRIED};
 use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::procedure::{Loop, Procedure, RowBlocks, Step};
 use crate::kernel::rows::{RowStep, RowStride, extents};
@@ -13,14 +14,6 @@ use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 
-/// Fewer rows are not worth it.
-const LEAST_EXTENT: usize = 64;
-/// Extents of rows that are tried.
-const TRIED: usize = 8;
-/// Bytes of the rows of a block, which stay in the second-level cache.
-const BLOCK: usize = 512 << 10;
-/// Rows of a block are a multiple of this, if there are as many.
-const ALIGNED: usize = 8;
 /// Positions of a nest, at most, that every block runs anew.
 const SAME: usize = 64;
 /// A step that touches fewer bytes finds them in the first-level cache anyway.

@@ -4,7 +4,7 @@
 //! [nests](Nest), perfectly nested loops whose body is a graph of scalar operations: elementwise work, views, reads at
 //! computed positions, guards and reductions fuse into them. Which values get a buffer, and which are computed again where
 //! they are needed, is decided by cost ([`roots`]); values of one domain share a nest. Steps that go along the rows of the
-//! same arrays run together, for some rows after the other ([`blocks`]).
+//! same arrays run together, for some rows after the other ([`blocks`]), and so do the steps of loops ([`loop_blocks`]).
 
 mod access;
 mod arrange;
