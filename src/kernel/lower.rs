@@ -54,12 +54,7 @@ pub(crate) fn lower_in_place_unblocked(body: &Body) -> Procedure {
 fn in_place(body: &Body, in_blocks: bool, resumes: bool) -> Procedure {
     let mut known = WriteFacts::default();
     let body = reads_first(body, &mut known);
-    lowered(
-        &body,
-        LoweringManner { in_blocks, in_place: true, loops_in_blocks: resumes, resumes },
-        Vec::new(),
-        &mut known,
-    )
+    lowered(&body, LoweringManner { in_blocks, in_place: true, resumes }, Vec::new(), &mut known)
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.
@@ -72,12 +67,11 @@ pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
 /// How programs and the bodies inside are lowered.
 #[derive(Clone, Copy, Default)]
 struct LoweringManner {
-    /// Whether steps run for some rows of their arrays at a time, and whether loops do.
+    /// Whether steps run for some rows of their arrays at a time.
     in_blocks: bool,
-    loops_in_blocks: bool,
     /// Whether arrays are changed in place.
     in_place: bool,
-    /// Whether loops continue from where others ended.
+    /// Whether loops continue from where others ended, and run for some rows at a time, neither of which exported source does.
     resumes: bool,
 }
 
@@ -118,12 +112,11 @@ fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut Wr
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
         match Lowering::new(body, &calls, manner, (&writes, &resumed)).run(known) {
-            // Changes in place depend on the order of steps, which blocks do not keep.
             Ok((procedure, buffers)) => {
                 let procedure = without_unread(procedure);
                 // Changes in place depend on the order of steps, which blocks of several do not keep.
                 let procedure = if manner.in_blocks && !writes.any() { blocked(procedure) } else { procedure };
-                let procedure = if manner.loops_in_blocks { loops_in_blocks(procedure) } else { procedure };
+                let procedure = if manner.resumes { loops_in_blocks(procedure) } else { procedure };
                 return (procedure, buffers);
             }
             // Nodes that can't be read by affine positions are left to the instance of plain arrays.

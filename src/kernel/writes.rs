@@ -290,9 +290,9 @@ struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     fn new(body: &'a Body, owns: &'a [bool]) -> Analysis<'a> {
-        let mut is_result = vec![false; body.nodes.len()];
+        let count = body.nodes.len();
+        let mut is_result = vec![false; count];
         body.results.iter().for_each(|&result| is_result[result as usize] = true);
-        let count = is_result.len();
         Analysis {
             body,
             owns,
@@ -430,10 +430,11 @@ impl<'a> Analysis<'a> {
                 let node = self.body.node(user);
                 if user == write {
                     // It may read the target as its target alone.
-                    match node.args.iter().filter(|&&arg| arg == version).count() {
-                        others if others > usize::from(version == target) => return false,
-                        _ => continue,
+                    let others = node.args.iter().filter(|&&arg| arg == version).count();
+                    if others > usize::from(version == target) {
+                        return false;
                     }
+                    continue;
                 }
                 match class(self.body, node) {
                     _ if self.writes.in_place[user as usize] && user < write => {}

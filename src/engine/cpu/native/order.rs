@@ -9,7 +9,8 @@ use crate::operation::Binary;
 use crate::shape::DType;
 
 /// Costs in simple instructions: of a transcendental function, of an element that lies apart from the one before, of one whose cache
-/// line has been read before and is no longer near, of a step of a loop, of an element at a computed position that is stored, and of the sum of a register's lanes.
+/// line has been read before and is no longer near, of a step of a loop, of an element at a computed position that is stored, and of
+/// the sum of a register's lanes.
 const FUNCTION: f64 = 40.0;
 const APART: f64 = 1.5;
 const FAR: f64 = 4.0;
@@ -22,6 +23,7 @@ const SHARED: f64 = 2.0;
 /// Bytes of a cache line, and of those that stay in the first-level cache.
 const LINE: usize = 64;
 const NEAR: usize = 16 << 10;
+
 /// Registers of a vector axis that is written out, and values in them, at most.
 const WRITTEN_OUT: usize = 8;
 const WRITTEN_VALUES: usize = 96;
