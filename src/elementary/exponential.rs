@@ -53,14 +53,14 @@ fn exp_m1_in_parts<T: Lanes, L: Rounding>(x: T) -> (T, T) {
     T::scaled_less_one::<L>(n, sum, r, beyond_linear::<T, L>(r))
 }
 
-/// exp(x) within bounds.
+/// exp(x), for x that is not below the first number from which on exponentials are of less than full precision.
 #[inline(always)]
-fn exp_within<T: Lanes, L: Rounding>(x: T, bounds: (T::Element, T::Element)) -> T {
-    let ReducedExponent { n, sum, r } = reduced::<T, L>(within(x, bounds));
+fn exp_of_kept<T: Lanes, L: Rounding>(x: T) -> T {
+    let ReducedExponent { n, sum, r } = reduced::<T, L>(x.at_most(T::of(<T::Element>::KEPT_EXPONENTS.1)));
     exp_of_rest::<T, L>(r).scaled(n, sum)
 }
 
-/// The value, or 0 for arguments below the bound. Products with numbers of less than full precision take a hundred times as
+/// The value, or 0 for arguments below the bound, whatever the value is there. Products with numbers of less than full precision take a hundred times as
 /// long as others, which exponentials that nearly vanish would meet everywhere. A few of these numbers are kept: the derivatives
 /// of `erf` and `erfc` are 2/√π times an exponential, and so of full precision where it just is not.
 #[inline(always)]
@@ -74,8 +74,7 @@ impl VectorFunction for Exp {
     const ROW: Unary = Unary::Exp;
     #[inline(always)]
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
-        let bounds = <T::Element>::KEPT_EXPONENTS;
-        or_vanishing(x, bounds.0, exp_within::<T, L>(x, bounds))
+        or_vanishing(x, <T::Element>::KEPT_EXPONENTS.0, exp_of_kept::<T, L>(x))
     }
 }
 
@@ -86,7 +85,7 @@ impl VectorFunction for Exp2 {
     #[inline(always)]
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let bounds = <T::Element>::KEPT_BINARY_EXPONENTS;
-        let bounded = within(x, bounds);
+        let bounded = x.at_most(T::of(bounds.1));
         let sum = bounded + T::of(<T::Element>::ROUND);
         let n = sum - T::of(<T::Element>::ROUND);
         let r = (bounded - n) * T::of(<T::Element>::LN_2);
@@ -171,7 +170,7 @@ impl VectorFunction for Sigmoid {
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let one = T::number(1.0);
         // An exponential that nearly vanishes is lost in the sum.
-        one / (one + exp_within::<T, L>(-x, <T::Element>::KEPT_EXPONENTS))
+        one / (one + exp_of_kept::<T, L>((-x).at_least(T::of(<T::Element>::KEPT_EXPONENTS.0))))
     }
 }
 

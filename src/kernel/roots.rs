@@ -39,7 +39,7 @@ pub(crate) enum LoweringClass {
 }
 
 /// Products with fewer multiplications than this are nests, into which operands fuse; so are products of vectors, and products
-/// with few elements, in few rows or columns.
+/// with few elements, in few rows or columns, or with few terms in each.
 const PRODUCT_WORK: usize = 1024;
 const FEW: usize = 4;
 const FEW_ELEMENTS: usize = 32;
@@ -70,8 +70,8 @@ fn contraction_class(spec: &Contraction, left: &[usize], right: &[usize]) -> Low
         return LoweringClass::Pointwise;
     }
     let extent = |labels: &[u8]| steps(labels.iter().map(|&l| spec.extent(l, left, right)));
-    let sizes @ [rows, _, columns] = [extent(&rows), extent(&summed), extent(&columns)];
-    let is_small = rows.min(columns) < FEW && rows.saturating_mul(columns) <= FEW_ELEMENTS;
+    let sizes @ [rows, summed, columns] = [extent(&rows), extent(&summed), extent(&columns)];
+    let is_small = rows.min(columns) < FEW && (summed < FEW || rows.saturating_mul(columns) <= FEW_ELEMENTS);
     let is_matrix = sizes.iter().all(|&extent| extent > 1) && !is_small;
     let large = steps(sizes) >= PRODUCT_WORK && is_matrix;
     if large { LoweringClass::Product } else { LoweringClass::Reducing }

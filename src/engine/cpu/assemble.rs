@@ -80,7 +80,7 @@ struct Assembler<'a> {
 
 /// The instructions of a nest, whose work threads may share where it is `cut`.
 pub(super) fn assemble(target: Target<'_>, nest: &Nest, types: &[Type], cut: bool) -> NestCode {
-    if let Some(code) = target.code.and_then(|arena| native::compile(arena, target.runs, nest, types, cut)) {
+    if let Some(code) = native::compile(target, nest, types, cut) {
         return code;
     }
     let layout = layout(nest, cut);

@@ -2,6 +2,7 @@
 
 use super::code::Scratch;
 use super::compiled::{BlocksSpace, CompiledBlocks, Machine};
+use super::prefetch::BlockAdvance;
 use super::split::PartialBuffer;
 use super::target::Target;
 use super::threads::{PackingLines, SharedPointers, Worker};
@@ -28,7 +29,15 @@ impl CompiledBlocks {
         blocks: &RowBlocks,
         types: &[Type],
     ) -> Result<Option<Box<CompiledBlocks>>, OutOfMemory> {
-        let Some(block) = Machine::new(target.repeated(blocks.extent / blocks.rows), &blocks.procedure, false)? else {
+        let width = |id: BufferId| types[id as usize].dtype.bytes();
+        let count = blocks.extent.div_ceil(blocks.rows);
+        let advance = BlockAdvance {
+            parameters: blocks.arguments.iter().map(|&(id, stride)| stride * width(id) * blocks.rows).collect(),
+            results: blocks.results.iter().map(|&(id, stride, _)| stride * width(id) * blocks.rows).collect(),
+            blocks: count,
+        };
+        let own = Target { advance: Some(&advance), ..target.repeated(blocks.extent / blocks.rows) };
+        let Some(block) = Machine::new(own, &blocks.procedure, false)? else {
             return Ok(None);
         };
         let rest = match &blocks.rest {
@@ -38,13 +47,11 @@ impl CompiledBlocks {
             },
             None => None,
         };
-        let width = |id: BufferId| types[id as usize].dtype.bytes();
         let continued = blocks.results.iter().enumerate().filter_map(|(at, &(id, _, op))| Some((at, id, op?)));
         let continued: Vec<_> = continued.collect();
         let bytes: usize = continued.iter().map(|&(_, id, _)| types[id as usize].size() * width(id)).sum();
         let most = if continued.is_empty() { CHUNKS } else { PARTIAL_CHUNKS.min(PARTIAL_BYTES / bytes.max(1)) };
         // Separate results per chunk pay where they are small relative to the memory that the chunk goes through.
-        let count = blocks.extent.div_ceil(blocks.rows);
         let strides = blocks.arguments.iter().map(|&(id, stride)| stride * width(id));
         let strides = strides.chain(blocks.results.iter().map(|&(id, stride, _)| stride * width(id)));
         let moved = strides.sum::<usize>().saturating_mul(blocks.extent);

@@ -4,6 +4,7 @@ use super::code::{NestCode, Scratch};
 use super::compiled::{CompiledStep, Machine, Space, Workspace};
 use super::edges;
 use super::memory::{BufferLocation, copy_apart, plan};
+use super::prefetch::prefetches;
 use super::scalars::Scalars;
 use super::split::PartialBuffer;
 use super::target::Target;
@@ -135,6 +136,8 @@ impl Machine {
             }
         }
         let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
+        let shares = target.advance.map(|advance| prefetches(procedure, advance)).unwrap_or_default();
+        let target = Target { advance: None, prefetched: &[], ..target };
         let mut steps = Vec::with_capacity(procedure.steps.len());
         let (mut kernels, mut table) = (Vec::with_capacity(procedure.steps.len()), 0);
         let mut moving: Vec<BufferId> = Vec::new();
@@ -144,7 +147,8 @@ impl Machine {
             kernels.push(procedure.kernels());
             steps.push(CompiledStep::Scalars(Box::new(scalars)));
         } else {
-            for step in &procedure.steps {
+            for (at, step) in procedure.steps.iter().enumerate() {
+                let target = Target { prefetched: shares.get(at).map_or(&[], Vec::as_slice), ..target };
                 let cut_up = if let Step::Nest(nest) = step { edges::parts(nest, cut) } else { None };
                 let parts: SmallVec<[Cow<Step>; 1]> = match cut_up {
                     Some(parts) => parts.into_iter().map(|part| Cow::Owned(Step::Nest(part))).collect(),

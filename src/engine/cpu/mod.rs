@@ -25,6 +25,7 @@ mod native;
 mod order;
 mod pieces;
 mod places;
+mod prefetch;
 mod product;
 mod records;
 mod recurrence;

@@ -68,13 +68,18 @@ const PARTIAL_CHUNKS: usize = 16;
 /// Chunks of a vector axis begin at whole cache lines of any element type.
 const ALIGNED: usize = 64;
 
-/// Into how many chunks the work of a nest is worth to be cut.
-pub(super) fn chunks_worth(nest: &Nest) -> usize {
+/// The simple operations of a nest.
+pub(super) fn operations(nest: &Nest) -> usize {
     // An addition at a computed position reads and writes there.
     let stored = |store: &Store| if store.index.is_some() { 2.0 * own_cost(&Op::Gather) } else { 1.0 };
     let values = nest.values.iter().map(|(value, _)| value.operation().map_or(1.0, |op| own_cost(&op).max(1.0)));
     let costs: f64 = values.chain(nest.stores.iter().map(stored)).sum();
-    let work = size(&nest.extents).saturating_mul(costs as usize);
+    size(&nest.extents).saturating_mul(costs as usize)
+}
+
+/// Into how many chunks the work of a nest is worth to be cut.
+pub(super) fn chunks_worth(nest: &Nest) -> usize {
+    let work = operations(nest);
     if work < LEAST { 1 } else { (work / WORK).min(CHUNKS) }
 }
 

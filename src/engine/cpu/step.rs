@@ -256,7 +256,7 @@ fn nest_of_product(
     if product.count(BATCH) * product.count(ROW) * product.count(COLUMN) != count {
         return None;
     }
-    let code = compile_product(target.code?, target.runs, product, types, cut)?;
+    let code = compile_product(target, product, types, cut)?;
     let nest = product.as_nest(types[buffer as usize].dtype);
     let fills = if product.continues { Vec::new() } else { fills(&nest, procedure) };
     Some(CompiledStep::Nest { fills, code, table: None })

@@ -1,6 +1,7 @@
 //! What programs are compiled for.
 
 use super::native::CodeArena;
+use super::prefetch::{BlockAdvance, Prefetch};
 use super::vector::Instructions;
 
 /// Taken for the steps of a loop whose number is not known.
@@ -14,6 +15,10 @@ pub(super) struct Target<'a> {
     pub(super) code: Option<&'a CodeArena>,
     /// About how often steps run in one run of the program.
     pub(super) runs: usize,
+    /// For the procedure of a block of rows that others follow.
+    pub(super) advance: Option<&'a BlockAdvance>,
+    /// For a nest that brings something into the cache.
+    pub(super) prefetched: &'a [Prefetch],
 }
 
 impl<'a> Target<'a> {
@@ -24,7 +29,7 @@ impl<'a> Target<'a> {
 
     /// For steps that run once.
     pub(super) fn of(isa: Instructions, code: Option<&'a CodeArena>) -> Target<'a> {
-        Target { isa, code, runs: 1 }
+        Target { isa, code, runs: 1, advance: None, prefetched: &[] }
     }
 
     /// For the steps of a loop of so many.

@@ -1,6 +1,7 @@
 //! Nests that differ in nothing but their buffers, as those of layers or of unrolled steps do, share their code.
 
 use crate::engine::cpu::code::{Base, NestCode};
+use crate::engine::cpu::prefetch::Prefetch;
 use crate::kernel::{BufferId, Nest, NestValue};
 use crate::shape::Type;
 use crate::term::hash::TermMap;
@@ -12,11 +13,13 @@ pub(super) struct AlikeNest {
     /// The types of these buffers, if the nest may be cut, which depends on them.
     pub(super) types: Vec<Type>,
     pub(super) cut: bool,
+    pub(super) prefetched: Vec<Prefetch>,
 }
 
 impl AlikeNest {
     /// A nest, and its buffers by those numbers.
-    pub(super) fn of(nest: &Nest, types: &[Type], cut: bool) -> (AlikeNest, Vec<BufferId>) {
+    pub(super) fn of(nest: &Nest, prefetched: &[Prefetch], types: &[Type], cut: bool) -> (AlikeNest, Vec<BufferId>) {
+        let mut prefetched = prefetched.to_vec();
         let (mut nest, mut buffers, mut numbers) = (nest.clone(), Vec::new(), TermMap::default());
         let mut rename = |buffer: &mut BufferId| {
             *buffer = *numbers.entry(*buffer).or_insert_with(|| {
@@ -30,8 +33,9 @@ impl AlikeNest {
             }
         }
         nest.stores.iter_mut().for_each(|store| rename(&mut store.buffer));
+        prefetched.iter_mut().for_each(|prefetch| rename(&mut prefetch.buffer));
         let types = if cut { buffers.iter().map(|&id| types[id as usize].clone()).collect() } else { Vec::new() };
-        (AlikeNest { nest, types, cut }, buffers)
+        (AlikeNest { nest, types, cut, prefetched }, buffers)
     }
 }
 

@@ -118,6 +118,7 @@ const ROWS: &[Row] = &[
     (&[op::VMOVDQU8], "|vmovdqu8", "xyz", "m", "R{M}{z}, L", &[]),
     (&[op::VMOVDQU8_TO], "|vmovdqu8", "xyz", "m", "L{M}, R", &[]),
     (&[op::VPSHUFD], "vpshufd", "xyz", "r", "R, L, N", &[0x4E, 0xB1]),
+    (&[op::VPTERNLOGQ, op::VPTERNLOGD], "|vpternlog#", "xyz", "rmbc", "R, F, L, N", &[0xD8]),
     (&[op::VPERM2F128], "vperm2f128|", "y", "r", "R, F, L, N", &[1]),
     (&[op::VSHUFF64X2], "|vshuff64x2", "yz", "r", "R, F, L, N", &[1, 0xEE]),
     (&[op::VMOVHPD], "vmovhpd", "x", "s", "R, F, L", &[]),
@@ -459,6 +460,8 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
         sheet.add(format!("rex.w mov {text}, {}", BYTES[number]), |code| code.store_byte(place, register));
         sheet.add(format!("mov {half}, {text}"), |code| code.load_half(register, place));
         sheet.add(format!("mov {text}, {half}"), |code| code.store_half(place, register));
+        sheet.add(format!("prefetcht1 byte ptr {text}"), |code| code.prefetch(place, false));
+        sheet.add(format!("prefetchw byte ptr {text}"), |code| code.prefetch(place, true));
     }
     sheet.check("generals");
 }

@@ -26,8 +26,10 @@ mod uses;
 use super::axis::Axis;
 use super::code::{Base, LoopLevel, NestCode};
 use super::layout::NestLayout;
+use super::prefetch::Prefetch;
 use super::split::NestSplit;
 use super::stretch::limits;
+use super::target::Target;
 use super::vector::Instructions;
 use crate::engine::report::nest_name;
 use crate::kernel::{COLUMN, MatrixProduct, Nest, NestValue, ROW, ValueId};
@@ -46,15 +48,14 @@ const FEW_LINES: usize = 32;
 
 /// A nest with machine code in an arena, for so many runs in one of the program; `None` where there is none for what it does, it is
 /// no faster than tiles, or it gains less than it takes to write.
-pub(super) fn compile(arena: &CodeArena, runs: usize, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
-    code_of(arena, runs, nest, types, cut, None)
+pub(super) fn compile(target: Target<'_>, nest: &Nest, types: &[Type], cut: bool) -> Option<NestCode> {
+    code_of(target, nest, types, cut, None)
 }
 
 /// Products of windows with matrices as a nest, with machine code along neighbours in the windows; `None` where packed operands are
 /// faster. Packing takes longer than the products where the matrix has few lines.
 pub(super) fn compile_product(
-    arena: &CodeArena,
-    runs: usize,
+    target: Target<'_>,
     product: &MatrixProduct,
     types: &[Type],
     cut: bool,
@@ -65,9 +66,9 @@ pub(super) fn compile_product(
     if !dtype.is_float() || lines > FEW_LINES {
         return None;
     }
-    let registers = size(&product.all_extents()) as f64 * dtype.bytes() as f64 / register_bytes(arena) as f64;
+    let registers = size(&product.all_extents()) as f64 * dtype.bytes() as f64 / register_bytes(target.code?) as f64;
     let limits = ProductLimits { cost: MULTIPLICATION * registers, windows: windows as ValueId };
-    code_of(arena, runs, &product.as_nest(dtype), types, cut, Some(limits))
+    code_of(target, &product.as_nest(dtype), types, cut, Some(limits))
 }
 
 /// The most that the nest of a product may cost, and the value that is read from windows.
@@ -79,28 +80,27 @@ struct ProductLimits {
 
 /// The code of a nest that is a product within limits, or else is faster than tiles.
 fn code_of(
-    arena: &CodeArena,
-    runs: usize,
+    target: Target<'_>,
     nest: &Nest,
     types: &[Type],
     cut: bool,
     limits: Option<ProductLimits>,
 ) -> Option<NestCode> {
-    let length = budget::length(nest)?;
-    let (alike, buffers) = AlikeNest::of(nest, types, cut);
-    let code = arena.code_of(alike, |alike| written(arena, (length, runs), alike, limits))?;
+    let (arena, length) = (target.code?, budget::length(nest)?);
+    let (alike, buffers) = AlikeNest::of(nest, target.prefetched, types, cut);
+    let code = arena.code_of(alike, |alike| written(arena, (length, target.runs), alike, limits))?;
     Some(with_buffers(code, &buffers))
 }
 
 fn written(
     arena: &CodeArena,
     (length, runs): (f64, usize),
-    AlikeNest { nest, types, cut }: &AlikeNest,
+    AlikeNest { nest, types, cut, prefetched }: &AlikeNest,
     limits: Option<ProductLimits>,
 ) -> Option<NestCode> {
-    let own = OrderedNest::all(arena, nest, *cut)?;
+    let own = OrderedNest::all(arena, nest, prefetched, *cut)?;
     let reindexed = reindex::reindexed(nest);
-    let other = reindexed.as_ref().and_then(|nest| OrderedNest::all(arena, nest, *cut)).unwrap_or_default();
+    let other = reindexed.as_ref().and_then(|nest| OrderedNest::all(arena, nest, prefetched, *cut)).unwrap_or_default();
     let least = |code: &[OrderedNest]| code.first().map_or(f64::INFINITY, |code| code.cost);
     let is_reindexed = least(&other) < least(&own);
     // Tiles go through a guarded sum as it stands.
@@ -135,18 +135,21 @@ struct OrderedNest<'a> {
     /// The bytes of a register, and the elements that it has.
     width: usize,
     lanes: usize,
+    /// What it brings into the cache.
+    prefetched: &'a [Prefetch],
 }
 
 impl<'a> OrderedNest<'a> {
     /// The best orders, best first.
-    fn all(arena: &CodeArena, nest: &'a Nest, cut: bool) -> Option<Vec<OrderedNest<'a>>> {
+    fn all(arena: &CodeArena, nest: &'a Nest, prefetched: &'a [Prefetch], cut: bool) -> Option<Vec<OrderedNest<'a>>> {
         if nest.extents.contains(&0) {
             return None;
         }
         let width = register_bytes(arena);
         let lanes = expand::lanes(nest, width)?;
         let layouts = order::layouts(nest, cut, lanes, width).into_iter().take(ORDERS);
-        Some(layouts.map(|(cost, layout)| OrderedNest { nest, layout, cost, width, lanes }).collect())
+        let ordered = |(cost, layout)| OrderedNest { nest, layout, cost, width, lanes, prefetched };
+        Some(layouts.map(ordered).collect())
     }
 
     /// Does something with a nest that runs some steps of these loops side by side, where that pays.
@@ -169,7 +172,13 @@ impl<'a> OrderedNest<'a> {
     /// The vector code of loops in this order, if there is some.
     fn expanded(&self, split: &NestSplit) -> Option<Expanded> {
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
-        expand::expand(self.nest, &self.layout, (split.chunks == 1, partials), (self.lanes, self.width))
+        expand::expand(
+            self.nest,
+            &self.layout,
+            (split.chunks == 1, partials),
+            (self.lanes, self.width),
+            self.prefetched,
+        )
     }
 
     /// The machine code of loops in this order, if there is some.

@@ -121,6 +121,9 @@ opcodes! {
     VCVTDQ2PS: 1 0 0 0 0x5B;
     VPMOVSXDQ: 2 1 0 0 0x25;
     VPSHUFD: 1 1 0 0 0x70;
+    /// Any function of three bits, the first of which is the result's; the last byte is its table.
+    VPTERNLOGQ: 3 1 0 1 0x25;
+    VPTERNLOGD: 3 1 0 0 0x25;
     /// Between vectors and general registers.
     VMOVQ_TO: 1 1 1 1 0x7E;
     VMOVQ: 1 1 1 1 0x6E;

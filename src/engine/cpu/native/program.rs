@@ -34,6 +34,8 @@ pub(super) enum Op {
     Max,
     /// The first times 2 to the power of the second, which is whole; of AVX-512.
     Scale,
+    /// The first with the sign of the second; of AVX-512.
+    CopySign,
     /// The first times the second, plus the third, with one rounding.
     MultiplyAdd,
     And,
@@ -66,7 +68,7 @@ impl Op {
         match self {
             Op::MultiplyAdd | Op::Select => 3,
             Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::Scale | Op::And | Op::Or | Op::Xor => 2,
-            Op::Compare(_) => 2,
+            Op::Compare(_) | Op::CopySign => 2,
             _ => 1,
         }
     }
@@ -181,6 +183,12 @@ pub(super) enum Step {
     Start,
     Begin(Loop),
     End(Loop),
+    /// Brings so many lines of memory into the cache, which will be written to or read.
+    Prefetch {
+        address: Address,
+        lines: u32,
+        writes: bool,
+    },
     /// Pointers go on by so many steps of a loop.
     Advance {
         axis: u32,
@@ -276,8 +284,8 @@ pub(super) struct Builder {
     open: Vec<usize>,
     lines: usize,
     variables: Vec<Value>,
-    /// Whether there is [`Op::Scale`].
-    has_scale: bool,
+    /// Whether there are [`Op::Scale`] and [`Op::CopySign`].
+    wide: bool,
 }
 
 /// An operation, the kind of its operands, and these.
@@ -297,13 +305,14 @@ impl Hash for Computation {
 const NO_OPERAND: Value = Value::MAX;
 
 impl Builder {
-    /// For instructions with [`Op::Scale`], or without.
-    pub(super) fn new(has_scale: bool) -> Builder {
-        Builder { has_scale, ..Builder::default() }
+    /// For instructions with [`Op::Scale`] and [`Op::CopySign`], or without.
+    pub(super) fn new(wide: bool) -> Builder {
+        Builder { wide, ..Builder::default() }
     }
 
-    pub(super) fn has_scale(&self) -> bool {
-        self.has_scale
+    /// Whether there are [`Op::Scale`] and [`Op::CopySign`].
+    pub(super) fn is_wide(&self) -> bool {
+        self.wide
     }
 
     pub(super) fn value(&mut self, kind: Kind) -> Value {

@@ -20,6 +20,7 @@ use std::ffi::{c_int, c_void};
 mod elements;
 mod jammed;
 mod positions;
+mod prefetched;
 mod products;
 mod ranges;
 mod reference;
@@ -188,6 +189,11 @@ fn compare_exactly(types: &[Type], found: &[Vec<u8>], reference: &[Vec<u8>], tol
     }
 }
 
+/// For machine code in an arena.
+fn target(arena: &CodeArena) -> Target<'_> {
+    Target::of(arena.isa(), Some(arena))
+}
+
 /// How a nest is cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cut {
@@ -211,7 +217,7 @@ fn compiled_and_expanded(isa: Instructions, nest: &Nest, types: &[Type], cut: Cu
         Cut::ByWork => NestSplit::of(code.nest, &code.layout, types),
     };
     // Also where tiles do as well.
-    let orders = OrderedNest::all(&arena, nest, cut == Cut::ByWork)?;
+    let orders = OrderedNest::all(&arena, nest, &[], cut == Cut::ByWork)?;
     let written = |code: &OrderedNest| Some((code.written(&arena, split(code))?, code.expanded(&split(code))?));
     let code = orders.iter().find_map(|code| code.jammed(written).or_else(|| written(code)))?;
     assert!(arena.seal(), "there is no memory for code");

@@ -27,7 +27,7 @@ pub(super) type Traced<T> = traced::Traced<T, InProgram>;
 
 impl Recorder for InProgram {
     fn has_scale() -> bool {
-        BUILDER.with_borrow(Builder::has_scale)
+        BUILDER.with_borrow(Builder::is_wide)
     }
 
     fn constant(kind: Kind, bits: u64) -> Value {
@@ -50,7 +50,7 @@ fn computed(builder: &mut Builder, operation: Operation, kind: Kind, operands: &
             let others = builder.constant(kind.bits(), !sign);
             return builder.compute(Op::And, kind.bits(), &[operands[0], others]);
         }
-        Operation::CopySign => {
+        Operation::CopySign if !builder.is_wide() => {
             let size = computed(builder, Operation::Abs, kind, &operands[..1]);
             let sign = builder.constant(kind.bits(), sign);
             let sign = builder.compute(Op::And, kind.bits(), &[operands[1], sign]);
@@ -64,6 +64,7 @@ fn computed(builder: &mut Builder, operation: Operation, kind: Kind, operands: &
         Operation::Max => Op::Max,
         Operation::MultiplyAdd => Op::MultiplyAdd,
         Operation::Scale => Op::Scale,
+        Operation::CopySign => Op::CopySign,
         Operation::And => Op::And,
         Operation::Or => Op::Or,
         Operation::Xor => Op::Xor,

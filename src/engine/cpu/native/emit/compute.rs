@@ -5,6 +5,9 @@ use crate::engine::cpu::native::encode::{MaskRegister, Masked, Opcode, Operand, 
 use crate::engine::cpu::native::opcodes as op;
 use crate::engine::cpu::native::program::{Kind, Op, Predicate, Value};
 
+/// The table of a function of three bits: the first, or the second where the third is set.
+const SIGN_OF_SECOND: u8 = 0xD8;
+
 impl Emitter<'_> {
     pub(super) fn compute(&mut self, result: Value, operation: Op, kind: Kind, operands: &[Value]) -> Option<()> {
         let width = self.width(kind);
@@ -133,6 +136,24 @@ impl Emitter<'_> {
                 } else {
                     let row = choose(op::VBLENDVPD, op::VBLENDVPS);
                     self.vector_number(row, width, target, first, last, mask_register << 4);
+                }
+                Some(())
+            }
+            Op::CopySign => {
+                let signs = match is_double {
+                    true => self.pooled((1u64 << 63).to_le_bytes().to_vec(), 8),
+                    false => self.pooled((1u32 << 31).to_le_bytes().to_vec(), 4),
+                };
+                let (first, second) = (self.register(operands[0])?, self.register(operands[1])?);
+                // The instruction changes a copy, which must not be where the sign comes from.
+                let copy = self.take(false)?;
+                self.vector(op::VMOVAPD, width, copy, 0, Vector(first).into());
+                let row = choose(op::VPTERNLOGQ, op::VPTERNLOGD);
+                self.vector_number(row, width, copy, second, Operand::ConstantEverywhere(signs), SIGN_OF_SECOND);
+                self.release(operands);
+                match self.places[result as usize].register {
+                    Some(variable) => self.vector(op::VMOVAPD, width, variable, 0, Vector(copy).into()),
+                    None => self.hold(result, copy),
                 }
                 Some(())
             }

@@ -331,6 +331,13 @@ impl Emitter<'_> {
                 self.corrections.push(Cold { label, back, target, operands: operand_registers, correction });
                 self.release(&[mask, value, operands[0], operands[1]]);
             }
+            Step::Prefetch { address, lines, writes } => {
+                let place = self.address(address, Kind::I32)?;
+                for line in 0..lines {
+                    let distance = place.distance.checked_add(64 * line as i32)?;
+                    self.assembler.prefetch(Place { distance, ..place }, writes);
+                }
+            }
             Step::Rest { result, count } => self.rest(result, count)?,
             Step::Start => self.assembler.set(POSITION, 0),
             Step::Begin(of) => self.begin_loop(of)?,

@@ -263,19 +263,25 @@ impl Assembler {
 
     /// Moves of 32 bits.
     pub(in crate::engine::cpu::native) fn load_half(&mut self, result: General, from: Place) {
-        self.half(0x8B, result, from);
+        self.half(&[0x8B], result.0, from);
     }
 
     pub(in crate::engine::cpu::native) fn store_half(&mut self, to: Place, from: General) {
-        self.half(0x89, from, to);
+        self.half(&[0x89], from.0, to);
     }
 
-    fn half(&mut self, code: u8, register: General, place: Place) {
-        let high = (register.0 >> 3) << 2 | (place.index_number() >> 3 & 1) << 1 | place.base.0 >> 3;
+    /// Brings a line into the second-level cache to read from, or to where it is written to.
+    pub(in crate::engine::cpu::native) fn prefetch(&mut self, line: Place, writes: bool) {
+        let (code, which) = if writes { ([0x0F, 0x0D], 1) } else { ([0x0F, 0x18], 2) };
+        self.half(&code, which, line);
+    }
+
+    fn half(&mut self, code: &[u8], register: u8, place: Place) {
+        let high = (register >> 3) << 2 | (place.index_number() >> 3 & 1) << 1 | place.base.0 >> 3;
         if high != 0 {
             self.byte(0x40 | high);
         }
-        self.byte(code);
-        self.memory(register.0, place, 1);
+        self.bytes.extend_from_slice(code);
+        self.memory(register, place, 1);
     }
 }

@@ -24,17 +24,23 @@ impl Expander<'_> {
         if let Some(&pointer) = self.pointers.get(&(buffer, strides.clone())) {
             return Some(pointer);
         }
+        let pointer = self.new_pointer(buffer, &strides)?;
+        self.pointers.insert((buffer, strides), pointer);
+        Some(pointer)
+    }
+
+    /// A pointer that moves by these strides in bytes.
+    pub(super) fn new_pointer(&mut self, buffer: u32, strides: &[isize]) -> Option<u32> {
         let pointer = self.bases.len() as u32;
         self.bases.push(match self.partials.get(&buffer) {
             Some(&position) => Base::Partial(position, 0),
             None => Base::Buffer(buffer, 0),
         });
-        for (moves, &stride) in self.moves.iter_mut().zip(&strides) {
+        for (moves, &stride) in self.moves.iter_mut().zip(strides) {
             if stride != 0 {
                 moves.push((Slot::try_from(pointer).ok()?, stride));
             }
         }
-        self.pointers.insert((buffer, strides), pointer);
         Some(pointer)
     }
 

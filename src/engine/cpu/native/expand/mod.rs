@@ -5,13 +5,16 @@
 //! with: in one for each copy, whose sum is taken copy by copy and then by halves.
 
 mod access;
+mod ahead;
 mod stores;
 mod values;
 
+use self::ahead::SpreadPrefetch;
 use super::order;
 use super::program::{Builder, Count, Kind, Position, Step, Value};
 use crate::engine::cpu::code::Base;
 use crate::engine::cpu::layout::NestLayout;
+use crate::engine::cpu::prefetch::Prefetch;
 use crate::engine::cpu::slot::Slot;
 use crate::engine::cpu::vector::formulas;
 use crate::kernel::{Affine, Guard, Nest, NestValue, StoreMode, ValueId};
@@ -75,6 +78,8 @@ struct Expander<'a> {
     values: TermMap<(ValueId, u32), Value>,
     /// The variables of stores.
     sums: Vec<Vec<Value>>,
+    /// What is brought into the cache while loops run.
+    ahead: Vec<SpreadPrefetch>,
 }
 
 /// The lanes of registers of so many bytes that hold the widest elements of a nest; `None` where there is no code for elements of
@@ -93,6 +98,7 @@ pub(super) fn expand(
     layout: &NestLayout,
     (whole, partials): (bool, TermMap<u32, u32>),
     (lanes, width): (usize, usize),
+    prefetched: &[Prefetch],
 ) -> Option<Expanded> {
     let depth = layout.extents.len();
     let mut expander = Expander {
@@ -118,6 +124,7 @@ pub(super) fn expand(
         rest: None,
         values: TermMap::default(),
         sums: vec![Vec::new(); nest.stores.len()],
+        ahead: Vec::new(),
     };
     match order::written_out(nest, layout, lanes, width) {
         Some(copies) => {
@@ -134,6 +141,7 @@ pub(super) fn expand(
             expander.copies = expander.copies()?;
         }
     }
+    expander.ahead = prefetched.iter().map(|prefetch| expander.spread(prefetch)).collect::<Option<_>>()?;
     expander.step(0)?;
     let Expander { builder, bases, moves, whole, lanes, bytes, .. } = expander;
     let vector = layout.vector as u32;
@@ -238,6 +246,7 @@ impl Expander<'_> {
 
     /// A step of the loop around this level, or what is outside of all loops.
     fn step(&mut self, level: usize) -> Option<()> {
+        self.prefetch(level)?;
         for id in 0..self.nest.values.len() {
             if self.levels[id] == level {
                 let copies = if self.runs[id] { self.present } else { 1 };

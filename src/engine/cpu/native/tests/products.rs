@@ -11,7 +11,7 @@ fn has_code(body: &Body) -> bool {
     let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
     let [Step::Product(product)] = &procedure.steps[..] else { panic!("not one product: {procedure}") };
     let arena = CodeArena::new(Instructions::detect().max(Instructions::Avx2)).expect("there are instructions");
-    let has_code = compile_product(&arena, 1, product, &types, false).is_some();
+    let has_code = compile_product(target(&arena), product, &types, false).is_some();
     if has_code {
         let nest = product.as_nest(types[product.result.buffer as usize].dtype);
         let plain = |at: usize| Random(at as u64).plain(body.parameter_type(at));

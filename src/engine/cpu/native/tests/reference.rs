@@ -19,14 +19,18 @@ struct Reference<'a> {
     counters: Vec<i64>,
     first: i64,
     asked: i64,
+    prefetched: Vec<Line>,
 }
 
-/// Runs so many steps of the outermost loop from one on.
+/// A line that is brought into the cache, by an address in it, and whether it will be written to.
+pub(super) type Line = (*mut u8, bool);
+
+/// Runs so many steps of the outermost loop from one on, and returns the lines that they bring into the cache.
 ///
 /// # Safety
 ///
 /// The pointers are those that the nest has at that step, to what it may read and write.
-pub(super) unsafe fn run(of: &Expanded, pointers: &[*mut u8], first: usize, steps: usize) {
+pub(super) unsafe fn run(of: &Expanded, pointers: &[*mut u8], first: usize, steps: usize) -> Vec<Line> {
     let mut reference = Reference {
         of,
         values: vec![[0; LANES]; of.kinds.len()],
@@ -36,6 +40,7 @@ pub(super) unsafe fn run(of: &Expanded, pointers: &[*mut u8], first: usize, step
         counters: vec![0; of.moves.len()],
         first: first as i64,
         asked: steps as i64,
+        prefetched: Vec::new(),
     };
     for step in &of.steps {
         if let Step::Load { address, .. } | Step::Store { address, .. } = step {
@@ -52,6 +57,7 @@ pub(super) unsafe fn run(of: &Expanded, pointers: &[*mut u8], first: usize, step
         // SAFETY: as the caller's.
         at = unsafe { reference.step(step, at) };
     }
+    reference.prefetched
 }
 
 fn single(bits: u64) -> f32 {
@@ -93,6 +99,7 @@ macro_rules! float_operation {
                 }
             }
             Op::Scale => $scaled(a, b),
+            Op::CopySign => a.copysign(b),
             Op::MultiplyAdd => a.mul_add(b, c),
             Op::Sqrt => a.sqrt(),
             Op::Floor => a.floor(),
@@ -328,6 +335,10 @@ impl Reference<'_> {
                 if self.goes_on(of) {
                     return 1 + self.begin_of(at, of);
                 }
+            }
+            &Step::Prefetch { address, lines, writes } => {
+                let first = self.place(address, Form::One, Kind::I64, 0);
+                self.prefetched.extend((0..lines as usize).map(|line| (first.wrapping_add(64 * line), writes)));
             }
             &Step::Advance { axis, count } => {
                 for &(pointer, stride) in &self.of.moves[axis as usize] {

@@ -70,7 +70,7 @@ fn nests_that_differ_in_buffers_share_code() {
     let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
     let arena = CodeArena::new(Instructions::Avx2).expect("there are instructions");
     let nests = procedure.steps.iter().filter_map(|step| if let Step::Nest(nest) = step { Some(nest) } else { None });
-    let code = nests.filter_map(|nest| compile(&arena, 1, nest, &types, true));
+    let code = nests.filter_map(|nest| compile(target(&arena), nest, &types, true));
     let mut starts: Vec<usize> = code.map(|code| arena.start_of(&code.machine_code.unwrap()).unwrap()).collect();
     let all = starts.len();
     starts.sort_unstable();
@@ -95,8 +95,9 @@ fn code_is_written_where_it_gains_more_than_it_takes() {
         nest.clone()
     };
     let arena = || CodeArena::new(Instructions::Avx2).expect("there are instructions");
-    let is_written =
-        |arena: &CodeArena, length: usize, runs: usize| compile(arena, runs, &nest(length), &[], false).is_some();
+    let is_written = |arena: &CodeArena, length: usize, runs: usize| {
+        compile(target(arena).repeated(runs), &nest(length), &[], false).is_some()
+    };
     assert!(is_written(&arena(), 20, 1), "a short one");
     assert!(!is_written(&arena(), 1000, 1), "a long one");
     assert!(is_written(&arena(), 1000, 1000), "a long one in a loop");
