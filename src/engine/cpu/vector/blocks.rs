@@ -138,9 +138,7 @@ pub(super) unsafe fn fill<L: Level, E: InRegisters>(result: *mut E::Value, count
             // which registers there are, so that no others are compiled.
             unsafe {
                 #[cfg(target_arch = "x86_64")]
-                if const { fills::<L, <E::Element as Vectorised>::Wide>(COUNT) } {
-                    return in_registers::<<E::Element as Vectorised>::Wide, E, COUNT>(result, &self.1, start);
-                } else if const { fills::<L, <E::Element as Vectorised>::Half>(COUNT) } {
+                if const { fills::<L, <E::Element as Vectorised>::Half>(COUNT) } {
                     return in_registers::<<E::Element as Vectorised>::Half, E, COUNT>(result, &self.1, start);
                 }
                 store(result.cast(), self.1.block::<COUNT>(start));

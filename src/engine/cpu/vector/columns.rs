@@ -167,7 +167,7 @@ impl<T: Vectorised, J: Joining<T>> RowsLoop for Columns<T, J> {
 
 /// The kernel of columns; those of integers and booleans make do with portable instructions.
 fn columns<T: Vectorised, J: Joining<T>>(isa: Instructions) -> RowsKernel {
-    if const { T::IS_WIDE } { rows_kernel::<Columns<T, J>>(isa) } else { portable_rows_kernel::<Columns<T, J>>() }
+    if const { !T::ANY_ORDER } { rows_kernel::<Columns<T, J>>(isa) } else { portable_rows_kernel::<Columns<T, J>>() }
 }
 
 /// The kernel of reductions of columns, whose result and operand `a` is one run.

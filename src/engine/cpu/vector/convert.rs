@@ -65,8 +65,6 @@ impl Convert for i64 {}
 struct CastLoop<T, U>(PhantomData<(T, U)>);
 
 impl<T: Vectorised + Convert, U: ElementType> Loop for CastLoop<T, U> {
-    const IS_WIDE: bool = T::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises.

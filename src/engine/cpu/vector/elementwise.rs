@@ -33,8 +33,6 @@ unsafe fn without_data<F>() -> F {
 struct MapLoop<T, R, F>(PhantomData<(T, R, F)>);
 
 impl<T: Vectorised, R: Row, F: Fn(T) -> T> Loop for MapLoop<T, R, F> {
-    const IS_WIDE: bool = T::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
@@ -94,8 +92,6 @@ impl<T: Vectorised, R: Row, F: Fn(T) -> T> InRegisters for Mapped<T, R, F> {
 struct Combine<T, R, F>(PhantomData<(T, R, F)>);
 
 impl<T: Vectorised, R: Row, F: Fn(T, T) -> T> MaskedLoop for Combine<T, R, F> {
-    const IS_WIDE: bool = T::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);
@@ -196,7 +192,7 @@ impl<T: Vectorised> BinaryLoop<T, T> for Choose {
         let Choose { isa, operands: (a, b) } = self;
         if const { functions::pairs_have_vectors(R::BINARY) } {
             pair_kernel::<Combine<T, R, F>, T>(Instructions::Portable, a, b)
-        } else if const { T::IS_WIDE && is_arithmetic(R::BINARY) } {
+        } else if const { !T::ANY_ORDER && is_arithmetic(R::BINARY) } {
             short_pair_kernel::<Combine<T, R, F>, T>(isa, a, b)
         } else {
             pair_kernel::<Combine<T, R, F>, T>(isa, a, b)
@@ -270,8 +266,6 @@ pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: OperandForm
 struct Compare<T, R>(PhantomData<(T, R)>);
 
 impl<T: Vectorised, R: BinaryRow<T, bool> + Question> MaskedLoop for Compare<T, R> {
-    const IS_WIDE: bool = T::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);
@@ -327,8 +321,6 @@ pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operan
 struct SelectLoop<T>(PhantomData<T>);
 
 impl<T: Vectorised> MaskedLoop for SelectLoop<T> {
-    const IS_WIDE: bool = T::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize, masks: Masks) {
         let (yes, no) = masks.of::<T>(b, c);
@@ -380,8 +372,6 @@ pub(super) fn select(isa: Instructions, dtype: DType, yes: OperandForm, no: Oper
 struct MultiplyAdd<T>(PhantomData<T>);
 
 impl<T: Vectorised> MaskedLoop for MultiplyAdd<T> {
-    const IS_WIDE: bool = T::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);

@@ -8,7 +8,7 @@ mod x86;
 
 pub(in crate::engine::cpu) use crate::elementary::lanes::{LaneBits, Lanes, Mask, Real, Rounding};
 #[cfg(target_arch = "x86_64")]
-pub(in crate::engine::cpu) use x86::{BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, Wide32, Wide64};
+pub(in crate::engine::cpu) use x86::{BitsHalf32, BitsHalf64, Half32, Half64, Wide32, Wide64};
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{Quarter32, Quarter64};
 
@@ -52,8 +52,6 @@ pub(in crate::engine::cpu) trait Register: Lanes<Mask: Known> {
 
 /// A float type with its registers.
 pub(in crate::engine::cpu) trait Registers: Real + Product + Register {
-    /// Registers of 64 bytes, or a single element where there are none.
-    type Wide: Register<Element = Self>;
     /// Registers of 32 bytes.
     type Half: Register<Element = Self>;
     /// Registers of 16 bytes.
@@ -61,7 +59,7 @@ pub(in crate::engine::cpu) trait Registers: Real + Product + Register {
 }
 
 macro_rules! float {
-    ($t:ident, $wide:ident, $half:ident, $quarter:ident) => {
+    ($t:ident, $half:ident, $quarter:ident) => {
         impl Register for $t {
             const WIDTH: usize = 1;
             #[inline(always)]
@@ -78,22 +76,20 @@ macro_rules! float {
 
         #[cfg(target_arch = "x86_64")]
         impl Registers for $t {
-            type Wide = $wide;
             type Half = $half;
             type Quarter = $quarter;
         }
 
         #[cfg(not(target_arch = "x86_64"))]
         impl Registers for $t {
-            type Wide = $t;
             type Half = $t;
             type Quarter = $t;
         }
     };
 }
 
-float!(f32, Wide32, Half32, Quarter32);
-float!(f64, Wide64, Half64, Quarter64);
+float!(f32, Half32, Quarter32);
+float!(f64, Half64, Quarter64);
 
 /// Facts about the instructions that a loop is compiled to.
 pub(in crate::engine::cpu) trait Level: Rounding {
@@ -105,10 +101,8 @@ pub(in crate::engine::cpu) trait Level: Rounding {
     /// The bytes of the widest registers that loops are written for, or 0 where there are none.
     const REGISTER: usize;
     /// The widest registers of floats, or a single element where the compiler finds the vectors.
-    type Wide<T: Registers>: Register<Element = T>;
-    /// Registers for the elements that the widest ones leave.
     type Half<T: Registers>: Register<Element = T>;
-    /// Registers for the elements that are left by both.
+    /// Registers for the elements that these leave.
     type Quarter<T: Registers>: Register<Element = T>;
 }
 
@@ -116,9 +110,6 @@ pub(in crate::engine::cpu) trait Level: Rounding {
 pub(in crate::engine::cpu) trait Product: ElementType {
     /// Whether sums are the same in any order.
     const ANY_ORDER: bool = true;
-    /// Whether loops are compiled for registers of 64 bytes too. Integers and booleans make do with those of 32, which halves their
-    /// kernels: most programs spend little time on them.
-    const IS_WIDE: bool = false;
 
     /// This element times the factor, plus the term, with one rounding; elements other than floats are not rounded.
     #[inline(always)]
@@ -136,8 +127,6 @@ pub(in crate::engine::cpu) trait Product: ElementType {
 
 impl Product for f32 {
     const ANY_ORDER: bool = false;
-    const IS_WIDE: bool = true;
-
     #[inline(always)]
     fn fused(self, factor: f32, term: f32) -> f32 {
         self.mul_add(factor, term)
@@ -146,8 +135,6 @@ impl Product for f32 {
 
 impl Product for f64 {
     const ANY_ORDER: bool = false;
-    const IS_WIDE: bool = true;
-
     #[inline(always)]
     fn fused(self, factor: f64, term: f64) -> f64 {
         self.mul_add(factor, term)

@@ -20,10 +20,6 @@ pub(super) struct Plain;
 #[cfg(target_arch = "x86_64")]
 pub(in crate::engine::cpu) struct Avx2;
 
-/// Instructions of AVX-512, with fused multiply-add.
-#[cfg(target_arch = "x86_64")]
-pub(super) struct Avx512;
-
 impl Rounding for Plain {
     const FUSED: bool = false;
 }
@@ -32,7 +28,6 @@ impl Level for Plain {
     const INSTRUCTIONS: Instructions = Instructions::Portable;
     const BLOCK: usize = 8;
     const REGISTER: usize = 0;
-    type Wide<T: Registers> = T;
     type Half<T: Registers> = T;
     type Quarter<T: Registers> = T;
 }
@@ -47,22 +42,6 @@ impl Level for Avx2 {
     const INSTRUCTIONS: Instructions = Instructions::Avx2;
     const BLOCK: usize = LARGEST_BLOCK;
     const REGISTER: usize = 32;
-    type Wide<T: Registers> = T::Half;
-    type Half<T: Registers> = T::Half;
-    type Quarter<T: Registers> = T::Quarter;
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Rounding for Avx512 {
-    const FUSED: bool = true;
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Level for Avx512 {
-    const INSTRUCTIONS: Instructions = Instructions::Avx512;
-    const BLOCK: usize = LARGEST_BLOCK;
-    const REGISTER: usize = 64;
-    type Wide<T: Registers> = T::Wide;
     type Half<T: Registers> = T::Half;
     type Quarter<T: Registers> = T::Quarter;
 }
@@ -107,8 +86,6 @@ macro_rules! compiled {
     ($(#[$attribute:meta])* $loop:ident, $function:ident, $portable:ident, $kernel:ident, ($($name:ident: $t:ty),*)) => {
         /// A loop that is compiled for each set of instructions; its implementations are always inlined.
         pub(super) trait $loop {
-            /// Whether the loop is compiled for the widest registers too.
-            const IS_WIDE: bool = true;
             /// Runs the loop.
             ///
             /// # Safety
@@ -133,13 +110,6 @@ macro_rules! compiled {
                 // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these.
                 unsafe { B::run::<Avx2>($($name),*) }
             }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-            #[inline(never)]
-            pub(super) unsafe fn avx512<B: $loop>($($name: $t),*) {
-                // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these.
-                unsafe { B::run::<Avx512>($($name),*) }
-            }
         }
 
         /// The loop, compiled for what every machine has.
@@ -153,8 +123,6 @@ macro_rules! compiled {
         $(#[$attribute])*
         pub(super) fn $function<B: $loop>(isa: Instructions) -> $kernel {
             match isa {
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 if const { USES_REGISTERS && B::IS_WIDE } => $function::avx512::<B>,
                 #[cfg(target_arch = "x86_64")]
                 Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => $function::avx2::<B>,
                 _ => $portable::<B>(),
@@ -175,8 +143,6 @@ macro_rules! compiled {
             // SAFETY: as the caller's.
             unsafe {
                 match L::INSTRUCTIONS {
-                    #[cfg(target_arch = "x86_64")]
-                    Instructions::Avx512 if const { USES_REGISTERS && B::IS_WIDE } => $function::avx512::<B>($($name),*),
                     #[cfg(target_arch = "x86_64")]
                     Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => $function::avx2::<B>($($name),*),
                     _ => $function::portable::<B>($($name),*),

@@ -2,7 +2,7 @@
 
 use super::blocks::{Elements, InRegisters, fill as fill_blocks};
 use super::dispatch::for_size;
-use super::lanes::{Level, Product};
+use super::lanes::Level;
 use super::level::{GatherLoop, Loop, RampLoop, StridedLoop};
 use super::level::{gather_kernel, kernel, ramp_kernel, strided_kernel};
 use super::packed::{Packed, Vectorised};
@@ -73,8 +73,6 @@ impl<T: Vectorised> InRegisters for Reversed<T> {
 struct Fill<T>(PhantomData<T>);
 
 impl<T: Vectorised> Loop for Fill<T> {
-    const IS_WIDE: bool = T::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises one element of the operand, and room for `count`.
@@ -92,8 +90,6 @@ pub(super) fn fill(isa: Instructions, dtype: DType) -> VectorKernel {
 struct StridedCopy<T>(PhantomData<T>);
 
 impl<T: Vectorised> StridedLoop for StridedCopy<T> {
-    const IS_WIDE: bool = T::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize) {
         let size = size_of::<T>() as isize;
@@ -166,8 +162,6 @@ impl InRegisters for Numbers {
 }
 
 impl RampLoop for Ramp {
-    const IS_WIDE: bool = i64::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut i64, start: i64, step: i64, count: usize) {
         let mut distances = [0; Numbers::WIDEST];
@@ -189,8 +183,6 @@ pub(super) fn ramp(isa: Instructions) -> RampKernel {
 struct GatheredElements<T>(PhantomData<T>);
 
 impl<T: Copy + Default> GatherLoop for GatheredElements<T> {
-    const IS_WIDE: bool = false;
-
     #[inline(always)]
     unsafe fn run<L: Level>(
         result: *mut u8,

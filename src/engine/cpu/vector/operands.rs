@@ -63,8 +63,6 @@ struct Copied<B, T, const AFTER_MASK: bool, const FIRST: bool, const SECOND: boo
 impl<B: MaskedLoop, T: Vectorised, const AFTER_MASK: bool, const FIRST: bool, const SECOND: bool> Loop
     for Copied<B, T, AFTER_MASK, FIRST, SECOND>
 {
-    const IS_WIDE: bool = B::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize) {
         // SAFETY: as the caller's.
@@ -83,8 +81,6 @@ impl<B: MaskedLoop, T: Vectorised, const AFTER_MASK: bool, const FIRST: bool, co
 struct Inlined<B, T, const FIRST: bool, const SECOND: bool>(PhantomData<(B, T)>);
 
 impl<B: MaskedLoop, T: Vectorised, const FIRST: bool, const SECOND: bool> Loop for Inlined<B, T, FIRST, SECOND> {
-    const IS_WIDE: bool = B::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize) {
         let masks = const { Masks::of_runs(FIRST, SECOND) };
@@ -107,8 +103,6 @@ struct Copies<T, const AFTER_MASK: bool, const FIRST: bool, const SECOND: bool>(
 impl<T: Vectorised, const AFTER_MASK: bool, const FIRST: bool, const SECOND: bool> CopyingLoop
     for Copies<T, AFTER_MASK, FIRST, SECOND>
 {
-    const IS_WIDE: bool = T::IS_WIDE;
-
     #[inline(always)]
     unsafe fn run<L: Level>(
         run: MaskedKernel,

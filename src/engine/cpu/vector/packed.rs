@@ -87,7 +87,13 @@ pub(in crate::engine::cpu) trait Packed: Copy {
         elements[0]
     }
     /// The last element first.
-    fn reversed(self) -> Self;
+    #[inline(always)]
+    fn reversed(self) -> Self {
+        let mut elements = self.elements();
+        elements[..Self::WIDTH].reverse();
+        // SAFETY: a register has no more elements.
+        unsafe { Self::load(elements.as_ptr()) }
+    }
     /// The sum; of booleans, or.
     fn plus(self, other: Self) -> Self;
     /// The larger elements, this one's if they are equal; NaN wins.
@@ -138,9 +144,6 @@ pub(super) trait Integers: Packed + LaneBits {
 
 /// Elements that there are registers for.
 pub(super) trait Vectorised: Product {
-    /// Registers of 64 bytes, or the widest there are.
-    #[cfg(target_arch = "x86_64")]
-    type Wide: Packed<Element = Self>;
     /// Registers of 32 bytes.
     #[cfg(target_arch = "x86_64")]
     type Half: Packed<Element = Self>;

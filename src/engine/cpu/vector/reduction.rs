@@ -132,8 +132,6 @@ impl<T: Product, J: Join<T>> ReduceLoop<T, J> {
 }
 
 impl<T: Product, J: Join<T>> Loop for ReduceLoop<T, J> {
-    const IS_WIDE: bool = false;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises one element of the result and `count` of the operand.
@@ -142,8 +140,6 @@ impl<T: Product, J: Join<T>> Loop for ReduceLoop<T, J> {
 }
 
 impl<T: Product, J: Join<T>> RowsLoop for ReduceLoop<T, J> {
-    const IS_WIDE: bool = false;
-
     #[inline(always)]
     unsafe fn run<L: Level>(
         (result, result_stride): (*mut u8, isize),
@@ -240,8 +236,6 @@ impl<T: Product, F: PairTerm<T>> Sums<T, F> {
 }
 
 impl<T: Product, F: PairTerm<T>> Loop for Sums<T, F> {
-    const IS_WIDE: bool = false;
-
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
         // SAFETY: as the caller's.
@@ -250,8 +244,6 @@ impl<T: Product, F: PairTerm<T>> Loop for Sums<T, F> {
 }
 
 impl<T: Product, F: PairTerm<T>> RowsLoop for Sums<T, F> {
-    const IS_WIDE: bool = false;
-
     #[inline(always)]
     unsafe fn run<L: Level>(
         (result, result_stride): (*mut u8, isize),

@@ -289,62 +289,47 @@ mod x86 {
         }
     }
 
-    macro_rules! compiled {
-        ($rows:ident, $one:ident, $features:literal) => {
-            #[target_feature(enable = $features)]
-            unsafe fn $rows<V: Packed, F: RowTerm<V>, const ROWS: usize>(
-                result: (*mut u8, isize),
-                a: (*const u8, isize),
-                b: (*const u8, isize),
-                count: usize,
-                length: usize,
-            ) {
-                // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these. Without a second
-                // operand the first one is there twice, and read once.
-                unsafe { rows::<V, F, ROWS>(result, a, if F::PAIRS { b } else { a }, count, length) }
-            }
-
-            #[target_feature(enable = $features)]
-            unsafe fn $one<V: Packed, F: RowTerm<V>>(
-                result: *mut u8,
-                a: *const u8,
-                b: *const u8,
-                _: *const u8,
-                count: usize,
-            ) {
-                // SAFETY: as above.
-                unsafe { rows::<V, F, 1>((result, 0), (a, 0), (if F::PAIRS { b } else { a }, 0), 1, count) }
-            }
-        };
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn of_rows<V: Packed, F: RowTerm<V>, const ROWS: usize>(
+        result: (*mut u8, isize),
+        a: (*const u8, isize),
+        b: (*const u8, isize),
+        count: usize,
+        length: usize,
+    ) {
+        // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these. Without a second operand
+        // the first one is there twice, and read once.
+        unsafe { rows::<V, F, ROWS>(result, a, if F::PAIRS { b } else { a }, count, length) }
     }
 
-    compiled!(avx2, avx2_of_one, "avx2,fma,bmi1,bmi2,lzcnt,popcnt");
-    compiled!(avx512, avx512_of_one, "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt");
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn of_one<V: Packed, F: RowTerm<V>>(
+        result: *mut u8,
+        a: *const u8,
+        b: *const u8,
+        _: *const u8,
+        count: usize,
+    ) {
+        // SAFETY: as above.
+        unsafe { rows::<V, F, 1>((result, 0), (a, 0), (if F::PAIRS { b } else { a }, 0), 1, count) }
+    }
 
-    // There are registers for the results of four rows, or two or one.
+    // There are registers for the results of two rows of singles, and of one of doubles.
     macro_rules! kernels {
+        (of $t:ty, $rows:tt, $term:ty) => {
+            (
+                of_one::<<$t as Vectorised>::Half, $term> as VectorKernel,
+                of_rows::<<$t as Vectorised>::Half, $term, $rows> as RowsKernel,
+            )
+        };
         ($isa:expr, $dtype:expr, $term:ty) => {
             match ($isa, $dtype) {
                 _ if const { !USES_REGISTERS } => return None,
-                (Instructions::Avx512, DType::F32) => kernels!(avx512, f32, Wide, 4, $term),
-                (Instructions::Avx512, DType::F64) => kernels!(avx512, f64, Wide, 4, $term),
-                (Instructions::Avx2, DType::F32) => kernels!(avx2, f32, Half, 2, $term),
-                (Instructions::Avx2, DType::F64) => kernels!(avx2, f64, Half, 1, $term),
+                (Instructions::Avx2 | Instructions::Avx512, DType::F32) => kernels!(of f32, 2, $term),
+                (Instructions::Avx2 | Instructions::Avx512, DType::F64) => kernels!(of f64, 1, $term),
                 // Compilers make vectors of the others' portable loops.
                 _ => return None,
             }
-        };
-        (avx512, $t:ty, $width:ident, $rows:tt, $term:ty) => {
-            (
-                avx512_of_one::<<$t as Vectorised>::$width, $term> as VectorKernel,
-                avx512::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel,
-            )
-        };
-        (avx2, $t:ty, $width:ident, $rows:tt, $term:ty) => {
-            (
-                avx2_of_one::<<$t as Vectorised>::$width, $term> as VectorKernel,
-                avx2::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel,
-            )
         };
     }
 

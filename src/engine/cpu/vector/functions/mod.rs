@@ -170,9 +170,7 @@ unsafe fn in_registers<T: Registers, L: Level, const COUNT: usize>(block: impl R
     // Types alone decide, so that only the branch that is taken is compiled.
     // SAFETY: as the caller's.
     unsafe {
-        if const { fills::<L::Wide<T>>(COUNT) } {
-            block.registers::<L::Wide<T>, COUNT>();
-        } else if const { fills::<L::Half<T>>(COUNT) } {
+        if const { fills::<L::Half<T>>(COUNT) } {
             block.registers::<L::Half<T>, COUNT>();
         } else if const { fills::<L::Quarter<T>>(COUNT) } {
             block.registers::<L::Quarter<T>, COUNT>();

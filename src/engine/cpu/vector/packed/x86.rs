@@ -2,9 +2,7 @@
 
 use super::Vectorised;
 use crate::engine::cpu::elements::store;
-use crate::engine::cpu::vector::lanes::{
-    BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, Wide32, Wide64,
-};
+use crate::engine::cpu::vector::lanes::{BitsHalf32, BitsHalf64, Half32, Half64};
 use booleans::Booleans;
 
 /// The conversions with instructions; each writes its result.
@@ -60,18 +58,17 @@ unsafe fn put<R: Copy>(register: R, to: *mut u8, place: usize) {
 }
 
 macro_rules! vectorised {
-    ($($t:ident: $wide:ident, $half:ident;)*) => {
+    ($($t:ident: $half:ident;)*) => {
         $(impl Vectorised for $t {
-            type Wide = $wide;
             type Half = $half;
         })*
     };
 }
 
 vectorised! {
-    f32: Wide32, Half32;
-    f64: Wide64, Half64;
-    i32: BitsWide32, BitsHalf32;
-    i64: BitsWide64, BitsHalf64;
-    bool: Booleans, Booleans;
+    f32: Half32;
+    f64: Half64;
+    i32: BitsHalf32;
+    i64: BitsHalf64;
+    bool: Booleans;
 }

@@ -30,6 +30,16 @@ unsafe fn total_f32(sum: __m256) -> f32 {
     }
 }
 
+/// The reversal of the bits of elements.
+macro_rules! reversed {
+    () => {
+        #[inline(always)]
+        fn reversed(self) -> Self {
+            Self::from_bits(self.bits().reversed())
+        }
+    };
+}
+
 macro_rules! floats {
     ($name:ident of $t:ident, mask $mask:ty: |$sum:ident| $total:expr; { $($rest:tt)* } $($conversions:tt)*) => {
         impl Packed for $name {
@@ -73,10 +83,6 @@ macro_rules! floats {
                 unsafe { $total }
             }
             $($rest)*
-            #[inline(always)]
-            fn reversed(self) -> Self {
-                Self::from_bits(self.bits().reversed())
-            }
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 self + other
@@ -137,50 +143,18 @@ fn saturated_half(x: Half64) -> __m256i {
     }
 }
 
-/// Integers of doubles. The instruction turns numbers outside into the smallest integer.
-#[inline(always)]
-fn saturated_64(x: Wide64) -> __m512i {
-    let above = Lanes::less_or_equal(<Wide64 as Lanes>::of(-(i64::MIN as f64)), x);
-    // SAFETY: there is such a register, so that the machine has the instructions.
-    unsafe {
-        let whole = _mm512_maskz_cvttpd_epi64(Lanes::equals(x, x), x.0);
-        _mm512_mask_mov_epi64(whole, above, _mm512_set1_epi64(i64::MAX))
-    }
-}
-
 floats!(Wide64 of f64, mask __mmask8: |sum| total_f64(_mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd::<1>(sum)));
-    { masked_rest!(f64, u8, _mm512_mask_loadu_pd); } |x, to|
-    F32 => put(_mm512_cvtpd_ps(x.0), to, 0);
-    I32 => put(_mm512_cvttpd_epi32(within_32(x).0), to, 0);
-    I64 => put(saturated_64(x), to, 0);
+    { masked_rest!(f64, u8, _mm512_mask_loadu_pd); }
 );
 floats!(Wide32 of f32, mask __mmask16: |sum| total_f32(_mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps::<1>(sum)));
-    { masked_rest!(f32, u16, _mm512_mask_loadu_ps); } |x, to|
-    F64 => {
-        put(_mm512_cvtps_pd(_mm512_castps512_ps256(x.0)), to, 0);
-        put(_mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(x.0)), to, 1)
-    };
-    I32 => {
-        let whole = _mm512_maskz_cvttps_epi32(Lanes::equals(x, x), x.0);
-        put(_mm512_mask_mov_epi32(whole, above_32(x), _mm512_set1_epi32(i32::MAX)), to, 0)
-    };
-    I64 => {
-        let number = Lanes::equals(x, x);
-        let above = Lanes::less_or_equal(<Wide32 as Lanes>::of(-(i64::MIN as f32)), x);
-        let (low, high) = (_mm512_castps512_ps256(x.0), _mm512_extractf32x8_ps::<1>(x.0));
-        let largest = _mm512_set1_epi64(i64::MAX);
-        let whole = _mm512_maskz_cvttps_epi64(number as __mmask8, low);
-        put(_mm512_mask_mov_epi64(whole, above as __mmask8, largest), to, 0);
-        let whole = _mm512_maskz_cvttps_epi64((number >> 8) as __mmask8, high);
-        put(_mm512_mask_mov_epi64(whole, (above >> 8) as __mmask8, largest), to, 1)
-    };
+    { masked_rest!(f32, u16, _mm512_mask_loadu_ps); }
 );
-floats!(Half64 of f64, mask Half64: |sum| total_f64(sum); {} |x, to|
+floats!(Half64 of f64, mask Half64: |sum| total_f64(sum); { reversed!(); } |x, to|
     F32 => put(_mm256_cvtpd_ps(x.0), to, 0);
     I32 => put(_mm256_cvttpd_epi32(within_32(x).0), to, 0);
     I64 => put(saturated_half(x), to, 0);
 );
-floats!(Half32 of f32, mask Half32: |sum| total_f32(sum); {} |x, to|
+floats!(Half32 of f32, mask Half32: |sum| total_f32(sum); { reversed!(); } |x, to|
     F64 => {
         put(_mm256_cvtps_pd(_mm256_castps256_ps128(x.0)), to, 0);
         put(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(x.0)), to, 1)

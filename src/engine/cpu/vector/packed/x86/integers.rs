@@ -2,9 +2,7 @@
 
 use super::put;
 use crate::engine::cpu::elements::{load, store};
-use crate::engine::cpu::vector::lanes::{
-    BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, LaneBits, Mask,
-};
+use crate::engine::cpu::vector::lanes::{BitsHalf32, BitsHalf64, Half32, Half64, LaneBits, Mask};
 use crate::engine::cpu::vector::packed::{Integers, Packed, binary_of_integers, unary_of_integers};
 use crate::operation::{Binary, Unary};
 use crate::shape::DType;
@@ -24,9 +22,6 @@ macro_rules! reversed {
 }
 
 reversed! {
-    reversed_wide_64: __m512i = |x| _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), x);
-    reversed_wide_32: __m512i =
-        |x| _mm512_permutexvar_epi32(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), x);
     reversed_64: __m256i = |x| _mm256_permute4x64_epi64::<0b00_01_10_11>(x);
     reversed_32: __m256i = |x| _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
 }
@@ -164,32 +159,6 @@ macro_rules! integers {
     };
 }
 
-integers!(
-    BitsWide64: __m512i of i64; 8, mask __mmask8;
-    _mm512_set1_epi64, reversed_wide_64, _mm512_mullo_epi64, _mm512_sllv_epi64, _mm512_srav_epi64;
-    |a, b| less: _mm512_cmplt_epi64_mask(a, b), equals: _mm512_cmpeq_epi64_mask(a, b);
-    |mask, yes, no| _mm512_mask_blend_epi64(mask, no.0, yes.0);
-    { masked_rest!(i64, u8, _mm512_mask_loadu_epi64); } |x, to|
-    F32 => put(_mm512_cvtepi64_ps(x.0), to, 0);
-    F64 => put(_mm512_cvtepi64_pd(x.0), to, 0);
-    I32 => put(_mm512_cvtepi64_epi32(x.0), to, 0);
-);
-integers!(
-    BitsWide32: __m512i of i32; 16, mask __mmask16;
-    _mm512_set1_epi32, reversed_wide_32, _mm512_mullo_epi32, _mm512_sllv_epi32, _mm512_srav_epi32;
-    |a, b| less: _mm512_cmplt_epi32_mask(a, b), equals: _mm512_cmpeq_epi32_mask(a, b);
-    |mask, yes, no| _mm512_mask_blend_epi32(mask, no.0, yes.0);
-    { masked_rest!(i32, u16, _mm512_mask_loadu_epi32); } |x, to|
-    F32 => put(_mm512_cvtepi32_ps(x.0), to, 0);
-    F64 => {
-        put(_mm512_cvtepi32_pd(_mm512_castsi512_si256(x.0)), to, 0);
-        put(_mm512_cvtepi32_pd(_mm512_extracti32x8_epi32::<1>(x.0)), to, 1)
-    };
-    I64 => {
-        put(_mm512_cvtepi32_epi64(_mm512_castsi512_si256(x.0)), to, 0);
-        put(_mm512_cvtepi32_epi64(_mm512_extracti32x8_epi32::<1>(x.0)), to, 1)
-    };
-);
 integers!(
     BitsHalf64: __m256i of i64; 4, mask Half64;
     _mm256_set1_epi64x, reversed_64, times_64, _mm256_sllv_epi64, moved_down_64;
