@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 ///
 /// The vector axis, along which instructions run, is cut into tiles. Loops after it run for each tile, so that values that they
 /// do not move are computed once for the tile, and stays in the first-level cache.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct NestLayout {
     /// The extents, outermost first; at least one.
     pub(super) extents: Vec<usize>,

@@ -14,11 +14,18 @@ pub(super) struct AlikeNest {
     pub(super) types: Vec<Type>,
     pub(super) cut: bool,
     pub(super) prefetched: Vec<Prefetch>,
+    /// Whether it is a product, which has code of its own.
+    pub(super) is_product: bool,
 }
 
 impl AlikeNest {
     /// A nest, and its buffers by those numbers.
-    pub(super) fn of(nest: &Nest, prefetched: &[Prefetch], types: &[Type], cut: bool) -> (AlikeNest, Vec<BufferId>) {
+    pub(super) fn of(
+        nest: &Nest,
+        (prefetched, is_product): (&[Prefetch], bool),
+        types: &[Type],
+        cut: bool,
+    ) -> (AlikeNest, Vec<BufferId>) {
         let mut prefetched = prefetched.to_vec();
         let (mut nest, mut buffers, mut numbers) = (nest.clone(), Vec::new(), TermMap::default());
         let mut rename = |buffer: &mut BufferId| {
@@ -35,7 +42,7 @@ impl AlikeNest {
         nest.stores.iter_mut().for_each(|store| rename(&mut store.buffer));
         prefetched.iter_mut().for_each(|prefetch| rename(&mut prefetch.buffer));
         let types = if cut { buffers.iter().map(|&id| types[id as usize].clone()).collect() } else { Vec::new() };
-        (AlikeNest { nest, types, cut, prefetched }, buffers)
+        (AlikeNest { nest, types, cut, prefetched, is_product }, buffers)
     }
 }
 

@@ -77,8 +77,14 @@ impl CodeArena {
     }
 
     /// The instructions.
+    #[cfg(test)]
     pub(super) fn isa(&self) -> Instructions {
         self.isa
+    }
+
+    /// The bytes of a register.
+    pub(super) fn register_bytes(&self) -> usize {
+        if self.isa == Instructions::Avx512 { 64 } else { 32 }
     }
 
     /// How much code may still be written.

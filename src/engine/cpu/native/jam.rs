@@ -33,23 +33,23 @@ pub(super) fn jammed(nest: &Nest, layout: &NestLayout, is_wide: bool) -> Option<
     }
     let mut room = SUMS[usize::from(!is_wide)] / nest.stores.len().max(1);
     let mut found: Option<Nest> = None;
-    let mut extents = layout.extents.clone();
+    let mut jammed = layout.clone();
     for position in (0..layout.vector).rev() {
         let nest = found.as_ref().unwrap_or(nest);
-        let Some(axis) = layout.axes[position].filter(|&axis| nest.extents[axis] == extents[position]) else {
+        let Some(axis) = layout.axes[position].filter(|&axis| nest.extents[axis] == jammed.extents[position]) else {
             continue;
         };
-        let divides = |&steps: &usize| extents[position].is_multiple_of(steps) && nest.values.len() * steps <= VALUES;
+        let divides =
+            |&steps: &usize| jammed.extents[position].is_multiple_of(steps) && nest.values.len() * steps <= VALUES;
         if has_common(nest, axis, along)
             && let Some(steps) = (2..=room.min(STEPS)).rev().find(divides)
         {
             found = Some(side_by_side(nest, axis, steps)?);
-            extents[position] /= steps;
+            jammed.extents[position] /= steps;
             room /= steps;
         }
     }
-    let axes = layout.axes.clone();
-    Some((found?, NestLayout { extents, vector: layout.vector, axes, row: 1, wrapped: None }))
+    Some((found?, jammed))
 }
 
 /// Whether an axis is among those that move a value.
@@ -77,7 +77,7 @@ fn has_common(nest: &Nest, axis: usize, along: usize) -> bool {
 }
 
 /// A nest with so many steps along an axis in one; `None` where positions are too large for that.
-fn side_by_side(nest: &Nest, axis: usize, steps: usize) -> Option<Nest> {
+pub(super) fn side_by_side(nest: &Nest, axis: usize, steps: usize) -> Option<Nest> {
     let shifted = |copy: usize| {
         let mut nest = nest.clone();
         for at in nest.functions_mut() {

@@ -15,6 +15,7 @@ mod jam;
 mod opcodes;
 mod order;
 mod pages;
+mod product;
 mod program;
 mod reindex;
 mod scalars;
@@ -30,21 +31,18 @@ use super::prefetch::Prefetch;
 use super::split::NestSplit;
 use super::stretch::limits;
 use super::target::Target;
-use super::vector::Instructions;
 use crate::engine::report::nest_name;
-use crate::kernel::{COLUMN, MatrixProduct, Nest, NestValue, ROW, ValueId};
-use crate::shape::{Type, size};
+use crate::kernel::{Nest, NestValue, ValueId};
+use crate::shape::Type;
 use alike::{AlikeNest, with_buffers};
 pub(super) use arena::{CodeArena, MachineCode};
 use expand::Expanded;
+use product::ProductForm;
+pub(super) use product::compile_product;
 pub(super) use scalars::compile_scalars;
 
 /// How many orders of loops are tried for a nest.
 const ORDERS: usize = 4;
-/// The cost of a register of multiplications, in simple instructions, from which on products of packed windows are faster.
-const MULTIPLICATION: f64 = 12.0;
-/// Lines of the other operand up to which that may be so.
-const FEW_LINES: usize = 32;
 
 /// A nest with machine code in an arena, for so many runs in one of the program; `None` where there is none for what it does, it is
 /// no faster than tiles, or it gains less than it takes to write.
@@ -52,51 +50,19 @@ pub(super) fn compile(target: Target<'_>, nest: &Nest, types: &[Type], cut: bool
     code_of(target, nest, types, cut, None)
 }
 
-/// Products of windows with matrices as a nest, with machine code along neighbours in the windows; `None` where packed operands are
-/// faster. Packing takes longer than the products where the matrix has few lines.
-pub(super) fn compile_product(
-    target: Target<'_>,
-    product: &MatrixProduct,
-    types: &[Type],
-    cut: bool,
-) -> Option<NestCode> {
-    let dtype = types[product.result.buffer as usize].dtype;
-    let windows = [&product.left, &product.right].into_iter().position(|operand| operand.overlaps(&product.extents))?;
-    let lines = product.count(if windows == 0 { COLUMN } else { ROW });
-    if !dtype.is_float() || lines > FEW_LINES {
-        return None;
-    }
-    let registers = size(&product.all_extents()) as f64 * dtype.bytes() as f64 / register_bytes(target.code?) as f64;
-    let limits = ProductLimits { cost: MULTIPLICATION * registers, windows: windows as ValueId };
-    code_of(target, &product.as_nest(dtype), types, cut, Some(limits))
-}
-
-/// The most that the nest of a product may cost, and the value that is read from windows.
-#[derive(Clone, Copy)]
-struct ProductLimits {
-    cost: f64,
-    windows: ValueId,
-}
-
-/// The code of a nest that is a product within limits, or else is faster than tiles.
-fn code_of(
-    target: Target<'_>,
-    nest: &Nest,
-    types: &[Type],
-    cut: bool,
-    limits: Option<ProductLimits>,
-) -> Option<NestCode> {
+/// The code of a nest that is a product of a form, or else is faster than tiles.
+fn code_of(target: Target<'_>, nest: &Nest, types: &[Type], cut: bool, form: Option<ProductForm>) -> Option<NestCode> {
     let (arena, length) = (target.code?, budget::length(nest)?);
-    let (alike, buffers) = AlikeNest::of(nest, target.prefetched, types, cut);
-    let code = arena.code_of(alike, |alike| written(arena, (length, target.runs), alike, limits))?;
+    let (alike, buffers) = AlikeNest::of(nest, (target.prefetched, form.is_some()), types, cut);
+    let code = arena.code_of(alike, |alike| written(arena, (length, target.runs), alike, form))?;
     Some(with_buffers(code, &buffers))
 }
 
 fn written(
     arena: &CodeArena,
     (length, runs): (f64, usize),
-    AlikeNest { nest, types, cut, prefetched }: &AlikeNest,
-    limits: Option<ProductLimits>,
+    AlikeNest { nest, types, cut, prefetched, .. }: &AlikeNest,
+    form: Option<ProductForm>,
 ) -> Option<NestCode> {
     let own = OrderedNest::all(arena, nest, prefetched, *cut)?;
     let reindexed = reindex::reindexed(nest);
@@ -104,12 +70,12 @@ fn written(
     let least = |code: &[OrderedNest]| code.first().map_or(f64::INFINITY, |code| code.cost);
     let is_reindexed = least(&other) < least(&own);
     // Tiles go through a guarded sum as it stands.
-    if limits.is_none() && !is_reindexed && own.first()?.suits_tiles() {
+    if form.is_none() && !is_reindexed && own.first()?.suits_tiles() {
         return None;
     }
     let mut code = if is_reindexed { other } else { own };
-    if let Some(ProductLimits { cost, windows }) = limits {
-        code.retain(|code| code.cost <= cost && code.goes_along(windows));
+    if let Some(form) = form {
+        code.retain(|code| form.suits(code));
     }
     if !arena.budget().allows(nest, length, code.first()?.cost, runs) {
         return None;
@@ -118,12 +84,10 @@ fn written(
         let split = if *cut { NestSplit::of(code.nest, &code.layout, types) } else { NestSplit::whole() };
         code.written(arena, split)
     };
-    code.iter().find_map(|code| code.jammed(written).or_else(|| written(code)))
-}
-
-/// The bytes of a register.
-fn register_bytes(arena: &CodeArena) -> usize {
-    if arena.isa() == Instructions::Avx512 { 64 } else { 32 }
+    code.iter().find_map(|code| match form {
+        Some(ProductForm::Rows(_)) => code.in_rows(written),
+        _ => code.jammed(written).or_else(|| written(code)),
+    })
 }
 
 /// A nest with an order of its loops.
@@ -135,6 +99,8 @@ struct OrderedNest<'a> {
     /// The bytes of a register, and the elements that it has.
     width: usize,
     lanes: usize,
+    /// Registers of the vector axis side by side, if that is decided.
+    copies: Option<usize>,
     /// What it brings into the cache.
     prefetched: &'a [Prefetch],
 }
@@ -145,10 +111,10 @@ impl<'a> OrderedNest<'a> {
         if nest.extents.contains(&0) {
             return None;
         }
-        let width = register_bytes(arena);
+        let width = arena.register_bytes();
         let lanes = expand::lanes(nest, width)?;
         let layouts = order::layouts(nest, cut, lanes, width).into_iter().take(ORDERS);
-        let ordered = |(cost, layout)| OrderedNest { nest, layout, cost, width, lanes, prefetched };
+        let ordered = |(cost, layout)| OrderedNest { nest, layout, cost, width, lanes, copies: None, prefetched };
         Some(layouts.map(ordered).collect())
     }
 
@@ -156,6 +122,12 @@ impl<'a> OrderedNest<'a> {
     fn jammed<T>(&self, then: impl Fn(&OrderedNest) -> Option<T>) -> Option<T> {
         let (nest, layout) = jam::jammed(self.nest, &self.layout, self.width == 64)?;
         then(&OrderedNest { nest: &nest, layout, ..*self })
+    }
+
+    /// Does something with a product that takes some rows at a time, if their number is a multiple.
+    fn in_rows<T>(&self, then: impl Fn(&OrderedNest) -> Option<T>) -> Option<T> {
+        let (nest, layout, copies) = product::in_rows(self.nest, &self.layout, self.lanes, self.width == 64)?;
+        then(&OrderedNest { nest: &nest, layout, copies: Some(copies), ..*self })
     }
 
     fn suits_tiles(&self) -> bool {
@@ -169,16 +141,23 @@ impl<'a> OrderedNest<'a> {
         matches!(value, NestValue::Load { at, .. } if self.layout.by_loop(at)[self.layout.vector] == 1)
     }
 
+    /// Whether sums are taken by the loops inside of the vector axis, and the loop around it moves all but this value.
+    fn goes_in_rows(&self, value: ValueId) -> bool {
+        let [store] = &self.nest.stores[..] else { return false };
+        let Some(around) = self.layout.vector.checked_sub(1) else { return false };
+        let place = self.layout.by_loop(&store.at);
+        let moves = |id: ValueId| match &self.nest.values[id as usize].0 {
+            NestValue::Load { at, .. } => self.layout.by_loop(at)[around] != 0,
+            _ => false,
+        };
+        let is_inner = place[self.layout.vector + 1..].iter().all(|&stride| stride == 0);
+        is_inner && place[self.layout.vector] == 1 && place[around] != 0 && !moves(value) && moves(1 - value)
+    }
+
     /// The vector code of loops in this order, if there is some.
     fn expanded(&self, split: &NestSplit) -> Option<Expanded> {
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
-        expand::expand(
-            self.nest,
-            &self.layout,
-            (split.chunks == 1, partials),
-            (self.lanes, self.width),
-            self.prefetched,
-        )
+        expand::expand(self, split.chunks == 1, partials)
     }
 
     /// The machine code of loops in this order, if there is some.

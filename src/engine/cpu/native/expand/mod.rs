@@ -10,11 +10,10 @@ mod stores;
 mod values;
 
 use self::ahead::SpreadPrefetch;
-use super::order;
 use super::program::{Builder, Count, Kind, Position, Step, Value};
+use super::{OrderedNest, order};
 use crate::engine::cpu::code::Base;
 use crate::engine::cpu::layout::NestLayout;
-use crate::engine::cpu::prefetch::Prefetch;
 use crate::engine::cpu::slot::Slot;
 use crate::engine::cpu::vector::formulas;
 use crate::kernel::{Affine, Guard, Nest, NestValue, StoreMode, ValueId};
@@ -94,11 +93,9 @@ pub(super) fn lanes(nest: &Nest, width: usize) -> Option<usize> {
 /// The vector code of a nest, runs of which do all steps of the outermost loop if it is `whole`; `None` where there is none for what
 /// the nest does.
 pub(super) fn expand(
-    nest: &Nest,
-    layout: &NestLayout,
-    (whole, partials): (bool, TermMap<u32, u32>),
-    (lanes, width): (usize, usize),
-    prefetched: &[Prefetch],
+    &OrderedNest { nest, ref layout, lanes, width, copies, prefetched, .. }: &OrderedNest,
+    whole: bool,
+    partials: TermMap<u32, u32>,
 ) -> Option<Expanded> {
     let depth = layout.extents.len();
     let mut expander = Expander {
@@ -138,7 +135,7 @@ pub(super) fn expand(
         }
         None => {
             expander.rank();
-            expander.copies = expander.copies()?;
+            expander.copies = copies.or_else(|| expander.copies())?;
         }
     }
     expander.ahead = prefetched.iter().map(|prefetch| expander.spread(prefetch)).collect::<Option<_>>()?;

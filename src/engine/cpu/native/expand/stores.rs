@@ -67,7 +67,9 @@ impl Expander<'_> {
                 self.combined(store, sum, value)?
             }
         };
-        let mask = self.guarded(&store.guards, copy, self.mask(copy))?;
+        // Lanes of sums of their own are not stored where there are no elements.
+        let mask = if self.along(&store.at) == 0 { self.mask(copy) } else { None };
+        let mask = self.guarded(&store.guards, copy, mask)?;
         Some(match mask {
             Some(mask) => self.builder.compute(Op::Select, kind, &[mask, added, sum]),
             None => added,

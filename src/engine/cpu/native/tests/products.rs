@@ -1,6 +1,7 @@
-//! Products whose operands are windows, as nests.
+//! Products as nests: of windows, and of rows with small matrices.
 
 use super::super::compile_product;
+use super::super::product::ProductForm;
 use super::*;
 use crate::functions::{Window, convolution_2d};
 use crate::prelude::*;
@@ -42,8 +43,8 @@ fn convolutions_are_nests_where_these_are_faster() {
 }
 
 #[test]
-fn products_of_matrices_stay_products() {
-    let function = stage(|(a, b): &(Matrix<_, f64>, Matrix<_, f64>)| a.dot(b), &(zeros((40, 60)), zeros((60, 30))));
+fn products_of_large_matrices_stay_products() {
+    let function = stage(|(a, b): &(Matrix<_, f64>, Matrix<_, f64>)| a.dot(b), &(zeros((40, 600)), zeros((600, 30))));
     assert!(!has_code(function.unwrap().program()));
 }
 
@@ -74,4 +75,53 @@ fn programs_with_convolutions_agree_with_kernels() {
             }
         }
     }
+}
+
+/// Whether a product takes some rows at a time; the code of each set of instructions leaves buffers as the kernels of its nest do.
+fn goes_in_rows(body: &Body) -> bool {
+    let procedure = lower(body);
+    let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
+    let [Step::Product(product)] = &procedure.steps[..] else { panic!("not one product: {procedure}") };
+    let dtype = types[product.result.buffer as usize].dtype;
+    let nest = product.as_nest(dtype);
+    let arguments: Vec<_> = (0..body.arity()).map(|at| Random(at as u64).plain(body.parameter_type(at))).collect();
+    let mut buffers = begun(&procedure, &arguments);
+    fill(&nest, &types, &mut buffers);
+    let whole = NestSplit::whole;
+    let mut is_written = true;
+    for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
+        let arena = CodeArena::new(isa).expect("there are instructions");
+        let Some(form) = ProductForm::of(product, dtype, arena.register_bytes()) else { return false };
+        let orders = OrderedNest::all(&arena, &nest, &[], false).expect("there are orders");
+        let written = |code: &OrderedNest| Some((code.written(&arena, whole())?, code.expanded(&whole())?));
+        let code = orders.iter().filter(|code| form.suits(code)).find_map(|code| code.in_rows(written));
+        is_written &= code.is_some();
+        let Some((code, expanded)) = code else { continue };
+        assert!(arena.seal(), "there is no memory for code");
+        let expected = execute(&assemble(Target::of(isa, None), &nest, &types, false), &buffers, Side::End);
+        let reference = execute_reference(&code, &expanded, &buffers);
+        for side in SIDES {
+            let (found, told) = (execute(&code, &buffers, side), format!("{isa:?}, {side:?}"));
+            compare(&nest, &types, &found, &expected, Allowed::AnyNan, &told);
+            compare_exactly(&types, &found, &reference, &told);
+        }
+    }
+    is_written
+}
+
+#[test]
+fn rows_are_multiplied_by_small_matrices_some_at_a_time() {
+    fn product<E: crate::tensor::Number>([rows, summed, columns]: [usize; 3], is_turned: bool) -> bool {
+        let of = |(a, b): &(Matrix<_, E>, Matrix<_, E>)| if is_turned { a.dot(&b.t()) } else { a.dot(b) };
+        let right = if is_turned { (columns, summed) } else { (summed, columns) };
+        goes_in_rows(stage(of, &(zeros((rows, summed)), zeros(right))).unwrap().program())
+    }
+    for sizes in [[40, 9, 14], [42, 20, 35], [64, 64, 64], [30, 8, 9], [1000, 5, 17], [35, 33, 100]] {
+        assert!(product::<f64>(sizes, false), "{sizes:?}");
+        assert!(product::<f32>(sizes, false), "{sizes:?}");
+    }
+    // No number of rows is a multiple, neighbours are terms of one sum, or the matrix does not stay in the cache.
+    assert!(!product::<f64>([41, 9, 14], false));
+    assert!(!product::<f64>([40, 9, 14], true));
+    assert!(!product::<f64>([40, 300, 200], false));
 }
