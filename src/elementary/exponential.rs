@@ -53,16 +53,16 @@ fn exp_m1_in_parts<T: Lanes, L: Rounding>(x: T) -> (T, T) {
     T::scaled_less_one::<L>(n, sum, r, beyond_linear::<T, L>(r))
 }
 
-/// exp(x), for x that is not below the first number from which on exponentials are of less than full precision.
+/// exp(x) within bounds. Below the lower one it may be anything where powers of two are scaled by an instruction.
 #[inline(always)]
-fn exp_of_kept<T: Lanes, L: Rounding>(x: T) -> T {
-    let ReducedExponent { n, sum, r } = reduced::<T, L>(x.at_most(T::of(<T::Element>::KEPT_EXPONENTS.1)));
+fn exp_or_anything<T: Lanes, L: Rounding>(x: T, (low, high): (T::Element, T::Element)) -> T {
+    let ReducedExponent { n, sum, r } = reduced::<T, L>(x.at_least_for_scaling(T::of(low)).at_most(T::of(high)));
     exp_of_rest::<T, L>(r).scaled(n, sum)
 }
 
-/// The value, or 0 for arguments below the bound, whatever the value is there. Products with numbers of less than full precision take a hundred times as
-/// long as others, which exponentials that nearly vanish would meet everywhere. A few of these numbers are kept: the derivatives
-/// of `erf` and `erfc` are 2/√π times an exponential, and so of full precision where it just is not.
+/// The value, or 0 for arguments below the bound, whatever the value is there. Products with numbers of less than full precision
+/// take a hundred times as long as others, which exponentials that nearly vanish would meet everywhere. A few of these numbers are
+/// kept: the derivatives of `erf` and `erfc` are 2/√π times an exponential, and so of full precision where it just is not.
 #[inline(always)]
 fn or_vanishing<T: Lanes>(x: T, bound: T::Element, value: T) -> T {
     T::either(x.less(T::of(bound)), T::number(0.0), value)
@@ -74,7 +74,8 @@ impl VectorFunction for Exp {
     const ROW: Unary = Unary::Exp;
     #[inline(always)]
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
-        or_vanishing(x, <T::Element>::KEPT_EXPONENTS.0, exp_of_kept::<T, L>(x))
+        let bounds = <T::Element>::KEPT_EXPONENTS;
+        or_vanishing(x, bounds.0, exp_or_anything::<T, L>(x, bounds))
     }
 }
 
@@ -85,7 +86,7 @@ impl VectorFunction for Exp2 {
     #[inline(always)]
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let bounds = <T::Element>::KEPT_BINARY_EXPONENTS;
-        let bounded = x.at_most(T::of(bounds.1));
+        let bounded = x.at_least_for_scaling(T::of(bounds.0)).at_most(T::of(bounds.1));
         let sum = bounded + T::of(<T::Element>::ROUND);
         let n = sum - T::of(<T::Element>::ROUND);
         let r = (bounded - n) * T::of(<T::Element>::LN_2);
@@ -170,7 +171,8 @@ impl VectorFunction for Sigmoid {
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let one = T::number(1.0);
         // An exponential that nearly vanishes is lost in the sum.
-        one / (one + exp_of_kept::<T, L>((-x).at_least(T::of(<T::Element>::KEPT_EXPONENTS.0))))
+        let bounds = <T::Element>::KEPT_EXPONENTS;
+        one / (one + exp_or_anything::<T, L>((-x).at_least(T::of(bounds.0)), bounds))
     }
 }
 

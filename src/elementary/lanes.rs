@@ -76,6 +76,11 @@ pub(crate) trait Lanes:
     fn root(self) -> Self;
     /// The larger one; this one if it is no number.
     fn at_least(self, low: Self) -> Self;
+    /// [`Lanes::at_least`], unless [`Lanes::scaled`] takes powers of any size: those that it makes of bits must be in range.
+    #[inline(always)]
+    fn at_least_for_scaling(self, low: Self) -> Self {
+        self.at_least(low)
+    }
     /// The smaller one; this one if it is no number.
     fn at_most(self, high: Self) -> Self;
     /// The largest whole numbers that are not above.

@@ -281,6 +281,9 @@ impl<T: Real, R: Recorder> Lanes for Traced<T, R> {
     fn signed(self, sign: Self) -> Self {
         Self::compute(Operation::CopySign, &[self.0, sign.0])
     }
+    fn at_least_for_scaling(self, low: Self) -> Self {
+        if R::has_scale() { self } else { self.at_least(low) }
+    }
     fn scaled(self, n: Self, sum: Self) -> Self {
         if R::has_scale() {
             return Self::compute(Operation::Scale, &[self.0, n.0]);

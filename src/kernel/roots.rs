@@ -38,8 +38,8 @@ pub(crate) enum LoweringClass {
     Call,
 }
 
-/// Products with fewer multiplications than this are nests, into which operands fuse; so are products of vectors, and products
-/// with few elements, in few rows or columns, or with few terms in each.
+/// Products with fewer multiplications than this are nests, into which operands fuse; so are products of vectors, and those
+/// in few rows or columns with few elements, or with few terms in each.
 const PRODUCT_WORK: usize = 1024;
 const FEW: usize = 4;
 const FEW_ELEMENTS: usize = 32;

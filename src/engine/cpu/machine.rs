@@ -148,13 +148,15 @@ impl Machine {
             steps.push(CompiledStep::Scalars(Box::new(scalars)));
         } else {
             for (at, step) in procedure.steps.iter().enumerate() {
-                let target = Target { prefetched: shares.get(at).map_or(&[], Vec::as_slice), ..target };
                 let cut_up = if let Step::Nest(nest) = step { edges::parts(nest, cut) } else { None };
                 let parts: SmallVec<[Cow<Step>; 1]> = match cut_up {
                     Some(parts) => parts.into_iter().map(|part| Cow::Owned(Step::Nest(part))).collect(),
                     None => smallvec![Cow::Borrowed(step)],
                 };
                 let count = parts.len();
+                // Parts would each ask for all of it.
+                let share = shares.get(at).filter(|_| count == 1);
+                let target = Target { prefetched: share.map_or(&[], Vec::as_slice), ..target };
                 for (at, step) in parts.into_iter().enumerate() {
                     let Some(mut compiled) = CompiledStep::new(target, procedure, &step, &types, cut)? else {
                         return Ok(None);

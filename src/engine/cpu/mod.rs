@@ -17,9 +17,9 @@ mod loops;
 mod machine;
 mod matrix;
 mod memory;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(without_machine_code)))]
 mod native;
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(without_machine_code))))]
 #[path = "native/elsewhere.rs"]
 mod native;
 mod order;

@@ -2,10 +2,11 @@
 //!
 //! The first step of a block reads rows that come from memory, and the last one writes rows that memory must hand over first, while
 //! the steps between them compute. So a block would take the time of both, one after the other. Instead, each nest asks for a share
-//! of the next block's lines as it goes: as large as its share of the block's operations.
+//! of the next block's lines as it goes: as large as its share of the block's operations. Rows of which little is touched are left out.
 
 use super::split::operations;
-use crate::kernel::{BufferId, BufferSource, Procedure, Step};
+use crate::kernel::{Affine, BufferId, BufferSource, MatrixProduct, Nest, NestValue, Procedure, Step, Strided};
+use crate::shape::steps;
 
 /// Blocks that move fewer bytes in all find them in the second-level cache.
 const LEAST: usize = 1 << 20;
@@ -31,7 +32,7 @@ pub(super) struct Prefetch {
     pub(super) writes: bool,
 }
 
-/// The shares of a block's steps.
+/// The shares of a block's steps. A product's share comes by itself; where there are other steps, nothing is brought.
 pub(super) fn prefetches(procedure: &Procedure, advance: &BlockAdvance) -> Vec<Vec<Prefetch>> {
     let mut shares = vec![Vec::new(); procedure.steps.len()];
     let parameters = (0..).zip(&procedure.buffers).filter_map(|(id, buffer)| match buffer.source {
@@ -39,20 +40,27 @@ pub(super) fn prefetches(procedure: &Procedure, advance: &BlockAdvance) -> Vec<V
         _ => None,
     });
     let results = procedure.results.iter().zip(&advance.results).map(|(&id, &bytes)| (id, bytes, true));
-    let moving: Vec<(BufferId, usize, bool)> = parameters.chain(results).filter(|&(_, bytes, _)| bytes > 0).collect();
+    let is_whole = |id: BufferId| touched(procedure, id) >= procedure.buffers[id as usize].ty.size() / 2;
+    let moving: Vec<(BufferId, usize, bool)> =
+        parameters.chain(results).filter(|&(id, bytes, _)| bytes > 0 && is_whole(id)).collect();
     let all: usize = moving.iter().map(|&(_, bytes, _)| bytes).fold(0, usize::saturating_add);
     if all.saturating_mul(advance.blocks) < LEAST {
         return shares;
     }
-    let weight = |step: &Step| if let Step::Nest(nest) = step { operations(nest) } else { 0 };
-    let total: usize = procedure.steps.iter().map(weight).fold(0, usize::saturating_add);
+    let weight = |step: &Step| match step {
+        Step::Nest(nest) => Some(operations(nest)),
+        Step::Product(product) => Some(steps(product.all_extents())),
+        _ => None,
+    };
+    let Some(weights) = procedure.steps.iter().map(weight).collect::<Option<Vec<usize>>>() else { return shares };
+    let total = weights.iter().fold(0, |total: usize, &weight| total.saturating_add(weight));
     let mut done = 0usize;
-    for (step, share) in procedure.steps.iter().zip(&mut shares) {
+    for (&weight, (step, share)) in weights.iter().zip(procedure.steps.iter().zip(&mut shares)) {
         let place = |done: usize| (all as u128 * done as u128 / total.max(1) as u128) as usize;
-        let (from, to) = (place(done), place(done.saturating_add(weight(step)).min(total)));
-        done = done.saturating_add(weight(step));
+        let (from, to) = (place(done), place(done.saturating_add(weight).min(total)));
+        done = done.saturating_add(weight);
         let mut start = 0;
-        for &(buffer, bytes, writes) in &moving {
+        for &(buffer, bytes, writes) in moving.iter().filter(|_| matches!(step, Step::Nest(_))) {
             let (first, last) = (from.max(start), to.min(start + bytes));
             if last >= first + SHARE {
                 share.push(Prefetch { buffer, offset: bytes + first - start, bytes: last - first, writes });
@@ -63,12 +71,45 @@ pub(super) fn prefetches(procedure: &Procedure, advance: &BlockAdvance) -> Vec<V
     shares
 }
 
+/// How many elements of a buffer a step touches, of the one that touches most. Those at computed positions do not count.
+fn touched(procedure: &Procedure, id: BufferId) -> usize {
+    let of_nest = |nest: &Nest| {
+        let loads = nest.values.iter().filter_map(|(value, _)| match value {
+            NestValue::Load { buffer, at, .. } => Some((*buffer, at)),
+            _ => None,
+        });
+        let stores = nest.stores.iter().filter(|store| store.index.is_none()).map(|store| (store.buffer, &store.at));
+        let own = loads.chain(stores).filter(|&(buffer, _)| procedure.origin(buffer) == procedure.origin(id));
+        let moves = |at: &Affine| {
+            let axes = nest.extents.iter().zip(&at.coefficients).filter(|&(_, &by)| by != 0);
+            steps(axes.map(|(&extent, _)| extent))
+        };
+        own.map(|(_, at)| moves(at)).max().unwrap_or(0)
+    };
+    let of_product = |product: &MatrixProduct| {
+        let operands = [&product.left, &product.right, &product.result].into_iter();
+        let own = operands.filter(|operand| procedure.origin(operand.buffer) == procedure.origin(id));
+        let moves = |operand: &Strided| {
+            let axes = product.extents.iter().flatten().zip(operand.strides.iter().flatten());
+            steps(axes.filter(|&(_, &by)| by != 0).map(|(&extent, _)| extent))
+        };
+        own.map(moves).max().unwrap_or(0)
+    };
+    let of_step = |step: &Step| match step {
+        Step::Nest(nest) => of_nest(nest),
+        Step::Product(product) => of_product(product),
+        _ => 0,
+    };
+    procedure.steps.iter().map(of_step).max().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernel::{NestValue, lower};
     use crate::operation::Unary;
     use crate::prelude::*;
+    use crate::staged::Staged;
 
     /// Σ log-sum-exp of rows, whose gradient runs in blocks of rows.
     fn log_sum_exp<A: Algebra>(x: &Matrix<A, f64>) -> Scalar<A, f64> {
@@ -119,6 +160,26 @@ mod tests {
 
     #[test]
     fn what_stays_in_the_cache_is_not_asked_for() {
-        assert!(shares(600).is_none_or(|(.., shares)| shares.iter().all(Vec::is_empty)));
+        let (procedure, advance, _) = shares(10_000).expect("it runs in blocks");
+        let few = BlockAdvance { blocks: 2, ..advance };
+        assert!(prefetches(&procedure, &few).iter().all(Vec::is_empty));
+    }
+
+    #[test]
+    fn rows_of_which_little_is_read_are_not_asked_for() {
+        let x: Matrix<Concrete, f64> = zeros((10_000, 2_000));
+        let few = |x: &Matrix<Staged, f64>| log_sum_exp(&x.slice(1, ..10));
+        let gradient = stage(few, &x).unwrap().value_and_grad().unwrap();
+        for step in &lower(gradient.program()).steps {
+            let Step::Blocks(blocks) = step else { continue };
+            let advance = BlockAdvance {
+                parameters: blocks.arguments.iter().map(|&(_, stride)| 8 * stride * blocks.rows).collect(),
+                results: blocks.results.iter().map(|&(_, stride, _)| 8 * stride * blocks.rows).collect(),
+                blocks: blocks.extent.div_ceil(blocks.rows),
+            };
+            let asked = prefetches(&blocks.procedure, &advance);
+            let reads = asked.iter().flatten().filter(|part| !part.writes);
+            assert!(reads.map(|part| part.bytes).sum::<usize>() <= 80 * blocks.rows, "{asked:?}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::code::{NestCode, Scratch};
 use super::scalars::{EmbeddedNest, ScalarCode};
+use super::target::Target;
 use super::vector::Instructions;
 use crate::kernel::{MatrixProduct, Nest};
 use crate::shape::Type;
@@ -46,14 +47,14 @@ impl MachineCode {
     }
 }
 
-/// Never happens.
-pub(super) fn compile(arena: &CodeArena, _: usize, _: &Nest, _: &[Type], _: bool) -> Option<NestCode> {
-    match *arena {}
+/// None.
+pub(super) fn compile(_: Target<'_>, _: &Nest, _: &[Type], _: bool) -> Option<NestCode> {
+    None
 }
 
-/// Never happens.
-pub(super) fn compile_product(arena: &CodeArena, _: usize, _: &MatrixProduct, _: &[Type], _: bool) -> Option<NestCode> {
-    match *arena {}
+/// None.
+pub(super) fn compile_product(_: Target<'_>, _: &MatrixProduct, _: &[Type], _: bool) -> Option<NestCode> {
+    None
 }
 
 /// Never happens.

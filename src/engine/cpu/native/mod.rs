@@ -53,6 +53,7 @@ pub(super) fn compile(target: Target<'_>, nest: &Nest, types: &[Type], cut: bool
 /// The code of a nest that is a product of a form, or else is faster than tiles.
 fn code_of(target: Target<'_>, nest: &Nest, types: &[Type], cut: bool, form: Option<ProductForm>) -> Option<NestCode> {
     let (arena, length) = (target.code?, budget::length(nest)?);
+    let length = if matches!(form, Some(ProductForm::Rows(_))) { product::LONGER * length } else { length };
     let (alike, buffers) = AlikeNest::of(nest, (target.prefetched, form.is_some()), types, cut);
     let code = arena.code_of(alike, |alike| written(arena, (length, target.runs), alike, form))?;
     Some(with_buffers(code, &buffers))

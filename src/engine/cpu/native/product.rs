@@ -26,6 +26,10 @@ const COLUMNS: usize = 4;
 const REGISTERS: [usize; 2] = [30, 15];
 /// Fewer sums side by side wait for each other.
 const LEAST: usize = 5;
+/// Terms of a sum at most: longer ones are sums of parts, which round less.
+const TERMS: usize = 256;
+/// How much longer code is than that of one row and one register.
+pub(super) const LONGER: f64 = 16.0;
 
 /// The code of products as a nest; `None` where packed operands are faster.
 pub(in crate::engine::cpu) fn compile_product(
@@ -63,7 +67,7 @@ impl ProductForm {
         // Of two matrices, the one whose lines are neighbours in the result.
         let is_along = |&(operand, lines): &(&Strided, usize)| {
             let is_run = |strided: &Strided| strided.strides[lines].last() == Some(&1);
-            is_run(operand) && is_run(&product.result) && bytes(lines) <= NEAR
+            is_run(operand) && is_run(&product.result) && bytes(lines) <= NEAR && product.count(SUMMED) <= TERMS
         };
         let matrix = operands.iter().rposition(is_along)?;
         Some(ProductForm::Rows(matrix as ValueId))

@@ -39,8 +39,8 @@ pub(super) const USES_REGISTERS: bool = cfg!(not(unoptimized));
 
 /// The instructions that kernels are compiled to.
 ///
-/// Loops over elements have at most those of AVX2: with AVX-512 nearly all of their work is machine code. Products and factorisations
-/// have kernels for all.
+/// Loops over elements have at most those of AVX2: on Linux nearly all of their work is machine code, and elsewhere, or without machine
+/// code, they make do. Products and factorisations have kernels for all.
 ///
 /// NEON would stand between `Portable` and `Avx2`, with fused multiply-add and vectors of 16 bytes. It needs no entry for
 /// correctness, nor for vectors, which are part of the portable instructions of that architecture; it would add the fused forms

@@ -30,7 +30,14 @@ impl Emitter<'_> {
             self.counters[number as usize] = Some(counter);
         }
         let of = self.of;
-        let fits = of.bases.len() <= free.len();
+        // Pointers to what is prefetched get what is left.
+        let mut is_ahead = vec![false; of.bases.len()];
+        for step in &of.steps {
+            if let Step::Prefetch { address, .. } = step {
+                is_ahead[address.pointer as usize] = true;
+            }
+        }
+        let fits = is_ahead.iter().filter(|&&is_ahead| !is_ahead).count() <= free.len();
         if !fits {
             // Pointers that stay where they are can be read from the caller's table.
             free.retain(|&register| register != RDI);
@@ -42,13 +49,13 @@ impl Emitter<'_> {
             }
         }
         self.pointers = (0..of.bases.len()).map(|at| Scalar::Memory(in_table(at))).collect();
-        for moved in [true, false] {
-            for at in (0..of.bases.len()).filter(|&at| is_moved[at] == moved) {
-                if !free.is_empty() {
-                    self.pointers[at] = Scalar::Register(free.remove(0));
-                } else if moved {
-                    self.pointers[at] = self.in_frame();
-                }
+        let mut all: Vec<usize> = (0..of.bases.len()).collect();
+        all.sort_by_key(|&at| (is_ahead[at], !is_moved[at]));
+        for at in all {
+            if !free.is_empty() {
+                self.pointers[at] = Scalar::Register(free.remove(0));
+            } else if is_moved[at] {
+                self.pointers[at] = self.in_frame();
             }
         }
     }

@@ -3,11 +3,15 @@
 use super::Expander;
 use crate::engine::cpu::native::program::{Address, Step};
 use crate::engine::cpu::prefetch::Prefetch;
+use crate::shape::size;
 use smallvec::{SmallVec, smallvec};
 
 const LINE: usize = 64;
-/// Lines at once, unless no loop is left to spread them over.
+/// Lines at once where another loop is left to spread them over, and at most.
 const LINES: usize = 4;
+const MOST: usize = 32;
+/// How many steps may share a line, which each asks for.
+const FEW: usize = 4;
 
 /// Where a prefetch happens: at each step of a level, from a pointer on that moves so many bytes a step.
 #[derive(Clone, Copy)]
@@ -19,7 +23,8 @@ pub(super) struct SpreadPrefetch {
 }
 
 impl Expander<'_> {
-    /// Spreads lines over the outermost loops: over so many of them that few lines come at once.
+    /// Spreads lines over the outermost loops: over so many of them that few lines come at once. `None` where a step would bring too
+    /// many, or there are far fewer lines than steps.
     pub(super) fn spread(&mut self, prefetch: &Prefetch) -> Option<SpreadPrefetch> {
         let mut strides: SmallVec<[isize; 4]> = smallvec![0; self.depth()];
         let last = self.vector() - usize::from(self.written_out);
@@ -32,9 +37,15 @@ impl Expander<'_> {
             }
             axis += 1;
         }
+        let elements = if axis == self.vector() { self.copies * self.lanes } else { 1 };
+        // Strides are rounded up.
+        let steps = size(&self.layout.extents[..=axis]).div_ceil(elements);
+        if prefetch.bytes / steps < LINE / FEW || stride.saturating_mul(elements) > MOST * LINE {
+            return None;
+        }
+        let offset = i32::try_from(prefetch.offset).ok()?;
         // Other pointers with these strides may not move, but be read with an index.
         let pointer = self.new_pointer(prefetch.buffer, &strides)?;
-        let offset = i32::try_from(prefetch.offset).ok()?;
         let address = Address { pointer, offset, indexed: false, row: None };
         Some(SpreadPrefetch { level: axis + 1, address, stride, writes: prefetch.writes })
     }

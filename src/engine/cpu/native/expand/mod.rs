@@ -138,7 +138,7 @@ pub(super) fn expand(
             expander.copies = copies.or_else(|| expander.copies())?;
         }
     }
-    expander.ahead = prefetched.iter().map(|prefetch| expander.spread(prefetch)).collect::<Option<_>>()?;
+    expander.ahead = prefetched.iter().filter_map(|prefetch| expander.spread(prefetch)).collect();
     expander.step(0)?;
     let Expander { builder, bases, moves, whole, lanes, bytes, .. } = expander;
     let vector = layout.vector as u32;

@@ -89,6 +89,7 @@ fn goes_in_rows(body: &Body) -> bool {
     fill(&nest, &types, &mut buffers);
     let whole = NestSplit::whole;
     let mut is_written = true;
+    assert!(Instructions::detect() > Instructions::Portable, "there is machine code");
     for isa in Instructions::available().filter(|&isa| isa != Instructions::Portable) {
         let arena = CodeArena::new(isa).expect("there are instructions");
         let Some(form) = ProductForm::of(product, dtype, arena.register_bytes()) else { return false };
@@ -111,6 +112,9 @@ fn goes_in_rows(body: &Body) -> bool {
 
 #[test]
 fn rows_are_multiplied_by_small_matrices_some_at_a_time() {
+    if Instructions::detect() == Instructions::Portable {
+        return;
+    }
     fn product<E: crate::tensor::Number>([rows, summed, columns]: [usize; 3], is_turned: bool) -> bool {
         let of = |(a, b): &(Matrix<_, E>, Matrix<_, E>)| if is_turned { a.dot(&b.t()) } else { a.dot(b) };
         let right = if is_turned { (columns, summed) } else { (summed, columns) };
@@ -123,5 +127,37 @@ fn rows_are_multiplied_by_small_matrices_some_at_a_time() {
     // No number of rows is a multiple, neighbours are terms of one sum, or the matrix does not stay in the cache.
     assert!(!product::<f64>([41, 9, 14], false));
     assert!(!product::<f64>([40, 9, 14], true));
-    assert!(!product::<f64>([40, 300, 200], false));
+    assert!(!product::<f64>([40, 250, 200], false));
+    // Sums of so many terms are sums of parts.
+    assert!(!product::<f64>([40, 300, 5], false));
+}
+
+/// Batches, turned operands and results, one array as both operands, products that go on, and threads, in whole programs and their
+/// gradients.
+#[test]
+fn products_in_rows_are_those_of_kernels() {
+    fn products<A: Algebra>((a, b, c): &(Tensor3<A, f64>, Tensor3<A, f64>, Matrix<A, f64>)) -> Scalar<A, f64> {
+        let batched = a.matmul(b);
+        let turned = c.t().dot(c);
+        let steps = iterate(turned.clone(), 3, |y| c.t().dot(c).dot(&y) * 0.01 + y);
+        batched.tanh().sum() + turned.sin().sum() + steps.sum()
+    }
+    let some = |count: usize| (0..count).map(move |k| ((k * 37 % 101) as f64 - 50.0) / 60.0).collect::<Vec<f64>>();
+    let arguments = (
+        Tensor3::from_elements((5, 48, 11), some(5 * 48 * 11)),
+        Tensor3::from_elements((5, 11, 19), some(5 * 11 * 19)),
+        Matrix::from_elements((60, 24), some(60 * 24)),
+    );
+    let gradient = stage(|x: &(Tensor3<_, f64>, Tensor3<_, f64>, Matrix<_, f64>)| products(x), &arguments).unwrap();
+    let gradient = gradient.value_and_grad().unwrap();
+    let run = |cpu: Cpu| gradient.compile(cpu).unwrap().call(&arguments).unwrap();
+    let (value, (by_a, by_b, by_c)) = run(Cpu::default().machine_code(false));
+    let expected = [vec![value.item()], by_a.to_vec(), by_b.to_vec(), by_c.to_vec()].concat();
+    for threads in 1..=3 {
+        let (value, (by_a, by_b, by_c)) = run(Cpu::default().threads(threads));
+        let found = [vec![value.item()], by_a.to_vec(), by_b.to_vec(), by_c.to_vec()].concat();
+        for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert!((found - expected).abs() <= 1e-11 * (1.0 + expected.abs()), "{at}: {found} instead of {expected}");
+        }
+    }
 }

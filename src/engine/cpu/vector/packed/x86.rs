@@ -29,19 +29,6 @@ macro_rules! conversions {
     };
 }
 
-/// Reads the first elements by a mask.
-macro_rules! masked_rest {
-    ($t:ident, $mask:ident, $load:ident) => {
-        #[inline(always)]
-        unsafe fn rest(mut self, from: *const $t, count: usize) -> Self {
-            let first: $mask = 1;
-            // SAFETY: the caller promises so many elements and the instructions.
-            self.0 = unsafe { $load(self.0, first.wrapping_shl(count as u32).wrapping_sub(1), from) };
-            self
-        }
-    };
-}
-
 // Their macros are those above.
 mod booleans;
 mod floats;

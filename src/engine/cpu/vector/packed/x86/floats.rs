@@ -144,10 +144,10 @@ fn saturated_half(x: Half64) -> __m256i {
 }
 
 floats!(Wide64 of f64, mask __mmask8: |sum| total_f64(_mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd::<1>(sum)));
-    { masked_rest!(f64, u8, _mm512_mask_loadu_pd); }
+    {}
 );
 floats!(Wide32 of f32, mask __mmask16: |sum| total_f32(_mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps::<1>(sum)));
-    { masked_rest!(f32, u16, _mm512_mask_loadu_ps); }
+    {}
 );
 floats!(Half64 of f64, mask Half64: |sum| total_f64(sum); { reversed!(); } |x, to|
     F32 => put(_mm256_cvtpd_ps(x.0), to, 0);
