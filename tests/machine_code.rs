@@ -72,7 +72,7 @@ fn called(line: &str) -> Option<&str> {
 
 /// Whether a function is a kernel, by its symbol.
 fn is_kernel(symbol: &str) -> bool {
-    let levels = ["6avx512", "4avx2", "8portable", "13avx512_of_one", "11avx2_of_one"];
+    let levels = ["4avx2", "8portable", "7of_rows", "6of_one"];
     let others = ["7scatter", "5chain5links", "5chain4rows", "5chain6eights", "8multiply4wide", "8multiply6narrow"];
     // The code that drops an array after a panic in the closure of its `map` is a function of its own.
     let is_drop = symbol.contains("4Drop4drop");
@@ -112,7 +112,7 @@ fn is_allowed(kernel: &str, function: &str) -> bool {
 /// are copied to the stack.
 fn is_in_registers(kernel: &str) -> bool {
     let is_of = |parts: &[&str]| parts.iter().any(|part| kernel.contains(part));
-    is_of(&["6avx512", "4avx2"])
+    is_of(&["4avx2"])
         && !is_wrapper(kernel)
         && is_of(&[
             "elementwise7MapLoop",
@@ -145,7 +145,7 @@ fn kernels_hold_no_calls_and_no_checks_in_builds_with_debug_assertions() {
         let Some(kernel) = kernel else { continue };
         if line.trim_start().starts_with(".size")
             && kernel.contains("9functions12FunctionLoop")
-            && kernel.contains("6avx512")
+            && kernel.contains("4avx2")
         {
             vectors += 1;
             if !is_wide {
