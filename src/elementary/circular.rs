@@ -72,15 +72,9 @@ fn either<T: Lanes>(mask: T::Mask, yes: TwoParts<T>, no: TwoParts<T>) -> TwoPart
     (T::either(mask, yes.0, no.0), T::either(mask, yes.1, no.1))
 }
 
-/// The sum of the parts. Sine and cosine share both sums where a program has both functions.
-#[inline(always)]
-fn rounded<T: Lanes>((high, low): TwoParts<T>) -> T {
-    high + low
-}
-
 /// The sum of the parts, and its rounding error.
 #[inline(always)]
-fn renormalised<T: Lanes>((high, low): TwoParts<T>) -> TwoParts<T> {
+fn rounded<T: Lanes>((high, low): TwoParts<T>) -> TwoParts<T> {
     let sum = high + low;
     (sum, low - (sum - high))
 }
@@ -92,7 +86,8 @@ impl VectorFunction for Sin {
     #[inline(always)]
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let ReducedAngle { r, rest, bits: (odd, negative), .. } = reduced::<T, L>(x);
-        let value = T::either(odd, rounded(cosine::<T, L>(r, rest)), rounded(sine::<T, L>(r, rest)));
+        let (high, low) = either(odd, cosine::<T, L>(r, rest), sine::<T, L>(r, rest));
+        let value = high + low;
         let value = T::either(negative, -value, value);
         // It keeps the sign of zero.
         T::either(x.equals(T::number(0.0)), x, value)
@@ -110,7 +105,8 @@ impl VectorFunction for Cos {
     #[inline(always)]
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let ReducedAngle { r, rest, bits: (odd, half_odd), .. } = reduced::<T, L>(x);
-        let value = T::either(odd, rounded(sine::<T, L>(r, rest)), rounded(cosine::<T, L>(r, rest)));
+        let (high, low) = either(odd, sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
+        let value = high + low;
         T::either(odd.differs(half_odd), -value, value)
     }
     #[inline(always)]
@@ -129,7 +125,7 @@ impl VectorFunction for Tan {
         let rest = rest + rounding;
         let (sine, cosine) = (sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
         let (above, below) = (either(odd, cosine, sine), either(odd, sine, cosine));
-        let (above, below) = (renormalised(above), renormalised(below));
+        let (above, below) = (rounded(above), rounded(below));
         let quotient = above.0 / below.0;
         // The rounding error of the quotient, for which a rough inverse of the divisor is enough. The inverse of the cosine is
         // about 1 + r²/2 + 5r⁴/24; times the cotangent it is the inverse of the sine.
