@@ -53,10 +53,16 @@ fn exp_m1_in_parts<T: Lanes, L: Rounding>(x: T) -> (T, T) {
     T::scaled_less_one::<L>(n, sum, r, beyond_linear::<T, L>(r))
 }
 
-/// exp(x) within bounds. Below the lower one it may be anything where powers of two are scaled by an instruction.
+/// The argument within bounds; below the lower one only where scaling by powers of two needs it.
 #[inline(always)]
-fn exp_or_anything<T: Lanes, L: Rounding>(x: T, (low, high): (T::Element, T::Element)) -> T {
-    let ReducedExponent { n, sum, r } = reduced::<T, L>(x.at_least_for_scaling(T::of(low)).at_most(T::of(high)));
+fn within_for_scaling<T: Lanes>(x: T, (low, high): (T::Element, T::Element)) -> T {
+    x.at_least_for_scaling(T::of(low)).at_most(T::of(high))
+}
+
+/// exp(x) for x within bounds.
+#[inline(always)]
+fn exp_of_bounded<T: Lanes, L: Rounding>(x: T) -> T {
+    let ReducedExponent { n, sum, r } = reduced::<T, L>(x);
     exp_of_rest::<T, L>(r).scaled(n, sum)
 }
 
@@ -75,7 +81,7 @@ impl VectorFunction for Exp {
     #[inline(always)]
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let bounds = <T::Element>::KEPT_EXPONENTS;
-        or_vanishing(x, bounds.0, exp_or_anything::<T, L>(x, bounds))
+        or_vanishing(x, bounds.0, exp_of_bounded::<T, L>(within_for_scaling(x, bounds)))
     }
 }
 
@@ -86,7 +92,7 @@ impl VectorFunction for Exp2 {
     #[inline(always)]
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let bounds = <T::Element>::KEPT_BINARY_EXPONENTS;
-        let bounded = x.at_least_for_scaling(T::of(bounds.0)).at_most(T::of(bounds.1));
+        let bounded = within_for_scaling(x, bounds);
         let sum = bounded + T::of(<T::Element>::ROUND);
         let n = sum - T::of(<T::Element>::ROUND);
         let r = (bounded - n) * T::of(<T::Element>::LN_2);
@@ -171,8 +177,7 @@ impl VectorFunction for Sigmoid {
     fn value<T: Lanes, L: Rounding>(x: T) -> T {
         let one = T::number(1.0);
         // An exponential that nearly vanishes is lost in the sum.
-        let bounds = <T::Element>::KEPT_EXPONENTS;
-        one / (one + exp_or_anything::<T, L>((-x).at_least(T::of(bounds.0)), bounds))
+        one / (one + exp_of_bounded::<T, L>(within(-x, <T::Element>::KEPT_EXPONENTS)))
     }
 }
 

@@ -30,12 +30,8 @@ impl CompiledBlocks {
         types: &[Type],
     ) -> Result<Option<Box<CompiledBlocks>>, OutOfMemory> {
         let width = |id: BufferId| types[id as usize].dtype.bytes();
-        let count = blocks.extent.div_ceil(blocks.rows);
-        let advance = BlockAdvance {
-            parameters: blocks.arguments.iter().map(|&(id, stride)| stride * width(id) * blocks.rows).collect(),
-            results: blocks.results.iter().map(|&(id, stride, _)| stride * width(id) * blocks.rows).collect(),
-            blocks: count,
-        };
+        let advance = BlockAdvance::of(blocks, width);
+        let count = advance.blocks;
         let own = Target { advance: Some(&advance), ..target.repeated(blocks.extent / blocks.rows) };
         let Some(block) = Machine::new(own, &blocks.procedure, false)? else {
             return Ok(None);

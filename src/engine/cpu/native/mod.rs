@@ -102,7 +102,7 @@ struct OrderedNest<'a> {
     lanes: usize,
     /// Registers of the vector axis side by side, if that is decided.
     copies: Option<usize>,
-    /// What it brings into the cache.
+    /// Bytes that it brings into the cache.
     prefetched: &'a [Prefetch],
 }
 

@@ -51,16 +51,15 @@ impl Expander<'_> {
     }
 
     /// Brings the lines of a step of this level into the cache.
-    pub(super) fn prefetch(&mut self, level: usize) -> Option<()> {
+    pub(super) fn prefetch(&mut self, level: usize) {
         for at in 0..self.ahead.len() {
             let SpreadPrefetch { level: own, address, stride, writes } = self.ahead[at];
             if own == level {
                 let is_vector = level == self.vector() + 1;
                 let elements = if is_vector { self.present * self.lanes } else { 1 };
-                let lines = u32::try_from((stride * elements).div_ceil(LINE)).ok()?;
+                let lines = (stride * elements).div_ceil(LINE) as u32;
                 self.builder.steps.push(Step::Prefetch { address, lines, writes });
             }
         }
-        Some(())
     }
 }

@@ -77,7 +77,7 @@ struct Expander<'a> {
     values: TermMap<(ValueId, u32), Value>,
     /// The variables of stores.
     sums: Vec<Vec<Value>>,
-    /// What is brought into the cache while loops run.
+    /// Lines that are brought into the cache while loops run.
     ahead: Vec<SpreadPrefetch>,
 }
 
@@ -243,7 +243,7 @@ impl Expander<'_> {
 
     /// A step of the loop around this level, or what is outside of all loops.
     fn step(&mut self, level: usize) -> Option<()> {
-        self.prefetch(level)?;
+        self.prefetch(level);
         for id in 0..self.nest.values.len() {
             if self.levels[id] == level {
                 let copies = if self.runs[id] { self.present } else { 1 };
