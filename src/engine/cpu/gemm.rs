@@ -139,6 +139,10 @@ where
             counted!(p in 0..depth as isize => {
                 let b = right.0.wrapping_offset(p.wrapping_mul(right.1));
                 let b = [V::load(b), V::load(b.wrapping_add(V::WIDTH))];
+                // Where each step reads one line of a packed panel, the processor asks the second cache for lines too late.
+                if const { R * size_of::<V::Element>() == size_of::<CacheLine>() } {
+                    prefetch_line(left.0[0].wrapping_offset(p.wrapping_add(AHEAD).wrapping_mul(left.1)));
+                }
                 counted!(i in 0..R => {
                     let a = V::repeated(load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))));
                     sums[i] = [a.multiply_add(b[0], sums[i][0]), a.multiply_add(b[1], sums[i][1])];
@@ -164,16 +168,24 @@ where
 #[cfg(target_arch = "x86_64")]
 const LONG: usize = 128;
 
-/// Asks for the memory of some elements.
+/// The steps for which lines of the left panel are asked before they are read.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: isize = 16;
+
+/// Asks for the lines of some elements.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn prefetch<T, const C: usize>(row: *const T) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     let line = size_of::<CacheLine>() / size_of::<T>();
-    counted!(at in 0..C + line, line => {
-        // SAFETY: every such machine has the instruction, which reads nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(at.min(C - 1)).cast()) };
-    });
+    counted!(at in 0..C + line, line => { prefetch_line(row.wrapping_add(at.min(C - 1))) });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn prefetch_line<T>(at: *const T) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: every such machine has the instruction, which reads nothing.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
 }
 
 macro_rules! kernels {
