@@ -1,25 +1,21 @@
 //! Which results may be written where an argument is, while the program runs.
 
+use super::memory::Lifetimes;
+use super::transpose::transposed;
 use crate::kernel::{BufferId, BufferSource, Nest, NestValue, Procedure, Step, StoreMode};
 use crate::shape::strides;
 
 /// For each parameter with a result at its position, whether the result may use the parameter's memory: whether nothing is read
-/// there once something else has been written.
+/// there once something else has been written. This holds for the procedure as a machine runs it.
 pub(super) fn in_place(procedure: &Procedure) -> Vec<bool> {
+    let procedure = &*transposed(procedure, true);
     let count = procedure.parameters.min(procedure.results.len());
-    // The last step that reads a buffer, and the first that touches it.
+    let Lifetimes { first, .. } = Lifetimes::of(procedure);
+    // The last step that reads a buffer.
     let mut last_read: Vec<Option<usize>> = vec![None; procedure.buffers.len()];
-    let mut first: Vec<usize> = vec![usize::MAX; procedure.buffers.len()];
     for (at, step) in procedure.steps.iter().enumerate() {
-        let (read, filled) = step.touched();
-        for buffer in read {
-            let origin = procedure.origin(buffer) as usize;
-            last_read[origin] = Some(at);
-            first[origin] = first[origin].min(at);
-        }
-        for buffer in filled {
-            let origin = procedure.origin(buffer) as usize;
-            first[origin] = first[origin].min(at);
+        for buffer in step.touched().0 {
+            last_read[procedure.origin(buffer) as usize] = Some(at);
         }
     }
     let origins: Vec<BufferId> = procedure.results.iter().map(|&result| procedure.origin(result)).collect();
@@ -59,7 +55,7 @@ enum Users {
 
 /// Whether a nest writes every element of the result once, from the parameter's element at the same place, which it
 /// needs for nothing else.
-fn element_by_element(procedure: &Procedure, nest: &Nest, parameter: BufferId, result: BufferId) -> bool {
+pub(super) fn element_by_element(procedure: &Procedure, nest: &Nest, parameter: BufferId, result: BufferId) -> bool {
     let mut users = vec![Users::None; nest.values.len()];
     let mut written = None;
     for (at, store) in nest.stores.iter().enumerate() {
@@ -105,4 +101,41 @@ fn element_by_element(procedure: &Procedure, nest: &Nest, parameter: BufferId, r
         NestValue::Gather { buffer, .. } => procedure.origin(*buffer) != parameter,
         _ => true,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cpu, Program};
+    use crate::prelude::*;
+
+    /// A layer of a network.
+    fn layer<A: Algebra>((x, weights): &(Matrix<A, f64>, Matrix<A, f64>)) -> Matrix<A, f64> {
+        (x.dot(weights) + 1.0).relu()
+    }
+
+    fn program(n: usize) -> Program {
+        let square: Matrix<Concrete, f64> = zeros((n, n));
+        let layer = stage(layer, &(square.clone(), square)).unwrap();
+        Program::new(layer.program(), &Cpu::default().threads(1)).unwrap()
+    }
+
+    #[test]
+    fn a_product_is_written_to_where_its_function_will_be() {
+        assert_eq!(program(50).memory(), 0);
+    }
+
+    #[test]
+    fn a_function_of_a_product_is_not_written_to_where_an_operand_is() {
+        let n = 50;
+        let numbers =
+            |by: usize| Matrix::from_elements((n, n), (0..n * n).map(|k| (k * by % 7) as f64 - 3.0).collect());
+        let (x, weights): (Matrix<Concrete, f64>, Matrix<Concrete, f64>) = (numbers(3), numbers(5));
+        let expected = layer(&(x.clone(), weights.clone())).to_vec();
+        let (program, mut x, weights) = (program(n), x.into_array(), weights.into_array());
+        let mut run = program.begin();
+        run.update(&mut x);
+        run.argument(&weights);
+        run.finish().unwrap();
+        assert_eq!(x.to_vec::<f64>(), Some(expected));
+    }
 }

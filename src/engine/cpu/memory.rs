@@ -1,10 +1,11 @@
 //! Where the buffers of a procedure lie: planned before it runs, so that memory is used again as soon as it may be.
 
-use crate::kernel::{BufferId, BufferSource, Procedure};
+use super::donate::element_by_element;
+use crate::kernel::{BufferId, BufferSource, Procedure, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a buffer is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum BufferLocation {
     /// An argument, by its position.
     Argument(usize),
@@ -21,25 +22,82 @@ pub(super) enum BufferLocation {
 /// Buffers begin at whole cache lines.
 const LINE: usize = 64;
 
+/// When the buffers of a procedure are used, by the positions of steps.
+pub(super) struct Lifetimes {
+    /// The step that fills a buffer, or a buffer whose memory it takes, first.
+    pub(super) first: Vec<usize>,
+    /// The step that touches it last.
+    last: Vec<usize>,
+    /// Buffers, and those that take their memory: a nest computes the second element by element from the first, as a layer's result
+    /// from a product, which then is written to where the result will be. In the order of these nests.
+    heirs: Vec<(BufferId, BufferId)>,
+    has_heir: Vec<bool>,
+    is_result: Vec<bool>,
+}
+
+impl Lifetimes {
+    pub(super) fn of(procedure: &Procedure) -> Lifetimes {
+        let count = procedure.buffers.len();
+        let mut lifetimes = Lifetimes {
+            first: vec![usize::MAX; count],
+            last: vec![0; count],
+            heirs: Vec::new(),
+            has_heir: vec![false; count],
+            is_result: vec![false; count],
+        };
+        for &result in &procedure.results {
+            lifetimes.is_result[procedure.origin(result) as usize] = true;
+        }
+        for (at, step) in procedure.steps.iter().enumerate() {
+            let (read, filled) = step.touched();
+            for buffer in read.into_iter().chain(filled) {
+                let origin = procedure.origin(buffer) as usize;
+                lifetimes.first[origin] = lifetimes.first[origin].min(at);
+                lifetimes.last[origin] = at;
+            }
+        }
+        for at in 0..procedure.steps.len() {
+            lifetimes.find_heirs(procedure, at);
+        }
+        lifetimes
+    }
+
+    /// Finds the buffers that are read last by a nest, and those that take their memory.
+    fn find_heirs(&mut self, procedure: &Procedure, at: usize) {
+        let Step::Nest(nest) = &procedure.steps[at] else { return };
+        let is_own = |id: BufferId| {
+            matches!(procedure.buffers[id as usize].source, BufferSource::Local) && !procedure.continued.contains(&id)
+        };
+        for store in &nest.stores {
+            let heir = procedure.origin(store.buffer);
+            if !is_own(heir) || self.first[heir as usize] != at {
+                continue;
+            }
+            let ty = &procedure.buffers[heir as usize].ty;
+            let gives = |&id: &BufferId| {
+                let of = id as usize;
+                let is_over = is_own(id) && self.last[of] == at && self.first[of] < at && !self.is_result[of];
+                is_over
+                    && !self.has_heir[of]
+                    && procedure.buffers[of].ty == *ty
+                    && element_by_element(procedure, nest, id, heir)
+            };
+            if let Some(id) = nest.read().map(|id| procedure.origin(id)).find(gives) {
+                self.heirs.push((id, heir));
+                self.has_heir[id as usize] = true;
+                self.first[heir as usize] = self.first[id as usize];
+            }
+        }
+    }
+}
+
 /// The places of all buffers, and the bytes of the procedure's memory; `None` where they can't be counted.
 pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)> {
     let count = procedure.buffers.len();
-    // The steps that fill a buffer first and touch it last.
-    let mut first = vec![usize::MAX; count];
-    let mut last = vec![0; count];
-    for (at, step) in procedure.steps.iter().enumerate() {
-        let (read, filled) = step.touched();
-        for buffer in read.into_iter().chain(filled) {
-            let origin = procedure.origin(buffer) as usize;
-            first[origin] = first[origin].min(at);
-            last[origin] = at;
-        }
-    }
+    let Lifetimes { first, last, heirs, has_heir, is_result } = Lifetimes::of(procedure);
     let mut places = vec![BufferLocation::Unused; count];
-    let mut is_result = vec![false; count];
     for (position, &result) in procedure.results.iter().enumerate() {
         let origin = procedure.origin(result) as usize;
-        is_result[origin] = true;
         if matches!(procedure.buffers[origin].source, BufferSource::Local) && places[origin] == BufferLocation::Unused {
             places[origin] = BufferLocation::Result(position);
         }
@@ -51,7 +109,7 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
         match buffer.source {
             BufferSource::Parameter(position) => places[id] = BufferLocation::Argument(position),
             BufferSource::Constant(_) if used || is_result[id] => places[id] = BufferLocation::Constant(id as BufferId),
-            BufferSource::Local if used && places[id] == BufferLocation::Unused => {
+            BufferSource::Local if used && places[id] == BufferLocation::Unused && !has_heir[id] => {
                 starting[first[id]].push(id);
                 ending[last[id]].push(id);
             }
@@ -68,6 +126,9 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
             let BufferLocation::Local(at) = places[id] else { unreachable!("what ends has begun") };
             space.give(at, procedure.buffers[id].ty.bytes()?.next_multiple_of(LINE));
         }
+    }
+    for (id, heir) in heirs.into_iter().rev() {
+        places[id as usize] = places[heir as usize];
     }
     for id in 0..count {
         places[id] = places[procedure.origin(id as BufferId) as usize];
