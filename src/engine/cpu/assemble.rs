@@ -494,6 +494,7 @@ impl Assembler<'_> {
             registers: first + count * tile * 8,
             split: NestSplit::default(),
             machine_code: None,
+            streaming: None,
         }
     }
 }

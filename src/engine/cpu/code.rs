@@ -11,6 +11,7 @@ use super::native::MachineCode;
 use super::scatter::copy_rows;
 use super::slot::Slot;
 use super::split::NestSplit;
+use super::streaming::StreamingCode;
 use crate::engine::arrays::CacheLine;
 use std::ops::Range;
 
@@ -71,6 +72,8 @@ pub(super) struct NestCode {
     pub(super) split: NestSplit,
     /// Machine code, which runs instead of the levels.
     pub(super) machine_code: Option<MachineCode>,
+    /// The same, where it writes arrays past the cache.
+    pub(super) streaming: Option<StreamingCode>,
 }
 
 /// Registers and pointers of one thread.
@@ -156,7 +159,7 @@ impl NestCode {
         if let Some(code) = &self.machine_code {
             advance(pointers, &self.axes[0].moves, first as isize);
             // SAFETY: as the caller's.
-            return unsafe { code.run(pointers.as_ptr(), first, end - first) };
+            return unsafe { self.run_code(code, pointers, (first, end - first)) };
         }
         // SAFETY: operands are slots of this table, which point at runs that are at least as long as a tile, or at what a
         // nest may read and write at these positions: the lowering's accesses are inside, or guarded.
@@ -238,7 +241,7 @@ impl NestCode {
         }
         if let Some(code) = &self.machine_code {
             // SAFETY: as the caller's.
-            return unsafe { code.run(pointers.as_ptr(), 0, self.outer_extent()) };
+            return unsafe { self.run_code(code, pointers, (0, self.outer_extent())) };
         }
         let index = &mut scratch.index[..self.axes.len()];
         index.fill(0);
@@ -253,6 +256,21 @@ impl NestCode {
                     self.execute(&level.after, pointers, index, axis.extent);
                 }
                 _ => self.enter(0, pointers, index, 0..self.outer_extent()),
+            }
+        }
+    }
+
+    /// Runs machine code for so many steps from one on.
+    ///
+    /// # Safety
+    ///
+    /// As [`MachineCode::run`].
+    unsafe fn run_code(&self, code: &MachineCode, pointers: &mut [*mut u8], (first, steps): (usize, usize)) {
+        // SAFETY: as the caller's; both functions are the nest's.
+        unsafe {
+            let streams = |of: &StreamingCode| of.run(code, &self.axes[0], pointers, (first, steps));
+            if !self.streaming.as_ref().is_some_and(streams) {
+                code.run(pointers.as_ptr(), first, steps);
             }
         }
     }
@@ -487,7 +505,7 @@ fn unsplit(_: u32) -> *mut u8 {
 
 /// Advances pointers by so many steps of a loop.
 #[inline]
-fn advance(pointers: &mut [*mut u8], moves: &[(Slot, isize)], steps: isize) {
+pub(super) fn advance(pointers: &mut [*mut u8], moves: &[(Slot, isize)], steps: isize) {
     for &(slot, bytes) in moves {
         let pointer = &mut pointers[slot as usize];
         *pointer = pointer.wrapping_offset(bytes * steps);

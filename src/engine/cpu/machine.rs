@@ -7,6 +7,7 @@ use super::memory::{BufferLocation, copy_apart, plan};
 use super::prefetch::prefetches;
 use super::scalars::Scalars;
 use super::split::PartialBuffer;
+use super::streaming::streamed;
 use super::target::Target;
 use super::threads::{PackingLines, SharedPointers, Worker};
 use super::transpose::transposed;
@@ -137,7 +138,8 @@ impl Machine {
         }
         let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
         let shares = target.advance.map(|advance| prefetches(procedure, advance)).unwrap_or_default();
-        let target = Target { advance: None, prefetched: &[], ..target };
+        let streamed = streamed(procedure, &places);
+        let target = Target { advance: None, prefetched: &[], streamed: &streamed, ..target };
         let mut steps = Vec::with_capacity(procedure.steps.len());
         let (mut kernels, mut table) = (Vec::with_capacity(procedure.steps.len()), 0);
         let mut moving: Vec<BufferId> = Vec::new();

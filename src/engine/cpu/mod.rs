@@ -36,6 +36,7 @@ mod scatter;
 mod slot;
 mod split;
 mod step;
+mod streaming;
 mod stretch;
 mod sweeps;
 mod table;

@@ -3,6 +3,7 @@
 use super::native::CodeArena;
 use super::prefetch::{BlockAdvance, Prefetch};
 use super::vector::Instructions;
+use crate::kernel::BufferId;
 
 /// Taken for the steps of a loop whose number is not known.
 pub(super) const SOME_STEPS: usize = 64;
@@ -19,6 +20,8 @@ pub(super) struct Target<'a> {
     pub(super) advance: Option<&'a BlockAdvance>,
     /// For a nest that brings something into the cache.
     pub(super) prefetched: &'a [Prefetch],
+    /// The buffers of the procedure that are written past the cache.
+    pub(super) streamed: &'a [BufferId],
 }
 
 impl<'a> Target<'a> {
@@ -29,7 +32,7 @@ impl<'a> Target<'a> {
 
     /// For steps that run once.
     pub(super) fn of(isa: Instructions, code: Option<&'a CodeArena>) -> Target<'a> {
-        Target { isa, code, runs: 1, advance: None, prefetched: &[] }
+        Target { isa, code, runs: 1, advance: None, prefetched: &[], streamed: &[] }
     }
 
     /// For the steps of a loop of so many.

@@ -2,6 +2,7 @@
 
 use crate::engine::cpu::code::{Base, NestCode};
 use crate::engine::cpu::prefetch::Prefetch;
+use crate::engine::cpu::target::Target;
 use crate::kernel::{BufferId, Nest, NestValue};
 use crate::shape::Type;
 use crate::term::hash::TermMap;
@@ -14,6 +15,8 @@ pub(super) struct AlikeNest {
     pub(super) types: Vec<Type>,
     pub(super) cut: bool,
     pub(super) prefetched: Vec<Prefetch>,
+    /// The buffers that are written past the cache.
+    pub(super) streamed: Vec<BufferId>,
     /// Whether it is a product, which has code of its own.
     pub(super) is_product: bool,
 }
@@ -21,12 +24,15 @@ pub(super) struct AlikeNest {
 impl AlikeNest {
     /// A nest, and its buffers by those numbers.
     pub(super) fn of(
+        target: Target<'_>,
         nest: &Nest,
-        (prefetched, is_product): (&[Prefetch], bool),
+        is_product: bool,
         types: &[Type],
         cut: bool,
     ) -> (AlikeNest, Vec<BufferId>) {
-        let mut prefetched = prefetched.to_vec();
+        let mut prefetched = target.prefetched.to_vec();
+        let is_stored = |id: &BufferId| nest.stores.iter().any(|store| store.buffer == *id);
+        let mut streamed: Vec<BufferId> = target.streamed.iter().copied().filter(is_stored).collect();
         let (mut nest, mut buffers, mut numbers) = (nest.clone(), Vec::new(), TermMap::default());
         let mut rename = |buffer: &mut BufferId| {
             *buffer = *numbers.entry(*buffer).or_insert_with(|| {
@@ -41,8 +47,9 @@ impl AlikeNest {
         }
         nest.stores.iter_mut().for_each(|store| rename(&mut store.buffer));
         prefetched.iter_mut().for_each(|prefetch| rename(&mut prefetch.buffer));
+        streamed.iter_mut().for_each(rename);
         let types = if cut { buffers.iter().map(|&id| types[id as usize].clone()).collect() } else { Vec::new() };
-        (AlikeNest { nest, types, cut, prefetched, is_product }, buffers)
+        (AlikeNest { nest, types, cut, prefetched, streamed, is_product }, buffers)
     }
 }
 

@@ -44,6 +44,7 @@ const ROWS: &[Row] = &[
     (&[op::VMOVUPD, op::VMOVUPS], "|vmovup*", "xyz", "m", "R{M}{z}, L", &[]),
     (&[op::VMOVUPD_TO, op::VMOVUPS_TO], "vmovup*", "xyz", "m", "L, R", &[]),
     (&[op::VMOVUPD_TO, op::VMOVUPS_TO], "|vmovup*", "xyz", "m", "L{M}, R", &[]),
+    (&[op::VMOVNTPD_TO, op::VMOVNTPS_TO], "vmovntp*", "xyz", "m", "L, R", &[]),
     (&[op::VMOVAPD], "vmovapd", "xyz", "r", "R, L", &[]),
     (&[op::VMOVSD_TO, op::VMOVSS_TO], "vmovs*", "x", "s", "L, R", &[]),
     (&[op::VBROADCASTSD, op::VBROADCASTSS], "vbroadcasts*", "xyz", "sc", "R, L", &[]),
@@ -463,6 +464,7 @@ fn instructions_on_general_registers_are_those_of_the_assembler() {
         sheet.add(format!("prefetcht1 byte ptr {text}"), |code| code.prefetch(place, false));
         sheet.add(format!("prefetchw byte ptr {text}"), |code| code.prefetch(place, true));
     }
+    sheet.add("sfence", |code| code.fence());
     sheet.check("generals");
 }
 

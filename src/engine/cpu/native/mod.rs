@@ -29,11 +29,12 @@ use super::code::{Base, LoopLevel, NestCode};
 use super::layout::NestLayout;
 use super::prefetch::Prefetch;
 use super::split::NestSplit;
+use super::streaming::StreamingCode;
 use super::stretch::limits;
 use super::target::Target;
 use crate::engine::report::nest_name;
-use crate::kernel::{Nest, NestValue, ValueId};
-use crate::shape::Type;
+use crate::kernel::{BufferId, Nest, NestValue, Store, StoreMode, ValueId};
+use crate::shape::{DType, Type};
 use alike::{AlikeNest, with_buffers};
 pub(super) use arena::{CodeArena, MachineCode};
 use expand::Expanded;
@@ -54,7 +55,7 @@ pub(super) fn compile(target: Target<'_>, nest: &Nest, types: &[Type], cut: bool
 fn code_of(target: Target<'_>, nest: &Nest, types: &[Type], cut: bool, form: Option<ProductForm>) -> Option<NestCode> {
     let (arena, length) = (target.code?, budget::length(nest)?);
     let length = if matches!(form, Some(ProductForm::Rows(_))) { product::LONGER * length } else { length };
-    let (alike, buffers) = AlikeNest::of(nest, (target.prefetched, form.is_some()), types, cut);
+    let (alike, buffers) = AlikeNest::of(target, nest, form.is_some(), types, cut);
     let code = arena.code_of(alike, |alike| written(arena, (length, target.runs), alike, form))?;
     Some(with_buffers(code, &buffers))
 }
@@ -62,7 +63,7 @@ fn code_of(target: Target<'_>, nest: &Nest, types: &[Type], cut: bool, form: Opt
 fn written(
     arena: &CodeArena,
     (length, runs): (f64, usize),
-    AlikeNest { nest, types, cut, prefetched, .. }: &AlikeNest,
+    AlikeNest { nest, types, cut, prefetched, streamed, .. }: &AlikeNest,
     form: Option<ProductForm>,
 ) -> Option<NestCode> {
     let own = OrderedNest::all(arena, nest, prefetched, *cut)?;
@@ -83,7 +84,7 @@ fn written(
     }
     let written = |code: &OrderedNest| {
         let split = if *cut { NestSplit::of(code.nest, &code.layout, types) } else { NestSplit::whole() };
-        code.written(arena, split)
+        code.written(arena, split, streamed)
     };
     code.iter().find_map(|code| match form {
         Some(ProductForm::Rows(_)) => code.in_rows(written),
@@ -104,6 +105,8 @@ struct OrderedNest<'a> {
     copies: Option<usize>,
     /// Bytes that it brings into the cache.
     prefetched: &'a [Prefetch],
+    /// The buffers that it writes past the cache.
+    streamed: &'a [BufferId],
 }
 
 impl<'a> OrderedNest<'a> {
@@ -115,7 +118,8 @@ impl<'a> OrderedNest<'a> {
         let width = arena.register_bytes();
         let lanes = expand::lanes(nest, width)?;
         let layouts = order::layouts(nest, cut, lanes, width).into_iter().take(ORDERS);
-        let ordered = |(cost, layout)| OrderedNest { nest, layout, cost, width, lanes, copies: None, prefetched };
+        let ordered =
+            |(cost, layout)| OrderedNest { nest, layout, cost, width, lanes, copies: None, prefetched, streamed: &[] };
         Some(layouts.map(ordered).collect())
     }
 
@@ -155,18 +159,52 @@ impl<'a> OrderedNest<'a> {
         is_inner && place[self.layout.vector] == 1 && place[around] != 0 && !moves(value) && moves(1 - value)
     }
 
-    /// The vector code of loops in this order, if there is some.
-    fn expanded(&self, split: &NestSplit) -> Option<Expanded> {
+    /// The vector code of loops in this order, if there is some; `whole` says that every run does all steps of the outermost.
+    fn expanded(&self, split: &NestSplit, whole: bool) -> Option<Expanded> {
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
-        expand::expand(self, split.chunks == 1, partials)
+        expand::expand(self, whole, partials)
     }
 
-    /// The machine code of loops in this order, if there is some.
-    fn written(&self, arena: &CodeArena, split: NestSplit) -> Option<NestCode> {
+    /// Those of some buffers that are filled with whole registers, by one loop.
+    fn filled(&self, buffers: &[BufferId]) -> Vec<BufferId> {
+        let is_filled =
+            |id: BufferId| self.nest.stores.iter().filter(|store| store.buffer == id).all(|it| self.fills(it));
+        let is_alone = self.layout.extents.len() == 1;
+        buffers.iter().copied().filter(|&id| is_alone && is_filled(id)).collect()
+    }
+
+    /// Whether a store writes adjacent elements along the vector axis, a register at a time.
+    fn fills(&self, store: &Store) -> bool {
+        let dtype = self.nest.values[store.value as usize].1;
+        let is_run = self.layout.by_loop(&store.at)[self.layout.vector] == 1;
+        let is_plain = store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty();
+        is_run && is_plain && dtype != DType::Bool && dtype.bytes() * self.lanes == self.width
+    }
+
+    /// Machine code that writes these buffers past the cache, in a frame of so many bytes.
+    fn streaming(
+        &self,
+        arena: &CodeArena,
+        split: &NestSplit,
+        streamed: &[BufferId],
+        frame: usize,
+    ) -> Option<StreamingCode> {
+        let expanded = OrderedNest { streamed, layout: self.layout.clone(), ..*self }.expanded(split, false)?;
+        let stores = expanded.streamed();
+        let emitted = emit::emit(&expanded, self.width == 64).filter(|emitted| emitted.frame <= frame)?;
+        let code = arena.add(emitted.code, || format!("{} past the cache", nest_name(self.nest)))?;
+        Some(StreamingCode { code, stores, element: self.width / self.lanes, register: self.width })
+    }
+
+    /// The machine code of loops in this order, if there is some. It may write these buffers past the cache.
+    fn written(&self, arena: &CodeArena, split: NestSplit, streamed: &[BufferId]) -> Option<NestCode> {
         let OrderedNest { nest, layout, width, .. } = self;
-        let expanded = self.expanded(&split)?;
+        let streamed = self.filled(streamed);
+        let expanded = self.expanded(&split, split.chunks == 1 && streamed.is_empty())?;
         let emitted = emit::emit(&expanded, *width == 64)?;
         let machine_code = arena.add(emitted.code, || nest_name(nest))?;
+        let streaming =
+            if streamed.is_empty() { None } else { self.streaming(arena, &split, &streamed, emitted.frame) };
         let axis = |(&extent, moves)| Axis { extent, moves, edges: Box::default() };
         let axes: Vec<Axis> = layout.extents.iter().zip(expanded.moves).map(axis).collect();
         Some(NestCode {
@@ -179,6 +217,7 @@ impl<'a> OrderedNest<'a> {
             registers: emitted.frame,
             split,
             machine_code: Some(machine_code),
+            streaming,
         })
     }
 }

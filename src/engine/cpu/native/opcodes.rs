@@ -16,6 +16,9 @@ opcodes! {
     VMOVUPS: 1 0 0 0 0x10;
     VMOVUPS_TO: 1 0 0 0 0x11;
     VMOVAPD: 1 1 0 1 0x28;
+    /// Writes past the cache.
+    VMOVNTPD_TO: 1 1 0 1 0x2B;
+    VMOVNTPS_TO: 1 0 0 0 0x2B;
     VMOVSD_TO: 1 3 0 1 0x11;
     VMOVSS_TO: 1 2 0 0 0x11;
     VBROADCASTSD: 2 1 0 1 0x19;

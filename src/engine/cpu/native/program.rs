@@ -97,6 +97,8 @@ pub(super) enum Form {
     Apart(i32),
     /// At distances in bytes, as `i64`.
     At(Value),
+    /// Adjacent ones that are written past the cache: a whole register, at a multiple of its bytes.
+    Streamed,
 }
 
 impl Form {

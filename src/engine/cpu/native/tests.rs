@@ -218,7 +218,11 @@ fn compiled_and_expanded(isa: Instructions, nest: &Nest, types: &[Type], cut: Cu
     };
     // Also where tiles do as well.
     let orders = OrderedNest::all(&arena, nest, &[], cut == Cut::ByWork)?;
-    let written = |code: &OrderedNest| Some((code.written(&arena, split(code))?, code.expanded(&split(code))?));
+    let written = |code: &OrderedNest| {
+        let split = split(code);
+        let expanded = code.expanded(&split, split.chunks == 1)?;
+        Some((code.written(&arena, split, &[])?, expanded))
+    };
     let code = orders.iter().find_map(|code| code.jammed(written).or_else(|| written(code)))?;
     assert!(arena.seal(), "there is no memory for code");
     Some(code)

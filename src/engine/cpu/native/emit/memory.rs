@@ -86,6 +86,7 @@ impl Emitter<'_> {
                 let index = self.register(distances)?;
                 self.load_at(register, kind, index, place, mask)?;
             }
+            (Form::Streamed, _) => return None,
         }
         Some(())
     }
@@ -116,7 +117,11 @@ impl Emitter<'_> {
                 self.assembler.vex(store, width, register, mask, Operand::Memory(place, 1));
             }
             (Form::Apart(stride), mask) => self.store_apart((register, kind), stride, place, mask)?,
-            (Form::At(_), _) => return None,
+            (Form::Streamed, None) => {
+                let store = if is_double { op::VMOVNTPD_TO } else { op::VMOVNTPS_TO };
+                self.vector(store, width, register, 0, Operand::Memory(place, width.bytes()));
+            }
+            (Form::At(_), _) | (Form::Streamed, Some(_)) => return None,
         }
         Some(())
     }

@@ -221,6 +221,9 @@ impl Emitter<'_> {
     }
 
     fn finish(&mut self) {
+        if self.of.streams() {
+            self.assembler.fence();
+        }
         self.assembler.add_number(RSP, 8);
         SAVED.iter().rev().for_each(|&register| self.assembler.pop(register));
         self.assembler.pop(RBP);

@@ -276,6 +276,11 @@ impl Assembler {
         self.half(&code, which, line);
     }
 
+    /// Makes what was written past the cache visible before what is written later.
+    pub(in crate::engine::cpu::native) fn fence(&mut self) {
+        self.bytes.extend_from_slice(&[0x0F, 0xAE, 0xF8]);
+    }
+
     fn half(&mut self, code: &[u8], register: u8, place: Place) {
         let high = (register >> 3) << 2 | (place.index_number() >> 3 & 1) << 1 | place.base.0 >> 3;
         if high != 0 {

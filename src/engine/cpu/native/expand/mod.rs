@@ -10,13 +10,13 @@ mod stores;
 mod values;
 
 use self::ahead::SpreadPrefetch;
-use super::program::{Builder, Count, Kind, Position, Step, Value};
+use super::program::{Builder, Count, Form, Kind, Position, Step, Value};
 use super::{OrderedNest, order};
 use crate::engine::cpu::code::Base;
 use crate::engine::cpu::layout::NestLayout;
 use crate::engine::cpu::slot::Slot;
 use crate::engine::cpu::vector::formulas;
-use crate::kernel::{Affine, Guard, Nest, NestValue, StoreMode, ValueId};
+use crate::kernel::{Affine, BufferId, Guard, Nest, NestValue, StoreMode, ValueId};
 use crate::operation::Binary;
 use crate::shape::DType;
 use crate::term::hash::TermMap;
@@ -43,6 +43,26 @@ pub(super) struct Expanded {
     pub(super) vector: u32,
     /// Whether every run does all steps of the outermost loop.
     pub(super) whole: bool,
+}
+
+impl Expanded {
+    /// The pointers and offsets of the first of the registers side by side that are written past the cache.
+    pub(super) fn streamed(&self) -> Vec<(usize, isize)> {
+        let mut streamed: Vec<(usize, isize)> = Vec::new();
+        for step in &self.steps {
+            if let Step::Store { form: Form::Streamed, address, .. } = step
+                && streamed.iter().all(|&(pointer, _)| pointer != address.pointer as usize)
+            {
+                streamed.push((address.pointer as usize, address.offset as isize));
+            }
+        }
+        streamed
+    }
+
+    /// Whether something is written past the cache.
+    pub(super) fn streams(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Store { form: Form::Streamed, .. }))
+    }
 }
 
 struct Expander<'a> {
@@ -79,6 +99,8 @@ struct Expander<'a> {
     sums: Vec<Vec<Value>>,
     /// Lines that are brought into the cache while loops run.
     ahead: Vec<SpreadPrefetch>,
+    /// The buffers that are written past the cache.
+    streamed: &'a [BufferId],
 }
 
 /// The lanes of registers of so many bytes that hold the widest elements of a nest; `None` where there is no code for elements of
@@ -93,7 +115,7 @@ pub(super) fn lanes(nest: &Nest, width: usize) -> Option<usize> {
 /// The vector code of a nest, runs of which do all steps of the outermost loop if it is `whole`; `None` where there is none for what
 /// the nest does.
 pub(super) fn expand(
-    &OrderedNest { nest, ref layout, lanes, width, copies, prefetched, .. }: &OrderedNest,
+    &OrderedNest { nest, ref layout, lanes, width, copies, prefetched, streamed, .. }: &OrderedNest,
     whole: bool,
     partials: TermMap<u32, u32>,
 ) -> Option<Expanded> {
@@ -122,6 +144,7 @@ pub(super) fn expand(
         values: TermMap::default(),
         sums: vec![Vec::new(); nest.stores.len()],
         ahead: Vec::new(),
+        streamed,
     };
     match order::written_out(nest, layout, lanes, width) {
         Some(copies) => {

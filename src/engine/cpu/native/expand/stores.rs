@@ -100,6 +100,8 @@ impl Expander<'_> {
             for copy in 0..if moves { self.present } else { 1 } {
                 let value = self.place(store.value, copy);
                 let (form, address, mask) = self.target(store, dtype, copy)?;
+                let is_streamed = mask.is_none() && self.streamed.contains(&store.buffer);
+                let form = if is_streamed { Form::Streamed } else { form };
                 self.builder.store(value, kind, form, address, mask);
             }
             return Some(());

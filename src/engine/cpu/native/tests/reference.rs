@@ -208,7 +208,7 @@ impl Reference<'_> {
         let along = if address.indexed { bytes * self.position } else { 0 };
         let row = address.row.map_or(0, |(row, stride)| self.lane(row, 0) as i64 * i64::from(stride));
         let lane = match form {
-            Form::Run => lane as i64 * bytes,
+            Form::Run | Form::Streamed => lane as i64 * bytes,
             Form::One => 0,
             Form::Apart(stride) => lane as i64 * i64::from(stride),
             Form::At(distances) => self.lane(distances, lane) as i64,
