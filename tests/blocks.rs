@@ -152,3 +152,27 @@ fn steps_on_one_buffer_keep_their_order() {
         check!(set, added);
     }
 }
+
+/// A layer of a network, after another.
+fn layer<A: Algebra>((x, weights, bias): &(Matrix<A, f64>, Matrix<A, f64>, Vector<A, f64>)) -> Matrix<A, f64> {
+    ((x * 2.0).tanh().dot(weights) + bias).relu()
+}
+
+#[test]
+fn products_of_blocks_have_the_operands_of_each_call() {
+    for (n, k, m) in [(2000, 64, 100), (2001, 300, 40)] {
+        let x = Matrix::from_elements((n, k), numbers(n * k, 1));
+        let bias = Vector::from(numbers(m, 2));
+        let weights = |seed: u64| Matrix::from_elements((k, m), numbers(k * m, seed));
+        let staged = stage(layer, &(x.clone(), weights(3), bias.clone())).unwrap();
+        for threads in [1, 2, 3] {
+            let compiled = staged.compile(Cpu::default().threads(threads)).unwrap();
+            assert!(compiled.to_string().contains("rows:"), "there are blocks: {compiled}");
+            for seed in 3..6 {
+                let at = (x.clone(), weights(seed), bias.clone());
+                let found = compiled.call(&at).unwrap();
+                close(&found.to_vec(), &layer(&at).to_vec());
+            }
+        }
+    }
+}

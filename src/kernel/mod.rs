@@ -10,7 +10,7 @@ mod access;
 mod arrange;
 #[cfg(test)]
 mod arrange_tests;
-mod blocks;
+pub(crate) mod blocks;
 mod buffer;
 mod call;
 mod desugar;

@@ -113,6 +113,8 @@ pub mod engine {
         mod gemm;
         #[path = "../../src/engine/cpu/matrix/mod.rs"]
         mod matrix;
+        #[path = "../../src/engine/cpu/microkernel.rs"]
+        mod microkernel;
         #[path = "../../src/engine/cpu/places.rs"]
         mod places;
         #[path = "../../src/engine/cpu/scatter.rs"]

@@ -1,15 +1,16 @@
 //! Steps that run for some rows of their arrays after the other.
 
 use super::code::Scratch;
-use super::compiled::{BlocksSpace, CompiledBlocks, Machine};
+use super::compiled::{BlocksSpace, CompiledBlocks, CompiledStep, Machine};
+use super::gemm::KeptOperand;
 use super::prefetch::BlockAdvance;
 use super::split::PartialBuffer;
 use super::target::Target;
 use super::threads::{PackingLines, SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::array::{OutOfMemory, neutral_value};
-use crate::engine::arrays::fill;
-use crate::kernel::{BufferId, RowBlocks};
+use crate::engine::arrays::{CacheLine, fill, lines};
+use crate::kernel::{BufferId, BufferSource, RowBlocks};
 use crate::shape::Type;
 use std::sync::{Mutex, PoisonError};
 
@@ -17,6 +18,22 @@ use std::sync::{Mutex, PoisonError};
 const CHUNKS: usize = 64;
 const PARTIAL_CHUNKS: usize = 16;
 const PARTIAL_BYTES: usize = 64 << 20;
+
+/// Has products keep right operands that all blocks have in common. Lines of memory for each.
+fn keep_operands(block: &mut Machine, blocks: &RowBlocks) -> Vec<usize> {
+    let procedure = &blocks.procedure;
+    let is_common = |id: BufferId| match procedure.buffers[procedure.origin(id) as usize].source {
+        BufferSource::Parameter(position) => blocks.arguments[position].1 == 0,
+        _ => false,
+    };
+    let mut kept = Vec::new();
+    for step in &mut block.steps {
+        if let CompiledStep::Product(product) = step {
+            kept.extend(product.keep(is_common, kept.len()));
+        }
+    }
+    kept
+}
 
 impl CompiledBlocks {
     /// The blocks as instructions; `None` where their memory can't be counted.
@@ -33,9 +50,10 @@ impl CompiledBlocks {
         let advance = BlockAdvance::of(blocks, width);
         let count = advance.blocks;
         let own = Target { advance: Some(&advance), ..target.repeated(blocks.extent / blocks.rows) };
-        let Some(block) = Machine::new(own, &blocks.procedure, false)? else {
+        let Some(mut block) = Machine::new(own, &blocks.procedure, false)? else {
             return Ok(None);
         };
+        let kept = keep_operands(&mut block, blocks);
         let rest = match &blocks.rest {
             Some(rest) => match Machine::new(target, rest, false)? {
                 Some(rest) => Some(rest),
@@ -71,12 +89,15 @@ impl CompiledBlocks {
             chunks,
             partials,
             memory,
+            kept,
         })))
     }
 
     /// Bytes of the memory of each thread.
     pub(super) fn thread_memory(&self) -> usize {
-        self.block.total_memory(1).saturating_add(self.rest.as_ref().map_or(0, |rest| rest.total_memory(1)))
+        let kept = self.kept.iter().sum::<usize>() * size_of::<CacheLine>();
+        let rest = self.rest.as_ref().map_or(0, |rest| rest.total_memory(1));
+        self.block.total_memory(1).saturating_add(rest).saturating_add(kept)
     }
 
     /// The memory for each of so many threads.
@@ -97,7 +118,12 @@ impl CompiledBlocks {
                     .iter()
                     .map(|machine| machine.packing_lines())
                     .fold(self.block.packing_lines(), PackingLines::or);
-                Ok(Mutex::new(BlocksSpace { worker: Worker::alone(scratch, packing.own)?, block, rest, pointers }))
+                let mut worker = Worker::alone(scratch, packing.own)?;
+                for &count in &self.kept {
+                    let lines = lines(count * size_of::<CacheLine>())?;
+                    worker.own.kept.push(KeptOperand { lines, is_packed: false });
+                }
+                Ok(Mutex::new(BlocksSpace { worker, block, rest, pointers }))
             })
             .collect()
     }
@@ -122,6 +148,11 @@ impl CompiledBlocks {
             1 => shared.pointers()[partial.buffer as usize],
             _ => own.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride),
         };
+        // Operands are others than in the last run.
+        for slot in slots {
+            let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.worker.own.kept.iter_mut().for_each(|kept| kept.is_packed = false);
+        }
         let blocks = self.extent.div_ceil(self.rows);
         let run = |chunk: usize, thread: usize| {
             let mut slot = slots[thread].lock().unwrap_or_else(PoisonError::into_inner);

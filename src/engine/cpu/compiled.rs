@@ -177,6 +177,8 @@ pub(super) struct CompiledBlocks {
     pub(super) partials: Vec<(usize, PartialBuffer)>,
     /// Bytes of these.
     pub(super) memory: usize,
+    /// Lines of memory for each operand of products that blocks have in common.
+    pub(super) kept: Vec<usize>,
 }
 
 /// The memory that a thread needs to run blocks.

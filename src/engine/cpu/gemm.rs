@@ -6,14 +6,15 @@
 //! copy of all windows. Every element of the result is summed in one order, whatever rows and columns are asked for.
 
 use super::elements::{counted, load, store};
+#[cfg(target_arch = "x86_64")]
+use super::microkernel::Registers;
+use super::microkernel::{Microkernel, PlainProduct};
 use super::places::{MatrixPlaces, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
 use super::vector::USES_REGISTERS;
 #[cfg(target_arch = "x86_64")]
 use super::vector::lanes::{BitsHalf32, BitsHalf64, Half32, Half64, Wide32, Wide64};
-#[cfg(target_arch = "x86_64")]
-use super::vector::packed::Packed;
 use crate::array::Arithmetic;
 use crate::array::matrix::Update;
 use crate::engine::arrays::CacheLine;
@@ -42,6 +43,31 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
     lines(m, n).max(lines(n, m))
 }
 
+/// Lines of memory for the whole right operand of a product of these sizes, packed.
+pub(super) fn kept_lines([_, k, n]: [usize; 3], bytes: usize) -> usize {
+    (k * n.next_multiple_of(PANELS.1) * bytes).div_ceil(size_of::<CacheLine>())
+}
+
+/// The right operand of products that have no other, packed by the first of them.
+#[derive(Debug)]
+pub(super) struct KeptOperand {
+    pub(super) lines: Vec<CacheLine>,
+    pub(super) is_packed: bool,
+}
+
+/// Memory for packing: for a part of each operand, and for all of the right one, where others have it too.
+pub(super) struct Packing<'a> {
+    pub(super) parts: &'a mut [CacheLine],
+    pub(super) kept: Option<&'a mut KeptOperand>,
+}
+
+impl Packing<'_> {
+    /// The same memory, for one of several products.
+    pub(super) fn again(&mut self) -> Packing<'_> {
+        Packing { parts: self.parts, kept: self.kept.as_deref_mut() }
+    }
+}
+
 /// Elements that kernels multiply.
 pub(super) trait GemmElement: Arithmetic {
     /// Some rows and columns of a result that `left · right` updates; the left operand has `depth` columns.
@@ -49,143 +75,16 @@ pub(super) trait GemmElement: Arithmetic {
     /// # Safety
     ///
     /// The operands have elements at all positions of their matrices, the result overlaps neither, and the packing memory
-    /// has as many lines as [`packing_lines`] says, for these sizes or larger ones. The machine has the instructions.
+    /// has as many lines as [`packing_lines`] says, for these sizes or larger ones, and as [`kept_lines`] says. An operand that is
+    /// kept is all of the right one, packed for the same depth. The machine has the instructions.
     unsafe fn multiply(
         isa: Instructions,
         part: [Range<usize>; 2],
         depth: usize,
         operands: [MatrixPlaces<'_, Self>; 3],
         update: Update,
-        packing: &mut [CacheLine],
+        packing: Packing<'_>,
     );
-}
-
-/// A product of a panel of `R` rows and one of `C` columns, with all sums in registers.
-trait Microkernel<T, const R: usize, const C: usize> {
-    /// Updates `R` rows of `C` elements each by the product. Each panel comes with a distance in elements:
-    /// between a row's elements in the left one, between rows in the right one.
-    ///
-    /// # Safety
-    ///
-    /// The panels have `depth` times as many elements as rows and columns, and the machine has the instructions.
-    unsafe fn run(
-        depth: usize,
-        left: ([*const T; R], isize),
-        right: (*const T, isize),
-        result: [*mut T; R],
-        update: Update,
-    );
-}
-
-/// Without vectors of its own.
-struct PlainProduct;
-
-impl<T: GemmElement, const R: usize, const C: usize> Microkernel<T, R, C> for PlainProduct {
-    #[inline(always)]
-    unsafe fn run(
-        depth: usize,
-        left: ([*const T; R], isize),
-        right: (*const T, isize),
-        result: [*mut T; R],
-        update: Update,
-    ) {
-        let mut sums = [[T::ZERO; C]; R];
-        counted!(p in 0..depth as isize => {
-            // SAFETY: panels have as many elements.
-            let b = unsafe { load(right.0.wrapping_offset(p.wrapping_mul(right.1)).cast::<[T; C]>()) };
-            counted!(i in 0..R => {
-                // SAFETY: as above.
-                let a = unsafe { load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))) };
-                counted!(j in 0..C => {
-                    sums[i][j] = sums[i][j].plus(a.times(b[j]));
-                });
-            });
-        });
-        counted!(i in 0..R => {
-            let (sums, row) = (&sums[i], result[i]);
-            counted!(j in 0..C => {
-                let sum = sums[j];
-                // SAFETY: the caller promises the rows.
-                unsafe { put(row.wrapping_add(j), sum, update) };
-            });
-        });
-    }
-}
-
-/// With two registers to a row.
-#[cfg(target_arch = "x86_64")]
-struct Registers<V>(std::marker::PhantomData<V>);
-
-#[cfg(target_arch = "x86_64")]
-impl<V: Packed, const R: usize, const C: usize> Microkernel<V::Element, R, C> for Registers<V>
-where
-    V::Element: GemmElement,
-{
-    #[inline(always)]
-    unsafe fn run(
-        depth: usize,
-        left: ([*const V::Element; R], isize),
-        right: (*const V::Element, isize),
-        result: [*mut V::Element; R],
-        update: Update,
-    ) {
-        const { assert!(C == 2 * V::WIDTH) };
-        // SAFETY: panels have as many elements, there are rows of the result, and the machine has the instructions.
-        unsafe {
-            if depth >= LONG {
-                counted!(i in 0..R => { prefetch::<V::Element, C>(result[i]) });
-            }
-            let mut sums = [[V::repeated(V::Element::ZERO); 2]; R];
-            counted!(p in 0..depth as isize => {
-                let b = right.0.wrapping_offset(p.wrapping_mul(right.1));
-                let b = [V::load(b), V::load(b.wrapping_add(V::WIDTH))];
-                // Where each step reads one line of a packed panel, the processor asks the second cache for lines too late.
-                if const { R * size_of::<V::Element>() == size_of::<CacheLine>() } {
-                    prefetch_line(left.0[0].wrapping_offset(p.wrapping_add(AHEAD).wrapping_mul(left.1)));
-                }
-                counted!(i in 0..R => {
-                    let a = V::repeated(load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))));
-                    sums[i] = [a.multiply_add(b[0], sums[i][0]), a.multiply_add(b[1], sums[i][1])];
-                });
-            });
-            counted!(i in 0..R => {
-                counted!(part in 0..2usize => {
-                    let to = result[i].wrapping_add(part * V::WIDTH);
-                    let sum = sums[i][part];
-                    let sum = match update {
-                        Update::Set => sum,
-                        Update::Add => V::load(to).plus(sum),
-                        Update::Subtract => sum.multiply_add(V::repeated(minus_one()), V::load(to)),
-                    };
-                    sum.store(to);
-                });
-            });
-        }
-    }
-}
-
-/// The depth of a product during which its result's memory arrives, if it is asked for before.
-#[cfg(target_arch = "x86_64")]
-const LONG: usize = 128;
-
-/// The steps for which lines of the left panel are asked before they are read.
-#[cfg(target_arch = "x86_64")]
-const AHEAD: isize = 16;
-
-/// Asks for the lines of some elements.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn prefetch<T, const C: usize>(row: *const T) {
-    let line = size_of::<CacheLine>() / size_of::<T>();
-    counted!(at in 0..C + line, line => { prefetch_line(row.wrapping_add(at.min(C - 1))) });
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn prefetch_line<T>(at: *const T) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: every such machine has the instruction, which reads nothing.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
 }
 
 macro_rules! kernels {
@@ -197,7 +96,7 @@ macro_rules! kernels {
                 depth: usize,
                 operands: [MatrixPlaces<'_, $t>; 3],
                 update: Update,
-                packing: &mut [CacheLine],
+                packing: Packing<'_>,
             ) {
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx2,fma")]
@@ -206,7 +105,7 @@ macro_rules! kernels {
                     depth: usize,
                     operands: [MatrixPlaces<'_, $t>; 3],
                     update: Update,
-                    packing: &mut [CacheLine],
+                    packing: Packing<'_>,
                 ) {
                     // SAFETY: as the caller's.
                     unsafe { blocked::<$t, Registers<$narrow>, 6, $columns>(part, depth, operands, update, packing) }
@@ -218,7 +117,7 @@ macro_rules! kernels {
                     depth: usize,
                     operands: [MatrixPlaces<'_, $t>; 3],
                     update: Update,
-                    packing: &mut [CacheLine],
+                    packing: Packing<'_>,
                 ) {
                     // SAFETY: as the caller's.
                     unsafe { blocked::<$t, Registers<$wide>, 8, $wide_columns>(part, depth, operands, update, packing) }
@@ -278,17 +177,24 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
     k: usize,
     [a, b, c]: [MatrixPlaces<'_, T>; 3],
     update: Update,
-    packing: &mut [CacheLine],
+    Packing { parts: packing, kept }: Packing<'_>,
 ) {
     // A product is the transpose of the product of transposes too.
     let sizes = [rows.len(), k, columns.len()];
     let are_runs = [[a.rows.is_run(), b.columns.is_run()], [c.rows.is_run(), c.columns.is_run()]];
-    let ([rows, columns], [a, b, c]) = match is_swapped::<R, C>(sizes, are_runs) {
+    let is_swapped = is_swapped::<R, C>(sizes, are_runs);
+    let ([rows, columns], [a, b, c]) = match is_swapped {
         true => ([columns, rows], [b.transposed(), a.transposed(), c.transposed()]),
         false => ([rows, columns], [a, b, c]),
     };
     let packed_left = packing.as_mut_ptr().cast::<T>();
     let packed_right = packed_left.wrapping_add(ROWS.min(rows.len()).next_multiple_of(R) * DEPTH.min(k));
+    let kept = kept.filter(|_| !is_swapped);
+    let is_packed = kept.as_ref().is_some_and(|kept| kept.is_packed);
+    let kept_right = kept.map(|kept| {
+        kept.is_packed = true;
+        kept.lines.as_mut_ptr().cast::<T>()
+    });
     let mut depths = [[const { MaybeUninit::uninit() }; DEPTH]; 2];
     let (mut down, mut starts) = ([MaybeUninit::uninit(); ROWS], [MaybeUninit::uninit(); ROWS]);
     // A tile whose rows do not lie together in the result, and the rows that one at the end lacks; zeros, since sums may be
@@ -303,14 +209,19 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
             let left_depths = a.columns.fill(depth, &mut left_depths[..count]);
             let right_depths = b.rows.fill(depth, &mut right_depths[..count]);
             // Where few rows are multiplied by a panel, it is read where it is, if its rows' elements are together.
-            let in_place = rows.len() <= DIRECT && b.columns.distance() == Some(1);
+            let in_place = kept_right.is_none() && rows.len() <= DIRECT && b.columns.distance() == Some(1);
             let right_distance = distance(right_depths).filter(|_| in_place);
             let direct = right_distance.map_or(0, |_| width - width % C);
             let left_distance = distance(left_depths).filter(|_| width <= DIRECT);
+            let packed_right = kept_right.map_or(packed_right, |start| {
+                start.wrapping_add((column - columns.start) * k + depth * width.next_multiple_of(C))
+            });
             // SAFETY: positions are inside of the matrices, and the packing memory has room for the panels.
             unsafe {
-                let rest = column + direct..column + width;
-                pack::<T, C>((b.start, b.columns), rest, right_depths, packed_right.wrapping_add(direct * count));
+                if !is_packed {
+                    let rest = column + direct..column + width;
+                    pack::<T, C>((b.start, b.columns), rest, right_depths, packed_right.wrapping_add(direct * count));
+                }
                 counted!(row in (rows.start)..rows.end, ROWS => {
                     let height = ROWS.min(rows.end - row);
                     let down = c.rows.fill(row, &mut down[..height]);
@@ -385,7 +296,7 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
 }
 
 #[inline(always)]
-unsafe fn put<T: GemmElement>(place: *mut T, sum: T, update: Update) {
+pub(super) unsafe fn put<T: GemmElement>(place: *mut T, sum: T, update: Update) {
     // SAFETY: the caller promises an element there.
     unsafe {
         let sum = match update {
@@ -398,7 +309,7 @@ unsafe fn put<T: GemmElement>(place: *mut T, sum: T, update: Update) {
 }
 
 #[inline(always)]
-fn minus_one<T: GemmElement>() -> T {
+pub(super) fn minus_one<T: GemmElement>() -> T {
     T::from_i32(-1)
 }
 

@@ -17,6 +17,7 @@ mod loops;
 mod machine;
 mod matrix;
 mod memory;
+mod microkernel;
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(without_machine_code)))]
 mod native;
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(without_machine_code))))]

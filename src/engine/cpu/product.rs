@@ -1,11 +1,12 @@
 //! Matrix products on buffers.
 
-use super::gemm::{self, GemmElement};
+use super::gemm::{self, GemmElement, Packing};
 use super::places::{MatrixPlaces, OwnPlaces};
-use super::threads::{SharedPointers, Worker};
+use super::threads::{Own, SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::array::matrix::Update;
 use crate::engine::arrays::CacheLine;
+use crate::kernel::blocks::KEPT;
 use crate::kernel::{BATCH, BufferId, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::ops::Range;
@@ -41,6 +42,8 @@ pub(super) struct CompiledProduct {
     /// Into how many chunks the products are cut at most, of whole batches, or of rows or columns of each matrix. An element
     /// of the result is the same whatever chunk it is in.
     pub(super) chunks: usize,
+    /// The number of its right operand among those that blocks of rows have in common.
+    kept: Option<usize>,
 }
 
 impl CompiledProduct {
@@ -69,12 +72,23 @@ impl CompiledProduct {
         let work = m.saturating_mul(k).saturating_mul(n).saturating_mul(batches);
         let chunks = (work / WORK).clamp(1, CHUNKS).min(most).max(1);
         let update = if product.continues { Update::Add } else { Update::Set };
-        CompiledProduct { dtype, batches, sizes, update, operands, shared, chunks }
+        CompiledProduct { dtype, batches, sizes, update, operands, shared, chunks, kept: None }
     }
 
     /// Lines of memory that each thread needs for packing.
     pub(super) fn packing_lines(&self) -> usize {
         gemm::packing_lines(self.sizes, self.dtype.bytes())
+    }
+
+    /// Whether other blocks of rows have the same right operand, given the buffers that all have in common; and lines of memory for
+    /// it, packed. It gets this number.
+    pub(super) fn keep(&mut self, is_common: impl Fn(BufferId) -> bool, number: usize) -> Option<usize> {
+        let bytes = self.dtype.bytes();
+        let lines = gemm::kept_lines(self.sizes, bytes);
+        let fits = self.batches == 1 && lines * size_of::<CacheLine>() <= KEPT;
+        self.kept =
+            (fits && is_common(self.operands[1].buffer) && !is_common(self.operands[0].buffer)).then_some(number);
+        self.kept.map(|_| lines)
     }
 
     /// The batches, rows and columns of one of some chunks.
@@ -99,7 +113,9 @@ impl CompiledProduct {
             1 => 1,
             threads => self.chunks.min(THREAD_CHUNKS * threads),
         };
-        let run = |chunk: usize, packing: &mut [CacheLine]| {
+        let run = |chunk: usize, own: &mut Own| {
+            let kept = self.kept.and_then(|number| own.kept.get_mut(number));
+            let packing = Packing { parts: &mut own.packing, kept };
             let bases = shared.pointers();
             // SAFETY: as the caller's; chunks are of different results.
             unsafe {
@@ -113,8 +129,8 @@ impl CompiledProduct {
             }
         };
         match chunks {
-            1 => run(0, &mut worker.own.packing),
-            _ => worker.each(chunks, |chunk, _, own| run(chunk, &mut own.packing)),
+            1 => run(0, &mut worker.own),
+            _ => worker.each(chunks, |chunk, _, own| run(chunk, own)),
         }
     }
 
@@ -123,7 +139,7 @@ impl CompiledProduct {
         isa: Instructions,
         bases: &[*mut u8],
         (chunk, chunks): (usize, usize),
-        packing: &mut [CacheLine],
+        mut packing: Packing<'_>,
     ) {
         let [batches, rows, columns] = self.part(chunk, chunks);
         for batch in batches {
@@ -135,7 +151,7 @@ impl CompiledProduct {
             });
             let part = [rows.clone(), columns.clone()];
             // SAFETY: as the caller's.
-            unsafe { T::multiply(isa, part, self.sizes[1], matrices, self.update, packing) };
+            unsafe { T::multiply(isa, part, self.sizes[1], matrices, self.update, packing.again()) };
         }
     }
 }

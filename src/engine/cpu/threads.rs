@@ -1,6 +1,7 @@
 //! Threads, and each thread's own memory.
 
 use super::code::Scratch;
+use super::gemm::KeptOperand;
 use super::team::Team;
 use crate::array::OutOfMemory;
 use crate::engine::arrays::{CacheLine, lines};
@@ -27,11 +28,13 @@ pub(super) struct Own {
     pub(super) scratch: Scratch,
     /// Memory for parts of the operands of products.
     pub(super) packing: Vec<CacheLine>,
+    /// Operands of products that many blocks of rows have in common.
+    pub(super) kept: Vec<KeptOperand>,
 }
 
 impl Own {
     fn new(scratch: Scratch, packing: usize) -> Result<Own, OutOfMemory> {
-        Ok(Own { scratch, packing: lines(packing * size_of::<CacheLine>())? })
+        Ok(Own { scratch, packing: lines(packing * size_of::<CacheLine>())?, kept: Vec::new() })
     }
 }
 

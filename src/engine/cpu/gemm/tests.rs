@@ -47,7 +47,7 @@ fn check<T: GemmElement + ElementType + PartialEq>(sizes: [usize; 3], layout: us
         unsafe {
             let strides = [a.strides(), b.strides(), c.strides()];
             let operands = [a.operand(&strides[0]), b.operand(&strides[1]), c.operand(&strides[2])];
-            T::multiply(isa, [0..m, 0..n], k, operands, update, &mut packing);
+            T::multiply(isa, [0..m, 0..n], k, operands, update, Packing { parts: &mut packing, kept: None });
         };
         for i in 0..m {
             for j in 0..n {
@@ -56,6 +56,20 @@ fn check<T: GemmElement + ElementType + PartialEq>(sizes: [usize; 3], layout: us
                 let expected = (0..k).fold(start, |sum, p| sum.plus(a.at(i, p).times(b.at(p, j)).times(sign)));
                 assert!(c.at(i, j) == expected, "{isa:?} {sizes:?} {layout} {update:?}: {:?} at {i}, {j}", c.at(i, j));
             }
+        }
+        // The first of two products packs the operand that both have.
+        let lines = vec![CacheLine::ZERO; kept_lines(sizes, size_of::<T>())];
+        let mut kept = KeptOperand { lines, is_packed: false };
+        for _ in 0..2 {
+            let mut again: Stored<T> = Stored::new(3, [m, n], by_rows(2));
+            // SAFETY: as above.
+            unsafe {
+                let strides = [a.strides(), b.strides(), again.strides()];
+                let operands = [a.operand(&strides[0]), b.operand(&strides[1]), again.operand(&strides[2])];
+                let packing = Packing { parts: &mut packing, kept: Some(&mut kept) };
+                T::multiply(isa, [0..m, 0..n], k, operands, update, packing);
+            };
+            assert!(again.elements == c.elements, "{isa:?} {sizes:?} {layout} {update:?}: with a kept operand");
         }
         let outside = (0..GUARD).chain(GUARD + m * n..2 * GUARD + m * n);
         outside.for_each(|at| assert!(c.elements[at] == before.elements[at], "{isa:?} {sizes:?}: written outside"));
@@ -122,7 +136,16 @@ fn check_windows<T: GemmElement + ElementType + PartialEq>([n, c, y, x, o, w]: [
         for part in 0..parts {
             let bound = |part: usize| m * part / parts;
             // SAFETY: the places are inside of the arrays.
-            unsafe { T::multiply(isa, [bound(part)..bound(part + 1), 0..o], k, [a, b, to], Update::Set, &mut packing) };
+            unsafe {
+                T::multiply(
+                    isa,
+                    [bound(part)..bound(part + 1), 0..o],
+                    k,
+                    [a, b, to],
+                    Update::Set,
+                    Packing { parts: &mut packing, kept: None },
+                )
+            };
         }
         for (position, &found) in result.iter().enumerate() {
             let (i, j) = (position % (y * x), position / (y * x) % o);
@@ -165,7 +188,9 @@ fn products_of_integers_wrap() {
             let operands =
                 [matrix(a.as_ptr(), &[37], &[1]), matrix(b.as_ptr(), &[33], &[1]), matrix(c.as_mut_ptr(), &[33], &[1])];
             // SAFETY: the matrices are apart and as large as the sizes say, and so is the packing memory.
-            unsafe { T::multiply(isa, [0..m, 0..n], k, operands, Update::Set, &mut packing) };
+            unsafe {
+                T::multiply(isa, [0..m, 0..n], k, operands, Update::Set, Packing { parts: &mut packing, kept: None })
+            };
             for (position, &found) in c.iter().enumerate() {
                 let (i, j) = (position / n, position % n);
                 let expected = (0..k).fold(T::ZERO, |sum, p| sum.plus(a[i * k + p].times(b[p * n + j])));

@@ -3,7 +3,7 @@
 use super::Kernel;
 use crate::array::matrix::{Cut, Elements, Machine, MatrixElement, Update, Vector};
 use crate::engine::arrays::CacheLine;
-use crate::engine::cpu::gemm::{self, GemmElement};
+use crate::engine::cpu::gemm::{self, GemmElement, Packing};
 use crate::engine::cpu::places::{MatrixPlaces, Places};
 use crate::engine::cpu::threads::{Helpers, SharedPointers};
 #[cfg(target_arch = "x86_64")]
@@ -180,7 +180,7 @@ impl<T: MatrixElement + GemmElement, V: Registers<T>> Machine<T> for Own<'_, V> 
             });
             // SAFETY: views have elements at all of their positions, and one that is written to overlaps no other; tiles do not
             // overlap. The packing memory is large enough, and the machine has the instructions.
-            unsafe { T::multiply(isa, part, k, operands, update, packing) };
+            unsafe { T::multiply(isa, part, k, operands, update, Packing { parts: packing, kept: None }) };
         };
         match self.helpers {
             Some(helpers) if tiles != [1, 1] => {
