@@ -263,47 +263,61 @@ unsafe fn eights<T: ElementType, const REVERSE: bool>(state: *mut T, from: *cons
     }
 }
 
-/// The compiled loop of a chain of one or two operations, of one place or of rows, if there is one for them.
+/// The compiled loop of a chain of one or two operations, of one place or of rows, if there is one for them: of those that programs
+/// have. Others are instructions, or loops over rows.
 pub(super) fn chain(dtype: DType, operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
     match dtype {
         // Without optimisation they gain nothing.
         _ if const { !USES_REGISTERS } => None,
-        DType::F32 => first_link::<f32>(operations, of_rows),
-        DType::F64 => first_link::<f64>(operations, of_rows),
-        DType::I32 => first_link::<i32>(operations, of_rows),
-        DType::I64 => first_link::<i64>(operations, of_rows),
+        DType::F32 => of_floats::<f32>(operations, of_rows),
+        DType::F64 => of_floats::<f64>(operations, of_rows),
+        DType::I32 => of_integers::<i32>(operations, of_rows),
+        DType::I64 => of_integers::<i64>(operations, of_rows),
         DType::Bool => None,
     }
 }
 
-fn first_link<T: ElementType>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
-    let (&first, rest) = operations.split_first()?;
-    match first {
-        Binary::Add if rest.is_empty() && !of_rows => Some(sums::<T>),
-        Binary::Add => second_link::<T, Plus>(rest, of_rows),
-        Binary::Sub => second_link::<T, Minus>(rest, of_rows),
-        Binary::Mul => second_link::<T, Times>(rest, of_rows),
-        Binary::KeepZero => second_link::<T, KeepZero>(rest, of_rows),
-        Binary::Max => second_link::<T, Largest>(rest, of_rows),
-        Binary::Min => second_link::<T, Smallest>(rest, of_rows),
-        _ => None,
-    }
+/// The loop of one or two links, of rows or of one place.
+macro_rules! loop_of {
+    ($t:ty, $first:ident, $second:ident, $of_rows:expr) => {
+        if $of_rows { rows::<$t, $first, $second> } else { links::<$t, $first, $second> }
+    };
 }
 
-fn second_link<T: ElementType, A: ChainLink>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
-    macro_rules! of {
-        ($second:ident) => {
-            if of_rows { rows::<T, A, $second> } else { links::<T, A, $second> }
-        };
-    }
-    Some(match operations.first() {
-        None => of!(Nothing),
-        Some(Binary::Add) => of!(Plus),
-        Some(Binary::Sub) => of!(Minus),
-        Some(Binary::Mul) => of!(Times),
-        Some(Binary::KeepZero) => of!(KeepZero),
-        Some(Binary::Max) => of!(Largest),
-        Some(Binary::Min) => of!(Smallest),
-        Some(_) => return None,
+fn of_floats<T: ElementType>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
+    Some(match operations {
+        [Binary::Add] if !of_rows => sums::<T>,
+        [Binary::Add] => rows::<T, Plus, Nothing>,
+        [Binary::Sub] => loop_of!(T, Minus, Nothing, of_rows),
+        [Binary::Mul] => loop_of!(T, Times, Nothing, of_rows),
+        [Binary::KeepZero] => loop_of!(T, KeepZero, Nothing, of_rows),
+        [Binary::Max] => loop_of!(T, Largest, Nothing, of_rows),
+        [Binary::Min] => loop_of!(T, Smallest, Nothing, of_rows),
+        [Binary::Add, Binary::Add] => loop_of!(T, Plus, Plus, of_rows),
+        // Linear recurrences, and their derivatives.
+        [Binary::Mul, Binary::Add] => loop_of!(T, Times, Plus, of_rows),
+        [Binary::Mul, Binary::Sub] => loop_of!(T, Times, Minus, of_rows),
+        [Binary::Add, Binary::Mul] => loop_of!(T, Plus, Times, of_rows),
+        [Binary::KeepZero, Binary::Add] => loop_of!(T, KeepZero, Plus, of_rows),
+        [Binary::Add, Binary::KeepZero] => loop_of!(T, Plus, KeepZero, of_rows),
+        // Queues and stores, and what is kept between limits.
+        [Binary::Add, Binary::Max] => loop_of!(T, Plus, Largest, of_rows),
+        [Binary::Add, Binary::Min] => loop_of!(T, Plus, Smallest, of_rows),
+        [Binary::Max, Binary::Min] => loop_of!(T, Largest, Smallest, of_rows),
+        [Binary::Min, Binary::Max] => loop_of!(T, Smallest, Largest, of_rows),
+        _ => return None,
+    })
+}
+
+fn of_integers<T: ElementType>(operations: &[Binary], of_rows: bool) -> Option<ChainKernel> {
+    Some(match operations {
+        [Binary::Add] if !of_rows => sums::<T>,
+        [Binary::Add] => rows::<T, Plus, Nothing>,
+        [Binary::Mul] => loop_of!(T, Times, Nothing, of_rows),
+        [Binary::Max] => loop_of!(T, Largest, Nothing, of_rows),
+        [Binary::Min] => loop_of!(T, Smallest, Nothing, of_rows),
+        [Binary::Max, Binary::Min] => loop_of!(T, Largest, Smallest, of_rows),
+        [Binary::Min, Binary::Max] => loop_of!(T, Smallest, Largest, of_rows),
+        _ => return None,
     })
 }
