@@ -3,7 +3,7 @@
 use super::blocks::{Elements, InRegisters, fill, hidden};
 use super::dispatch::for_dtype;
 use super::lanes::Level;
-use super::level::{RowsLoop, portable_rows_kernel, rows_kernel};
+use super::level::{RowsLoop, rows_kernel};
 use super::packed::{Packed, Vectorised};
 use super::reduction::{Join, Largest, Smallest, Sum};
 use super::{Instructions, OperandForm, RowsKernel};
@@ -142,6 +142,8 @@ impl<T: Vectorised, J: Joining<T>> Columns<T, J> {
 }
 
 impl<T: Vectorised, J: Joining<T>> RowsLoop for Columns<T, J> {
+    const HAS_LEVELS: bool = !T::ANY_ORDER;
+
     #[inline(always)]
     unsafe fn run<L: Level>(
         (result, _): (*mut u8, isize),
@@ -165,24 +167,19 @@ impl<T: Vectorised, J: Joining<T>> RowsLoop for Columns<T, J> {
     }
 }
 
-/// The kernel of columns; those of integers and booleans make do with portable instructions.
-fn columns<T: Vectorised, J: Joining<T>>(isa: Instructions) -> RowsKernel {
-    if const { !T::ANY_ORDER } { rows_kernel::<Columns<T, J>>(isa) } else { portable_rows_kernel::<Columns<T, J>>() }
-}
-
 /// The kernel of reductions of columns, whose result and operand `a` is one run.
 pub(super) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => columns::<T, JoinedColumns<Sum>>(isa),
-        Reduction::Max => columns::<T, JoinedColumns<Largest>>(isa),
-        Reduction::Min => columns::<T, JoinedColumns<Smallest>>(isa),
+        Reduction::Sum => rows_kernel::<Columns<T, JoinedColumns<Sum>>>(isa),
+        Reduction::Max => rows_kernel::<Columns<T, JoinedColumns<Largest>>>(isa),
+        Reduction::Min => rows_kernel::<Columns<T, JoinedColumns<Smallest>>>(isa),
     })
 }
 
 /// The kernel of sums of products by column, where the operand `a` of a row is a run, or one element.
 pub(super) fn multiply_add_columns(isa: Instructions, dtype: DType, a: OperandForm) -> RowsKernel {
     for_dtype!(dtype, T => match a {
-        OperandForm::Run => columns::<T, ProductColumns<true>>(isa),
-        OperandForm::One => columns::<T, ProductColumns<false>>(isa),
+        OperandForm::Run => rows_kernel::<Columns<T, ProductColumns<true>>>(isa),
+        OperandForm::One => rows_kernel::<Columns<T, ProductColumns<false>>>(isa),
     })
 }

@@ -65,6 +65,8 @@ impl Convert for i64 {}
 struct CastLoop<T, U>(PhantomData<(T, U)>);
 
 impl<T: Vectorised + Convert, U: ElementType> Loop for CastLoop<T, U> {
+    const HAS_LEVELS: bool = !T::ANY_ORDER;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises.
@@ -114,6 +116,8 @@ impl<T: Vectorised + Convert, U: ElementType> InRegisters for Converted<T, U> {
 struct CastBooleans<U>(PhantomData<U>);
 
 impl<U: Vectorised> Loop for CastBooleans<U> {
+    const HAS_LEVELS: bool = false;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         let (one, zero) = (One(U::from_bool(true)), One(U::ZERO));

@@ -4,7 +4,7 @@ use super::blocks::{ElementRun, Elements, InRegisters, Source, fill};
 use super::dispatch::{for_dtype, for_size};
 use super::functions;
 use super::lanes::{Level, Product};
-use super::level::{Loop, MaskedLoop, kernel, portable_kernel};
+use super::level::{Loop, MaskedLoop, kernel};
 use super::masked::{MaskedRun, Masks};
 use super::operands::{choice_kernel, pair_kernel, short_pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
@@ -33,6 +33,9 @@ unsafe fn without_data<F>() -> F {
 struct MapLoop<T, R, F>(PhantomData<(T, R, F)>);
 
 impl<T: Vectorised, R: Row, F: Fn(T) -> T> Loop for MapLoop<T, R, F> {
+    // Where the vector version is chosen there is no other.
+    const HAS_LEVELS: bool = !T::ANY_ORDER && !functions::has_vectors(R::UNARY);
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
@@ -92,6 +95,8 @@ impl<T: Vectorised, R: Row, F: Fn(T) -> T> InRegisters for Mapped<T, R, F> {
 struct Combine<T, R, F>(PhantomData<(T, R, F)>);
 
 impl<T: Vectorised, R: Row, F: Fn(T, T) -> T> MaskedLoop for Combine<T, R, F> {
+    const HAS_LEVELS: bool = !T::ANY_ORDER && !functions::pairs_have_vectors(R::BINARY);
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);
@@ -175,11 +180,7 @@ impl<T: Vectorised> UnaryLoop<T> for Choose {
         if const { size_of::<F>() != 0 } {
             UnaryLoop::<T>::undefined(&self)
         }
-        // Where the vector version is chosen there is no other.
-        match const { functions::has_vectors(R::UNARY) } {
-            true => portable_kernel::<MapLoop<T, R, F>>(),
-            false => kernel::<MapLoop<T, R, F>>(self.isa),
-        }
+        kernel::<MapLoop<T, R, F>>(self.isa)
     }
 }
 
@@ -190,9 +191,7 @@ impl<T: Vectorised> BinaryLoop<T, T> for Choose {
     }
     fn run_row<R: Row, F: Fn(T, T) -> T>(self, _: F) -> VectorKernel {
         let Choose { isa, operands: (a, b) } = self;
-        if const { functions::pairs_have_vectors(R::BINARY) } {
-            pair_kernel::<Combine<T, R, F>, T>(Instructions::Portable, a, b)
-        } else if const { !T::ANY_ORDER && is_arithmetic(R::BINARY) } {
+        if const { !T::ANY_ORDER && is_arithmetic(R::BINARY) } {
             short_pair_kernel::<Combine<T, R, F>, T>(isa, a, b)
         } else {
             pair_kernel::<Combine<T, R, F>, T>(isa, a, b)
@@ -216,6 +215,8 @@ struct Polygamma<T>(PhantomData<T>);
 macro_rules! polygamma {
     ($t:ty, $run:ident) => {
         impl Loop for Polygamma<$t> {
+            const HAS_LEVELS: bool = false;
+
             #[inline(always)]
             unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
                 // SAFETY: the caller promises the order at `b`.
@@ -266,6 +267,8 @@ pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: OperandForm
 struct Compare<T, R>(PhantomData<(T, R)>);
 
 impl<T: Vectorised, R: BinaryRow<T, bool> + Question> MaskedLoop for Compare<T, R> {
+    const HAS_LEVELS: bool = !T::ANY_ORDER;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);
@@ -372,6 +375,8 @@ pub(super) fn select(isa: Instructions, dtype: DType, yes: OperandForm, no: Oper
 struct MultiplyAdd<T>(PhantomData<T>);
 
 impl<T: Vectorised> MaskedLoop for MultiplyAdd<T> {
+    const HAS_LEVELS: bool = !T::ANY_ORDER;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
         let (a, b) = masks.of(a, b);
@@ -415,5 +420,8 @@ impl<T: Vectorised, L: Level> InRegisters for Added<T, L> {
 
 /// The kernel of a sum of products.
 pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: OperandForm, b: OperandForm) -> VectorKernel {
-    for_dtype!(dtype, T => short_pair_kernel::<MultiplyAdd<T>, T>(isa, a, b))
+    for_dtype!(dtype, T => match const { T::ANY_ORDER } {
+        true => pair_kernel::<MultiplyAdd<T>, T>(isa, a, b),
+        false => short_pair_kernel::<MultiplyAdd<T>, T>(isa, a, b),
+    })
 }

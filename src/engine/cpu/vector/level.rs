@@ -83,9 +83,13 @@ fn of_machine() -> Instructions {
 
 /// A trait of loops with one signature, and the function that compiles such a loop for a set of instructions.
 macro_rules! compiled {
-    ($(#[$attribute:meta])* $loop:ident, $function:ident, $portable:ident, $kernel:ident, ($($name:ident: $t:ty),*)) => {
+    ($(#[$attribute:meta])* $loop:ident, $function:ident, $kernel:ident, ($($name:ident: $t:ty),*)) => {
         /// A loop that is compiled for each set of instructions; its implementations are always inlined.
         pub(super) trait $loop {
+            /// Whether it is compiled for more than what every machine has. Machine code runs instead of nearly all kernels, so
+            /// that those of integers, whose results are the same with all instructions, make do with one.
+            const HAS_LEVELS: bool = true;
+
             /// Runs the loop.
             ///
             /// # Safety
@@ -112,25 +116,19 @@ macro_rules! compiled {
             }
         }
 
-        /// The loop, compiled for what every machine has.
-        #[allow(dead_code, reason = "some loops have all levels")]
-        pub(super) fn $portable<B: $loop>() -> $kernel {
-            $function::portable::<B>
-        }
-
-        /// The loop, compiled for these instructions, or narrower ones where those serve it. Without optimisation no loop is made
-        /// of vectors, so that one for all machines is enough.
+        /// The loop, compiled for these instructions, or for what every machine has. Without optimisation no loop is made of
+        /// vectors, so that one for all machines is enough.
         $(#[$attribute])*
         pub(super) fn $function<B: $loop>(isa: Instructions) -> $kernel {
             match isa {
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => $function::avx2::<B>,
-                _ => $portable::<B>(),
+                Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS && B::HAS_LEVELS } => $function::avx2::<B>,
+                _ => $function::portable::<B>,
             }
         }
     };
-    ($(#[$attribute:meta])* $loop:ident, $function:ident, $portable:ident, $kernel:ident, ($($name:ident: $t:ty),*), called by $call:ident) => {
-        compiled!($(#[$attribute])* $loop, $function, $portable, $kernel, ($($name: $t),*));
+    ($(#[$attribute:meta])* $loop:ident, $function:ident, $kernel:ident, ($($name:ident: $t:ty),*), called by $call:ident) => {
+        compiled!($(#[$attribute])* $loop, $function, $kernel, ($($name: $t),*));
 
         /// Calls the loop, as it is compiled for the level. A call through the kernel's pointer would be inlined: the compiler marks
         /// calls, not functions, where functions have instructions of their own.
@@ -144,7 +142,9 @@ macro_rules! compiled {
             unsafe {
                 match L::INSTRUCTIONS {
                     #[cfg(target_arch = "x86_64")]
-                    Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => $function::avx2::<B>($($name),*),
+                    Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS && B::HAS_LEVELS } => {
+                        $function::avx2::<B>($($name),*)
+                    }
                     _ => $function::portable::<B>($($name),*),
                 }
             }
@@ -154,13 +154,13 @@ macro_rules! compiled {
 
 compiled!(
     Loop,
-    kernel, portable_kernel,
+    kernel,
     VectorKernel,
     (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize)
 );
 compiled!(
     MaskedLoop,
-    masked_kernel, portable_masked_kernel,
+    masked_kernel,
     MaskedKernel,
     (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize, masks: Masks),
     called by call_masked
@@ -168,27 +168,27 @@ compiled!(
 compiled!(
     #[allow(dead_code, reason = "it is called, never pointed at")]
     CopyingLoop,
-    copying_kernel, portable_copying_kernel,
+    copying_kernel,
     CopyingKernel,
     (run: MaskedKernel, result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize),
     called by call_copying
 );
 compiled!(
     StridedLoop,
-    strided_kernel, portable_strided_kernel,
+    strided_kernel,
     StridedKernel,
     (result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize)
 );
 compiled!(
     RowsLoop,
-    rows_kernel, portable_rows_kernel,
+    rows_kernel,
     RowsKernel,
     (result: (*mut u8, isize), a: (*const u8, isize), b: (*const u8, isize), rows: usize, count: usize)
 );
-compiled!(RampLoop, ramp_kernel, portable_ramp_kernel, RampKernel, (result: *mut i64, start: i64, step: i64, count: usize));
+compiled!(RampLoop, ramp_kernel, RampKernel, (result: *mut i64, start: i64, step: i64, count: usize));
 compiled!(
     GatherLoop,
-    gather_kernel, portable_gather_kernel,
+    gather_kernel,
     GatherKernel,
     (result: *mut u8, source: *const u8, stride: isize, index: *const i64, extent: i64, count: usize)
 );

@@ -63,6 +63,8 @@ struct Copied<B, T, const AFTER_MASK: bool, const FIRST: bool, const SECOND: boo
 impl<B: MaskedLoop, T: Vectorised, const AFTER_MASK: bool, const FIRST: bool, const SECOND: bool> Loop
     for Copied<B, T, AFTER_MASK, FIRST, SECOND>
 {
+    const HAS_LEVELS: bool = B::HAS_LEVELS;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize) {
         // SAFETY: as the caller's.
@@ -81,6 +83,8 @@ impl<B: MaskedLoop, T: Vectorised, const AFTER_MASK: bool, const FIRST: bool, co
 struct Inlined<B, T, const FIRST: bool, const SECOND: bool>(PhantomData<(B, T)>);
 
 impl<B: MaskedLoop, T: Vectorised, const FIRST: bool, const SECOND: bool> Loop for Inlined<B, T, FIRST, SECOND> {
+    const HAS_LEVELS: bool = B::HAS_LEVELS;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize) {
         let masks = const { Masks::of_runs(FIRST, SECOND) };

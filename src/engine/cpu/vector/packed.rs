@@ -1,7 +1,7 @@
 //! Registers of elements of any type, and the operation table's rows on them.
 //!
-//! The compiler makes vectors of the table's closures only where it is asked to optimise at level 2 or 3. Rows that are a few
-//! instructions are stated here for registers, so that they are as fast at level 1; elements that fill no register, and rows
+//! The compiler makes vectors of the table's closures only where it is asked to optimise at level 2 or 3. Rows of floats that are a
+//! few instructions are stated here for registers, so that they are as fast at level 1; elements that fill no register, and rows
 //! and machines that are not here, are left to the closures. The results are the same bits.
 
 #[cfg(target_arch = "x86_64")]
@@ -103,17 +103,27 @@ pub(in crate::engine::cpu) trait Packed: Copy {
     /// This times the factor, plus the term, with one rounding.
     fn multiply_add(self, factor: Self, term: Self) -> Self;
     /// A row of the table, or `None` where it is left to the table's closure; which of the two is known when compiled.
-    fn unary(row: Unary, x: Self) -> Option<Self>;
+    #[inline(always)]
+    fn unary(_: Unary, _: Self) -> Option<Self> {
+        None
+    }
     /// As [`Self::unary`].
-    fn binary(row: Binary, a: Self, b: Self) -> Option<Self>;
+    #[inline(always)]
+    fn binary(_: Binary, _: Self, _: Self) -> Option<Self> {
+        None
+    }
     /// Whether there are instructions for a conversion to this type; known when compiled.
-    fn converts(to: DType) -> bool;
+    #[inline(always)]
+    fn converts(_: DType) -> bool {
+        false
+    }
     /// Converts the elements to another type and writes them.
     ///
     /// # Safety
     ///
     /// There is room for so many, and there are instructions for the conversion.
-    unsafe fn convert(self, to: DType, result: *mut u8);
+    #[inline(always)]
+    unsafe fn convert(self, _: DType, _: *mut u8) {}
 }
 
 /// Answers that are read and written as booleans.
@@ -130,16 +140,6 @@ pub(in crate::engine::cpu) trait Answers: Mask {
     ///
     /// There is room for as many booleans.
     unsafe fn store(self, to: *mut bool);
-}
-
-/// A register of integers.
-pub(super) trait Integers: Packed + LaneBits {
-    /// The low bits of the products.
-    fn times(self, other: Self) -> Self;
-    /// Moved up by so many places; all bits are lost where there are not that many.
-    fn moved_up(self, places: Self) -> Self;
-    /// Moved down by so many places, with copies of the sign above.
-    fn moved_down(self, places: Self) -> Self;
 }
 
 /// Elements that there are registers for.
@@ -228,38 +228,6 @@ pub(super) fn binary_of_floats<V: Lanes>(row: Binary, a: V, b: V) -> Option<V> {
         Binary::Max => larger(a, b),
         Binary::MaxRight => V::either(a.equals(a), b.at_least(a), a),
         Binary::KeepZero => V::either(a.equals(zero), zero, a * b),
-        _ => return None,
-    })
-}
-
-/// Rows of integers.
-#[inline(always)]
-fn unary_of_integers<V: Integers>(row: Unary, x: V) -> Option<V> {
-    let (zero, one, all) = (V::of(0), V::of(1), V::of(u64::MAX));
-    Some(match row {
-        Unary::Neg => zero.minus(x),
-        Unary::Abs => V::either(x.less(zero), zero.minus(x), x),
-        Unary::Sign => V::either(zero.less(x), one, V::either(x.less(zero), all, zero)),
-        Unary::Relu => V::either(zero.less(x), x, zero),
-        Unary::BitNot => x.differs(all),
-        _ => return None,
-    })
-}
-
-/// Rows of pairs of integers.
-#[inline(always)]
-fn binary_of_integers<V: Integers>(row: Binary, a: V, b: V) -> Option<V> {
-    Some(match row {
-        Binary::Add => LaneBits::plus(a, b),
-        Binary::Sub => a.minus(b),
-        Binary::Mul => a.times(b),
-        Binary::Min | Binary::MinRight => a.smaller(b),
-        Binary::Max | Binary::MaxRight => a.larger(b),
-        Binary::BitAnd => a.and(b),
-        Binary::BitOr => a.or(b),
-        Binary::BitXor => a.differs(b),
-        Binary::ShiftLeft => a.moved_up(b),
-        Binary::ShiftRight => a.moved_down(b),
         _ => return None,
     })
 }

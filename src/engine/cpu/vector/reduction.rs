@@ -2,7 +2,7 @@
 
 use super::dispatch::for_dtype;
 use super::lanes::{Level, Product};
-use super::level::{Loop, RowsLoop, kernel, portable_kernel, portable_rows_kernel, rows_kernel};
+use super::level::{Loop, RowsLoop, kernel, rows_kernel};
 use super::packed::Packed;
 use super::{Instructions, RowsKernel, VectorKernel};
 use crate::array::{ElementType, larger, smaller};
@@ -131,7 +131,10 @@ impl<T: Product, J: Join<T>> ReduceLoop<T, J> {
     }
 }
 
+// With the instructions that floats are here for the compiler makes no vectors of them.
 impl<T: Product, J: Join<T>> Loop for ReduceLoop<T, J> {
+    const HAS_LEVELS: bool = T::ANY_ORDER;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises one element of the result and `count` of the operand.
@@ -140,6 +143,8 @@ impl<T: Product, J: Join<T>> Loop for ReduceLoop<T, J> {
 }
 
 impl<T: Product, J: Join<T>> RowsLoop for ReduceLoop<T, J> {
+    const HAS_LEVELS: bool = T::ANY_ORDER;
+
     #[inline(always)]
     unsafe fn run<L: Level>(
         (result, result_stride): (*mut u8, isize),
@@ -157,32 +162,21 @@ impl<T: Product, J: Join<T>> RowsLoop for ReduceLoop<T, J> {
     }
 }
 
-/// The kernel of a loop over integers or booleans, of which the compiler makes vectors; with the instructions that floats are here
-/// for it makes none.
-fn of_integers<T: Product, B: Loop>(isa: Instructions) -> VectorKernel {
-    if const { T::ANY_ORDER } { kernel::<B>(isa) } else { portable_kernel::<B>() }
-}
-
-/// As [`of_integers`], of rows.
-fn rows_of_integers<T: Product, B: RowsLoop>(isa: Instructions) -> RowsKernel {
-    if const { T::ANY_ORDER } { rows_kernel::<B>(isa) } else { portable_rows_kernel::<B>() }
-}
-
 /// The kernel of a reduction.
 pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> VectorKernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => of_integers::<T, ReduceLoop<T, Sum>>(isa),
-        Reduction::Max => of_integers::<T, ReduceLoop<T, Largest>>(isa),
-        Reduction::Min => of_integers::<T, ReduceLoop<T, Smallest>>(isa),
+        Reduction::Sum => kernel::<ReduceLoop<T, Sum>>(isa),
+        Reduction::Max => kernel::<ReduceLoop<T, Largest>>(isa),
+        Reduction::Min => kernel::<ReduceLoop<T, Smallest>>(isa),
     })
 }
 
 /// The kernel of reductions of rows.
 pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => rows_of_integers::<T, ReduceLoop<T, Sum>>(isa),
-        Reduction::Max => rows_of_integers::<T, ReduceLoop<T, Largest>>(isa),
-        Reduction::Min => rows_of_integers::<T, ReduceLoop<T, Smallest>>(isa),
+        Reduction::Sum => rows_kernel::<ReduceLoop<T, Sum>>(isa),
+        Reduction::Max => rows_kernel::<ReduceLoop<T, Largest>>(isa),
+        Reduction::Min => rows_kernel::<ReduceLoop<T, Smallest>>(isa),
     })
 }
 
@@ -236,6 +230,8 @@ impl<T: Product, F: PairTerm<T>> Sums<T, F> {
 }
 
 impl<T: Product, F: PairTerm<T>> Loop for Sums<T, F> {
+    const HAS_LEVELS: bool = T::ANY_ORDER;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
         // SAFETY: as the caller's.
@@ -244,6 +240,8 @@ impl<T: Product, F: PairTerm<T>> Loop for Sums<T, F> {
 }
 
 impl<T: Product, F: PairTerm<T>> RowsLoop for Sums<T, F> {
+    const HAS_LEVELS: bool = T::ANY_ORDER;
+
     #[inline(always)]
     unsafe fn run<L: Level>(
         (result, result_stride): (*mut u8, isize),
@@ -264,28 +262,28 @@ impl<T: Product, F: PairTerm<T>> RowsLoop for Sums<T, F> {
 
 /// The kernel of a sum of products.
 pub(super) fn dot(isa: Instructions, dtype: DType) -> VectorKernel {
-    for_dtype!(dtype, T => of_integers::<T, Sums<T, PairProducts>>(isa))
+    for_dtype!(dtype, T => kernel::<Sums<T, PairProducts>>(isa))
 }
 
 /// The kernel of a sum of squared differences.
-pub(super) fn square_distance(dtype: DType) -> VectorKernel {
+pub(super) fn square_distance(isa: Instructions, dtype: DType) -> VectorKernel {
     match dtype {
-        DType::F32 => portable_kernel::<Sums<f32, PairSquaredDifferences>>(),
-        DType::F64 => portable_kernel::<Sums<f64, PairSquaredDifferences>>(),
+        DType::F32 => kernel::<Sums<f32, PairSquaredDifferences>>(isa),
+        DType::F64 => kernel::<Sums<f64, PairSquaredDifferences>>(isa),
         _ => unreachable!("squared distances are those of floats"),
     }
 }
 
 /// The kernel of sums of products, of rows.
 pub(super) fn dots(isa: Instructions, dtype: DType) -> RowsKernel {
-    for_dtype!(dtype, T => rows_of_integers::<T, Sums<T, PairProducts>>(isa))
+    for_dtype!(dtype, T => rows_kernel::<Sums<T, PairProducts>>(isa))
 }
 
 /// The kernel of sums of squared differences, of rows.
-pub(super) fn square_distances(dtype: DType) -> RowsKernel {
+pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
     match dtype {
-        DType::F32 => portable_rows_kernel::<Sums<f32, PairSquaredDifferences>>(),
-        DType::F64 => portable_rows_kernel::<Sums<f64, PairSquaredDifferences>>(),
+        DType::F32 => rows_kernel::<Sums<f32, PairSquaredDifferences>>(isa),
+        DType::F64 => rows_kernel::<Sums<f64, PairSquaredDifferences>>(isa),
         _ => unreachable!("squared distances are those of floats"),
     }
 }

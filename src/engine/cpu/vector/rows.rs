@@ -41,7 +41,7 @@ pub(super) fn square_distance(isa: Instructions, dtype: DType) -> VectorKernel {
     if let Some((kernel, _)) = x86::square_distance(isa, dtype) {
         return kernel;
     }
-    reduction::square_distance(dtype)
+    reduction::square_distance(isa, dtype)
 }
 
 /// The kernel of sums of products, of rows.
@@ -59,7 +59,7 @@ pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
     if let Some((_, kernel)) = x86::square_distance(isa, dtype) {
         return kernel;
     }
-    reduction::square_distances(dtype)
+    reduction::square_distances(isa, dtype)
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -3,8 +3,6 @@
 use crate::engine::cpu::elements::{load, store};
 use crate::engine::cpu::vector::lanes::{Half32, Half64, Mask};
 use crate::engine::cpu::vector::packed::{Answers, Packed};
-use crate::operation::{Binary, Unary};
-use crate::shape::DType;
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
@@ -170,21 +168,4 @@ impl Packed for Booleans {
     fn multiply_add(self, factor: Self, term: Self) -> Self {
         self.and(factor).or(term)
     }
-    #[inline(always)]
-    fn unary(row: Unary, x: Self) -> Option<Self> {
-        match row {
-            Unary::Not => Some(x.not()),
-            _ => None,
-        }
-    }
-    #[inline(always)]
-    fn binary(row: Binary, a: Self, b: Self) -> Option<Self> {
-        match row {
-            Binary::And => Some(a.and(b)),
-            Binary::Or => Some(a.or(b)),
-            Binary::Xor => Some(a.differs(b)),
-            _ => None,
-        }
-    }
-    conversions! {}
 }

@@ -1,6 +1,6 @@
 //! Registers of floats.
 
-use super::put;
+use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::lanes::{Half32, Half64, Lanes, Register, Wide32, Wide64};
 use crate::engine::cpu::vector::level::Avx2;
 use crate::engine::cpu::vector::packed::{Packed, binary_of_floats, larger, smaller, unary_of_floats};
@@ -30,6 +30,16 @@ unsafe fn total_f32(sum: __m256) -> f32 {
     }
 }
 
+/// Writes a register to a place of any alignment, which is counted in registers.
+#[inline(always)]
+unsafe fn put<R: Copy>(register: R, to: *mut u8, place: usize) {
+    #[derive(Clone, Copy)]
+    #[repr(C, packed)]
+    struct Unaligned<R>(R);
+    // SAFETY: the caller promises room; the type has no alignment.
+    unsafe { store(to.cast::<Unaligned<R>>().wrapping_add(place), Unaligned(register)) };
+}
+
 /// The reversal of the bits of elements.
 macro_rules! reversed {
     () => {
@@ -40,8 +50,27 @@ macro_rules! reversed {
     };
 }
 
+/// The conversions with instructions; each writes its result.
+macro_rules! conversions {
+    (|$x:ident, $to:ident| $($dtype:ident => $write:expr;)*) => {
+        #[inline(always)]
+        fn converts(to: DType) -> bool {
+            matches!(to, $(DType::$dtype)|*)
+        }
+        #[inline(always)]
+        unsafe fn convert(self, to: DType, result: *mut u8) {
+            let ($x, $to) = (self, result);
+            match to {
+                // SAFETY: the caller promises room and the instructions.
+                $(DType::$dtype => unsafe { $write },)*
+                _ => {}
+            }
+        }
+    };
+}
+
 macro_rules! floats {
-    ($name:ident of $t:ident, mask $mask:ty: |$sum:ident| $total:expr; { $($rest:tt)* } $($conversions:tt)*) => {
+    ($name:ident of $t:ident, mask $mask:ty: |$sum:ident| $total:expr $(; $($rest:tt)*)?) => {
         impl Packed for $name {
             type Element = $t;
             type Mask = $mask;
@@ -82,7 +111,7 @@ macro_rules! floats {
                 // SAFETY: there is such a register, so that the machine has the instructions.
                 unsafe { $total }
             }
-            $($rest)*
+            $($($rest)*)?
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 self + other
@@ -107,7 +136,6 @@ macro_rules! floats {
             fn binary(row: Binary, a: Self, b: Self) -> Option<Self> {
                 binary_of_floats(row, a, b)
             }
-            conversions! { $($conversions)* }
         }
     };
 }
@@ -143,29 +171,35 @@ fn saturated_half(x: Half64) -> __m256i {
     }
 }
 
-floats!(Wide64 of f64, mask __mmask8: |sum| total_f64(_mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd::<1>(sum)));
-    {}
+floats!(Wide64 of f64, mask __mmask8:
+    |sum| total_f64(_mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd::<1>(sum)))
 );
-floats!(Wide32 of f32, mask __mmask16: |sum| total_f32(_mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps::<1>(sum)));
-    {}
+floats!(Wide32 of f32, mask __mmask16:
+    |sum| total_f32(_mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps::<1>(sum)))
 );
-floats!(Half64 of f64, mask Half64: |sum| total_f64(sum); { reversed!(); } |x, to|
-    F32 => put(_mm256_cvtpd_ps(x.0), to, 0);
-    I32 => put(_mm256_cvttpd_epi32(within_32(x).0), to, 0);
-    I64 => put(saturated_half(x), to, 0);
+floats!(Half64 of f64, mask Half64: |sum| total_f64(sum);
+    reversed!();
+    conversions!(|x, to|
+        F32 => put(_mm256_cvtpd_ps(x.0), to, 0);
+        I32 => put(_mm256_cvttpd_epi32(within_32(x).0), to, 0);
+        I64 => put(saturated_half(x), to, 0);
+    );
 );
-floats!(Half32 of f32, mask Half32: |sum| total_f32(sum); { reversed!(); } |x, to|
-    F64 => {
-        put(_mm256_cvtps_pd(_mm256_castps256_ps128(x.0)), to, 0);
-        put(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(x.0)), to, 1)
-    };
-    I32 => {
-        // All bits of the smallest integer the other way are the largest.
-        let whole = _mm256_xor_si256(_mm256_cvttps_epi32(x.0), _mm256_castps_si256(above_32(x).0));
-        put(_mm256_and_si256(whole, _mm256_castps_si256(Lanes::equals(x, x).0)), to, 0)
-    };
-    I64 => {
-        put(saturated_half(Half64(_mm256_cvtps_pd(_mm256_castps256_ps128(x.0)))), to, 0);
-        put(saturated_half(Half64(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(x.0)))), to, 1)
-    };
+floats!(Half32 of f32, mask Half32: |sum| total_f32(sum);
+    reversed!();
+    conversions!(|x, to|
+        F64 => {
+            put(_mm256_cvtps_pd(_mm256_castps256_ps128(x.0)), to, 0);
+            put(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(x.0)), to, 1)
+        };
+        I32 => {
+            // All bits of the smallest integer the other way are the largest.
+            let whole = _mm256_xor_si256(_mm256_cvttps_epi32(x.0), _mm256_castps_si256(above_32(x).0));
+            put(_mm256_and_si256(whole, _mm256_castps_si256(Lanes::equals(x, x).0)), to, 0)
+        };
+        I64 => {
+            put(saturated_half(Half64(_mm256_cvtps_pd(_mm256_castps256_ps128(x.0)))), to, 0);
+            put(saturated_half(Half64(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(x.0)))), to, 1)
+        };
+    );
 );

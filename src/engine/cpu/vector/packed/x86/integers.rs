@@ -1,11 +1,8 @@
 //! Registers of integers.
 
-use super::put;
 use crate::engine::cpu::elements::{load, store};
 use crate::engine::cpu::vector::lanes::{BitsHalf32, BitsHalf64, Half32, Half64, LaneBits, Mask};
-use crate::engine::cpu::vector::packed::{Integers, Packed, binary_of_integers, unary_of_integers};
-use crate::operation::{Binary, Unary};
-use crate::shape::DType;
+use crate::engine::cpu::vector::packed::Packed;
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
@@ -26,20 +23,6 @@ reversed! {
     reversed_32: __m256i = |x| _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
 }
 
-/// Doubles of integers without an instruction: both halves as the last bits of large numbers, whose difference and sum are
-/// rounded once.
-#[inline(always)]
-unsafe fn doubles_64(x: __m256i) -> __m256d {
-    // SAFETY: as the caller's.
-    unsafe {
-        // 2⁵², 2⁸⁴ + 2⁶³ with the sign of the upper half the other way, and the sum of both.
-        let low = _mm256_blend_epi32::<0b0101_0101>(_mm256_set1_epi64x(0x4330_0000_0000_0000), x);
-        let high = _mm256_xor_si256(_mm256_srli_epi64::<32>(x), _mm256_set1_epi64x(0x4530_0000_8000_0000));
-        let sum = _mm256_castsi256_pd(_mm256_set1_epi64x(0x4530_0000_8010_0000));
-        _mm256_add_pd(_mm256_sub_pd(_mm256_castsi256_pd(high), sum), _mm256_castsi256_pd(low))
-    }
-}
-
 /// Products of four integers, with instructions for halves only.
 #[inline(always)]
 unsafe fn times_64(a: __m256i, b: __m256i) -> __m256i {
@@ -51,21 +34,10 @@ unsafe fn times_64(a: __m256i, b: __m256i) -> __m256i {
     }
 }
 
-/// Four integers shifted down, with copies of the sign above: as unsigned numbers, with all bits of negative ones inverted
-/// meanwhile.
-#[inline(always)]
-unsafe fn moved_down_64(a: __m256i, places: __m256i) -> __m256i {
-    // SAFETY: as the caller's.
-    unsafe {
-        let sign = _mm256_cmpgt_epi64(_mm256_setzero_si256(), a);
-        _mm256_xor_si256(_mm256_srlv_epi64(_mm256_xor_si256(a, sign), places), sign)
-    }
-}
-
 macro_rules! integers {
     ($name:ident: $register:ident of $t:ident; $width:literal, mask $mask:ty;
-     $splat:ident, $reversed:ident, $times:ident, $up:ident, $down:ident; |$a:ident, $b:ident| less: $less:expr, equals: $equals:expr;
-     |$which:ident, $yes:ident, $no:ident| $either:expr; { $($rest:tt)* } $($conversions:tt)*) => {
+     $splat:ident, $reversed:ident, $times:ident; |$a:ident, $b:ident| less: $less:expr, equals: $equals:expr;
+     |$which:ident, $yes:ident, $no:ident| $either:expr) => {
         impl Packed for $name {
             type Element = $t;
             type Mask = $mask;
@@ -106,7 +78,6 @@ macro_rules! integers {
                 // SAFETY: as above.
                 $name(unsafe { $either })
             }
-            $($rest)*
             #[inline(always)]
             fn reversed(self) -> Self {
                 // SAFETY: as above.
@@ -126,34 +97,8 @@ macro_rules! integers {
             }
             #[inline(always)]
             fn multiply_add(self, factor: Self, term: Self) -> Self {
-                LaneBits::plus(self.times(factor), term)
-            }
-            #[inline(always)]
-            fn unary(row: Unary, x: Self) -> Option<Self> {
-                unary_of_integers(row, x)
-            }
-            #[inline(always)]
-            fn binary(row: Binary, a: Self, b: Self) -> Option<Self> {
-                binary_of_integers(row, a, b)
-            }
-            conversions! { $($conversions)* }
-        }
-
-        impl Integers for $name {
-            #[inline(always)]
-            fn times(self, other: Self) -> Self {
                 // SAFETY: as above.
-                $name(unsafe { $times(self.0, other.0) })
-            }
-            #[inline(always)]
-            fn moved_up(self, places: Self) -> Self {
-                // SAFETY: as above.
-                $name(unsafe { $up(self.0, places.0) })
-            }
-            #[inline(always)]
-            fn moved_down(self, places: Self) -> Self {
-                // SAFETY: as above.
-                $name(unsafe { $down(self.0, places.0) })
+                LaneBits::plus($name(unsafe { $times(self.0, factor.0) }), term)
             }
         }
     };
@@ -161,37 +106,21 @@ macro_rules! integers {
 
 integers!(
     BitsHalf64: __m256i of i64; 4, mask Half64;
-    _mm256_set1_epi64x, reversed_64, times_64, _mm256_sllv_epi64, moved_down_64;
+    _mm256_set1_epi64x, reversed_64, times_64;
     |a, b| less: Half64(_mm256_castsi256_pd(_mm256_cmpgt_epi64(b, a))),
         equals: Half64(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b)));
     |mask, yes, no| {
         let (yes, no) = (_mm256_castsi256_pd(yes.0), _mm256_castsi256_pd(no.0));
         _mm256_castpd_si256(_mm256_blendv_pd(no, yes, mask.0))
-    };
-    {} |x, to|
-    F64 => put(doubles_64(x.0), to, 0);
-    I32 => {
-        let even = _mm256_permutevar8x32_epi32(x.0, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
-        put(_mm256_castsi256_si128(even), to, 0)
-    };
+    }
 );
 integers!(
     BitsHalf32: __m256i of i32; 8, mask Half32;
-    _mm256_set1_epi32, reversed_32, _mm256_mullo_epi32, _mm256_sllv_epi32, _mm256_srav_epi32;
+    _mm256_set1_epi32, reversed_32, _mm256_mullo_epi32;
     |a, b| less: Half32(_mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a))),
         equals: Half32(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b)));
     |mask, yes, no| {
         let (yes, no) = (_mm256_castsi256_ps(yes.0), _mm256_castsi256_ps(no.0));
         _mm256_castps_si256(_mm256_blendv_ps(no, yes, mask.0))
-    };
-    {} |x, to|
-    F32 => put(_mm256_cvtepi32_ps(x.0), to, 0);
-    F64 => {
-        put(_mm256_cvtepi32_pd(_mm256_castsi256_si128(x.0)), to, 0);
-        put(_mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(x.0)), to, 1)
-    };
-    I64 => {
-        put(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(x.0)), to, 0);
-        put(_mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(x.0)), to, 1)
-    };
+    }
 );
