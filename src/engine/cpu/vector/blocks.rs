@@ -51,10 +51,11 @@ pub(super) trait Blocks {
     unsafe fn block<const COUNT: usize>(&self, start: usize);
 }
 
-/// Goes over so many elements in the blocks of the level, then in smaller ones, each a power of two. All of a block is computed before
-/// the first of it is written: a result may lie where an operand lies, which the compiler can't rule out, and it vectorises a block in
-/// which nothing is written. So runs of one length are cut at the same places, and a block that an instruction reads has been written
-/// as a block: a processor can then forward it from the store buffer, and would otherwise wait until it is in the cache.
+/// Goes over so many elements in the blocks of the level, then in smaller ones, the last of single elements. All of a block is
+/// computed before the first of it is written: a result may lie where an operand lies, which the compiler can't rule out, and it
+/// vectorises a block in which nothing is written. So runs of one length are cut at the same places, and a block that an instruction
+/// reads has been written as a block: a processor can then forward it from the store buffer, and would otherwise wait until it is in
+/// the cache.
 ///
 /// # Safety
 ///
@@ -77,15 +78,14 @@ pub(super) unsafe fn each_block<L: Level>(count: usize, blocks: impl Blocks) {
             between_blocks();
             start = start.wrapping_add(SMALL);
         }
-        let rest = count.wrapping_sub(start);
-        if rest & 4 != 0 {
-            blocks.block::<4>(start);
+        if count.wrapping_sub(start) >= SMALL / 2 {
+            blocks.block::<{ SMALL / 2 }>(start);
+            start = start.wrapping_add(SMALL / 2);
         }
-        if rest & 2 != 0 {
-            blocks.block::<2>(start.wrapping_add(rest & 4));
-        }
-        if rest & 1 != 0 {
-            blocks.block::<1>(count.wrapping_sub(1));
+        while start < count {
+            blocks.block::<1>(start);
+            between_blocks();
+            start = start.wrapping_add(1);
         }
     }
 }

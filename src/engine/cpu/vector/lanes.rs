@@ -9,8 +9,6 @@ mod x86;
 pub(in crate::engine::cpu) use crate::elementary::lanes::{LaneBits, Lanes, Mask, Real, Rounding};
 #[cfg(target_arch = "x86_64")]
 pub(in crate::engine::cpu) use x86::{BitsHalf32, BitsHalf64, Half32, Half64, Wide32, Wide64};
-#[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Quarter32, Quarter64};
 
 use super::Instructions;
 use crate::array::ElementType;
@@ -54,12 +52,10 @@ pub(in crate::engine::cpu) trait Register: Lanes<Mask: Known> {
 pub(in crate::engine::cpu) trait Registers: Real + Product + Register {
     /// Registers of 32 bytes.
     type Half: Register<Element = Self>;
-    /// Registers of 16 bytes.
-    type Quarter: Register<Element = Self>;
 }
 
 macro_rules! float {
-    ($t:ident, $half:ident, $quarter:ident) => {
+    ($t:ident, $half:ident) => {
         impl Register for $t {
             const WIDTH: usize = 1;
             #[inline(always)]
@@ -77,19 +73,17 @@ macro_rules! float {
         #[cfg(target_arch = "x86_64")]
         impl Registers for $t {
             type Half = $half;
-            type Quarter = $quarter;
         }
 
         #[cfg(not(target_arch = "x86_64"))]
         impl Registers for $t {
             type Half = $t;
-            type Quarter = $t;
         }
     };
 }
 
-float!(f32, Half32, Quarter32);
-float!(f64, Half64, Quarter64);
+float!(f32, Half32);
+float!(f64, Half64);
 
 /// Facts about the instructions that a loop is compiled to.
 pub(in crate::engine::cpu) trait Level: Rounding {
@@ -102,8 +96,6 @@ pub(in crate::engine::cpu) trait Level: Rounding {
     const REGISTER: usize;
     /// The widest registers of floats, or a single element where the compiler finds the vectors.
     type Half<T: Registers>: Register<Element = T>;
-    /// Registers for the elements that these leave.
-    type Quarter<T: Registers>: Register<Element = T>;
 }
 
 /// Elements whose products can be summed.

@@ -29,7 +29,6 @@ impl Level for Plain {
     const BLOCK: usize = 8;
     const REGISTER: usize = 0;
     type Half<T: Registers> = T;
-    type Quarter<T: Registers> = T;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -43,7 +42,6 @@ impl Level for Avx2 {
     const BLOCK: usize = LARGEST_BLOCK;
     const REGISTER: usize = 32;
     type Half<T: Registers> = T::Half;
-    type Quarter<T: Registers> = T::Quarter;
 }
 
 /// The widest instructions of this machine that the environment does not forbid.

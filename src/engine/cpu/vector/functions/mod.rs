@@ -160,7 +160,7 @@ trait RegisterBlock<T: Registers> {
     unsafe fn elements<const COUNT: usize>(self);
 }
 
-/// Does the work on a block in the widest registers that it fills, or element by element.
+/// Does the work on a block in registers that it fills, or element by element.
 ///
 /// # Safety
 ///
@@ -172,8 +172,6 @@ unsafe fn in_registers<T: Registers, L: Level, const COUNT: usize>(block: impl R
     unsafe {
         if const { fills::<L::Half<T>>(COUNT) } {
             block.registers::<L::Half<T>, COUNT>();
-        } else if const { fills::<L::Quarter<T>>(COUNT) } {
-            block.registers::<L::Quarter<T>, COUNT>();
         } else {
             block.elements::<COUNT>();
         }

@@ -24,10 +24,6 @@ registers! {
     Half64(__m256d);
     /// Eight singles.
     Half32(__m256);
-    /// Two doubles.
-    Quarter64(__m128d);
-    /// Four singles.
-    Quarter32(__m128);
     /// Eight integers of 64 bits, or the bits of as many doubles; so below.
     BitsWide64(__m512i);
     /// Sixteen of 32 bits.
@@ -36,10 +32,6 @@ registers! {
     BitsHalf64(__m256i);
     /// Eight of 32 bits.
     BitsHalf32(__m256i);
-    /// Two of 64 bits.
-    BitsQuarter64(__m128i);
-    /// Four of 32 bits.
-    BitsQuarter32(__m128i);
 }
 
 /// Two registers of doubles, for the elements of one of singles.
@@ -87,10 +79,6 @@ bits!(BitsHalf64: i64, mantissa: 52, _mm256_set1_epi64x, _mm256_add_epi64, _mm25
     _mm256_or_si256, _mm256_xor_si256, _mm256_slli_epi64, _mm256_srli_epi64);
 bits!(BitsHalf32: i32, mantissa: 23, _mm256_set1_epi32, _mm256_add_epi32, _mm256_sub_epi32, _mm256_and_si256,
     _mm256_or_si256, _mm256_xor_si256, _mm256_slli_epi32, _mm256_srli_epi32);
-bits!(BitsQuarter64: i64, mantissa: 52, _mm_set1_epi64x, _mm_add_epi64, _mm_sub_epi64, _mm_and_si128,
-    _mm_or_si128, _mm_xor_si128, _mm_slli_epi64, _mm_srli_epi64);
-bits!(BitsQuarter32: i32, mantissa: 23, _mm_set1_epi32, _mm_add_epi32, _mm_sub_epi32, _mm_and_si128,
-    _mm_or_si128, _mm_xor_si128, _mm_slli_epi32, _mm_srli_epi32);
 
 macro_rules! mask {
     ($mask:ident) => {
@@ -135,8 +123,6 @@ mask!(__mmask8);
 mask!(__mmask16);
 mask!(Half64, _mm256_and_pd, _mm256_xor_pd, _mm256_movemask_pd, f64);
 mask!(Half32, _mm256_and_ps, _mm256_xor_ps, _mm256_movemask_ps, f32);
-mask!(Quarter64, _mm_and_pd, _mm_xor_pd, _mm_movemask_pd, f64);
-mask!(Quarter32, _mm_and_ps, _mm_xor_ps, _mm_movemask_ps, f32);
 
 macro_rules! arithmetic {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $div:ident) => {
@@ -170,8 +156,6 @@ arithmetic!(Wide64, _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd, _mm512_div_pd);
 arithmetic!(Wide32, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_div_ps);
 arithmetic!(Half64, _mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd, _mm256_div_pd);
 arithmetic!(Half32, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_div_ps);
-arithmetic!(Quarter64, _mm_add_pd, _mm_sub_pd, _mm_mul_pd, _mm_div_pd);
-arithmetic!(Quarter32, _mm_add_ps, _mm_sub_ps, _mm_mul_ps, _mm_div_ps);
 
 macro_rules! lanes {
     ($name:ident: $register:ident of $t:ident; $width:literal, mask $mask:ty = $none:expr, bits $bits:ident, double $double:ty;
@@ -321,28 +305,6 @@ lanes!(
         Half64(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(single.0))),
     );
     |pair| Half32(_mm256_set_m128(_mm256_cvtpd_ps(pair.1.0), _mm256_cvtpd_ps(pair.0.0)))
-);
-lanes!(
-    Quarter64: __m128d of f64; 2, mask Quarter64 = Quarter64(unsafe { transmute::<[f64; 2], __m128d>([0.0; 2]) }), bits BitsQuarter64, double Quarter64;
-    _mm_set1_pd, _mm_fmadd_pd, _mm_sqrt_pd, _mm_round_pd, _mm_max_pd, _mm_min_pd, _mm_castpd_si128, _mm_castsi128_pd;
-    |a, b, IS| Quarter64(_mm_cmp_pd::<IS>(a, b));
-    |mask, yes, no| _mm_blendv_pd(no.0, yes.0, mask.0);
-    |bits| (
-        Quarter64(_mm_castsi128_pd(_mm_slli_epi64::<63>(bits))),
-        Quarter64(_mm_castsi128_pd(_mm_slli_epi64::<62>(bits))),
-    );
-    |same| same; |same| same
-);
-lanes!(
-    Quarter32: __m128 of f32; 4, mask Quarter32 = Quarter32(unsafe { transmute::<[f32; 4], __m128>([0.0; 4]) }), bits BitsQuarter32, double Half64;
-    _mm_set1_ps, _mm_fmadd_ps, _mm_sqrt_ps, _mm_round_ps, _mm_max_ps, _mm_min_ps, _mm_castps_si128, _mm_castsi128_ps;
-    |a, b, IS| Quarter32(_mm_cmp_ps::<IS>(a, b));
-    |mask, yes, no| _mm_blendv_ps(no.0, yes.0, mask.0);
-    |bits| (
-        Quarter32(_mm_castsi128_ps(_mm_slli_epi32::<31>(bits))),
-        Quarter32(_mm_castsi128_ps(_mm_slli_epi32::<30>(bits))),
-    );
-    |single| Half64(_mm256_cvtps_pd(single.0)); |double| Quarter32(_mm256_cvtpd_ps(double.0))
 );
 
 /// Both halves alike.
