@@ -57,6 +57,23 @@ pub(crate) use stablehlo::StableHlo;
 pub(crate) use unary::{UNARY_NAMES, unary_row};
 pub use unary::{UNARY_ROWS, Unary};
 
+/// The loop over one element, or one pair of elements.
+pub(crate) struct Once<T, const N: usize>(pub(crate) [T; N]);
+
+impl<T: Copy> UnaryLoop<T> for Once<T, 1> {
+    type Output = T;
+    fn run<F: Fn(T) -> T>(self, f: F) -> T {
+        f(self.0[0])
+    }
+}
+
+impl<T: Copy, U> BinaryLoop<T, U> for Once<T, 2> {
+    type Output = U;
+    fn run<F: Fn(T, T) -> U>(self, f: F) -> U {
+        f(self.0[0], self.0[1])
+    }
+}
+
 /// How the result of an elementwise operation moves with one operand.
 pub(crate) enum Partial<A: Pointwise> {
     /// Not at all.

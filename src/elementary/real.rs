@@ -1,27 +1,7 @@
 //! The float types: the places of their bits, and the constants of their precision.
 
 use super::lanes::Real;
-use crate::operation::{Binary, BinaryLoop, Unary, UnaryLoop};
-
-/// The loop over a single element.
-struct Apply<T>(T);
-
-impl<T: Copy> UnaryLoop<T> for Apply<T> {
-    type Output = T;
-    fn run<F: Fn(T) -> T>(self, f: F) -> T {
-        f(self.0)
-    }
-}
-
-/// The loop over a single pair.
-struct ApplyPair<T>(T, T);
-
-impl<T> BinaryLoop<T, T> for ApplyPair<T> {
-    type Output = T;
-    fn run<F: Fn(T, T) -> T>(self, f: F) -> T {
-        f(self.0, self.1)
-    }
-}
+use crate::operation::{Binary, Once, Unary};
 
 /// The parts that differ only by the places of exponent and mantissa.
 macro_rules! bits {
@@ -38,10 +18,10 @@ macro_rules! bits {
         const WHOLE_AND_SIGN: $t = Self::WHOLE + $sign as $t;
         const ROOT_HALF: u64 = $root_half;
         fn by_table(op: Unary, x: $t) -> $t {
-            op.$run(Apply(x))
+            op.$run(Once([x]))
         }
         fn pair_by_table(op: Binary, a: $t, b: $t) -> $t {
-            op.$run(ApplyPair(a, b))
+            op.$run(Once([a, b]))
         }
     };
 }

@@ -1,7 +1,7 @@
 //! Loops over the steps that are compiled for each operation.
 
 use crate::array::{Array, Data, ElementType};
-use crate::operation::{Binary, BinaryLoop, Unary, UnaryLoop};
+use crate::operation::{Binary, BinaryLoop, Once, Unary};
 
 /// Elementwise operations on an element type.
 pub(super) trait ElementwiseNumber: ElementType {
@@ -28,23 +28,6 @@ number! {
     i32 run_i32 run_i32;
     i64 run_i64 run_i64;
     bool run_bool run_bool;
-}
-
-/// One application of an operation.
-pub(super) struct Once<T, const N: usize>(pub(super) [T; N]);
-
-impl<T: ElementType> UnaryLoop<T> for Once<T, 1> {
-    type Output = T;
-    fn run<F: Fn(T) -> T>(self, f: F) -> T {
-        f(self.0[0])
-    }
-}
-
-impl<T: ElementType, U> BinaryLoop<T, U> for Once<T, 2> {
-    type Output = U;
-    fn run<F: Fn(T, T) -> U>(self, f: F) -> U {
-        f(self.0[0], self.0[1])
-    }
 }
 
 /// Numbers of all steps of a block, step by step.
@@ -119,6 +102,7 @@ impl<T: ElementType> Fold<'_, T> {
 impl<T: ElementType> BinaryLoop<T, T> for Fold<'_, T> {
     type Output = ();
     fn run<F: Fn(T, T) -> T>(self, f: F) {
-        if self.left { self.each(f) } else { self.each(|state, other| f(other, state)) }
+        let left = self.left;
+        self.each(|state, other| if left { f(state, other) } else { f(other, state) });
     }
 }

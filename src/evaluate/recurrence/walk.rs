@@ -1,10 +1,10 @@
 //! Several operations that lead from carries to carries, run number by number.
 
-use super::fold::{BlockNumbers, ElementwiseNumber, Once};
+use super::fold::{BlockNumbers, ElementwiseNumber};
 use super::{Phase, RecurrencePlan, StepBlock};
 use crate::array::memory::{self, OutOfMemory};
 use crate::array::{Array, Data};
-use crate::operation::Binary;
+use crate::operation::{Binary, Once};
 use crate::shape::DType;
 use crate::term::recurrence::{Elementwise, StepInstruction, StepOperand};
 

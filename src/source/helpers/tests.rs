@@ -1,7 +1,7 @@
 //! Helpers that replace functions of the library give the operation table's results: they use the same formulas.
 
 use super::{c_texts, rust_texts};
-use crate::operation::{HelperFunction, Unary, UnaryLoop, helpers};
+use crate::operation::{HelperFunction, Once, Unary, helpers};
 use crate::shape::DType;
 use crate::source::language::Helper;
 use std::collections::BTreeSet;
@@ -104,15 +104,6 @@ const ROWS: &[(&HelperFunction, Unary, &[f64])] = &[
     (&helpers::POLYGAMMA, Unary::Polygamma(u32::MAX), &[1.0, 1e10]),
 ];
 
-struct Apply<T>(T);
-
-impl<T: Copy> UnaryLoop<T> for Apply<T> {
-    type Output = T;
-    fn run<F: Fn(T) -> T>(self, f: F) -> T {
-        f(self.0)
-    }
-}
-
 fn helpers() -> BTreeSet<Helper> {
     ROWS.iter().flat_map(|row| [DType::F32, DType::F64].map(|dtype| (row.0, dtype))).collect()
 }
@@ -125,10 +116,10 @@ fn calls(call: impl Fn(DType, String, String) -> String) -> (String, Vec<f64>) {
         let order = op.parameter().map_or(String::new(), |order| format!("{order}, "));
         for &x in arguments {
             lines += &call(DType::F64, format!("{name}_f64({order}"), format!("0x{:x}", x.to_bits()));
-            expected.push(op.run_f64(Apply(x)));
+            expected.push(op.run_f64(Once([x])));
             let x = x as f32;
             lines += &call(DType::F32, format!("{name}_f32({order}"), format!("0x{:x}", x.to_bits()));
-            expected.push(f64::from(op.run_f32(Apply(x))));
+            expected.push(f64::from(op.run_f32(Once([x]))));
         }
     }
     (lines, expected)

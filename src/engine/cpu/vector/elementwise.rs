@@ -9,9 +9,8 @@ use super::masked::{MaskedRun, Masks};
 use super::operands::{choice_kernel, pair_kernel, short_pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, OperandForm, VectorKernel};
-use crate::array::ElementType;
 use crate::engine::cpu::elements::{counted, load, store};
-use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Row, Unary, UnaryLoop, comparison_row};
+use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Once, Row, Unary, UnaryLoop, comparison_row};
 use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -199,16 +198,6 @@ impl<T: Vectorised> BinaryLoop<T, T> for Choose {
     }
 }
 
-/// The table's function of one element, for rows with a parameter, which a kernel gets at each call.
-struct Of<T>(T);
-
-impl<T: ElementType> UnaryLoop<T> for Of<T> {
-    type Output = T;
-    fn run<F: Fn(T) -> T>(self, f: F) -> T {
-        f(self.0)
-    }
-}
-
 /// The loop of a polygamma function.
 struct Polygamma<T>(PhantomData<T>);
 
@@ -226,7 +215,7 @@ macro_rules! polygamma {
                     // SAFETY: the caller promises elements and room at these positions.
                     unsafe {
                         let result = result.cast::<$t>().wrapping_add(at);
-                        store(result, op.$run(Of(load(a.cast::<$t>().wrapping_add(at)))));
+                        store(result, op.$run(Once([load(a.cast::<$t>().wrapping_add(at))])));
                     }
                 });
             }
