@@ -84,7 +84,7 @@ fn run_program(body: &Body, args: Vec<Array>) -> Result<Vec<Array>, OutOfMemory>
         }
         op => apply(op, args).map(NodeValue::One),
     };
-    interpret::run::<Array, Never, OutOfMemory>(body, args, evaluate, None)
+    interpret::run::<Array, Never, OutOfMemory>(body, args, &evaluate, None)
 }
 
 /// The value of an operation on known arrays.

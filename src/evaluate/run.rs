@@ -43,7 +43,7 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
             Ok(NodeValue::One(result))
         }
     };
-    interpret::run::<Array, Never, Failure>(body, arguments, evaluate, Some(&InPlace))
+    interpret::run::<Array, Never, Failure>(body, arguments, &evaluate, Some(&InPlace))
 }
 
 /// Runs a loop with several sweeps.

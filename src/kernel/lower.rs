@@ -360,7 +360,7 @@ impl<'a> Lowering<'a> {
             Ok((value, at, Guards::new(), None))
         };
         let buffer = self.local(id);
-        self.nest(shape, buffer, StoreMode::Write, store)
+        self.nest(shape, buffer, StoreMode::Write, &store)
     }
 
     fn parts(&mut self, id: NodeId) -> Result<(), Obstacle> {
@@ -381,7 +381,7 @@ impl<'a> Lowering<'a> {
                 let value = emitter.emit(source, Access::identity(shape.len()), NodeId::MAX)?;
                 Ok((value, at, Guards::new(), None))
             };
-            self.nest(shape, buffer, StoreMode::Write, store)?;
+            self.nest(shape, buffer, StoreMode::Write, &store)?;
             start += extent;
         }
         Ok(())
@@ -421,13 +421,13 @@ impl<'a> Lowering<'a> {
                 let kept = (0..axes).filter(|axis| !reduced.contains(axis)).map(|axis| Affine::axis(axis, axes));
                 let (at, guards) = plain(Access { rows: kept.collect(), guards: Guards::new() })?;
                 let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at.clone(), guards.clone(), None));
-                self.nest(&domain, buffer, StoreMode::Reduce(*op), store)
+                self.nest(&domain, buffer, StoreMode::Reduce(*op), &store)
             }
             Op::Accumulate(map) => {
                 let (access, _) = Access::identity(axes).through_view(map, &domain).ok_or(Obstacle::Read(id))?;
                 let (at, guards) = plain(access)?;
                 let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at.clone(), guards.clone(), None));
-                self.nest(&domain, buffer, sum, store)
+                self.nest(&domain, buffer, sum, &store)
             }
             Op::Scatter(_) => {
                 let strides: SmallVec<[i64; 4]> = crate::shape::strides(result).iter().map(|&n| n as i64).collect();
@@ -449,7 +449,7 @@ impl<'a> Lowering<'a> {
                     let product = NestValue::Binary(Binary::Mul, left, right);
                     Ok((emitter.add(product, node.ty().dtype), at.clone(), guards.clone(), None))
                 };
-                self.nest(&domain, buffer, sum, store)
+                self.nest(&domain, buffer, sum, &store)
             }
             op => unreachable!("no reduction: {op:?}"),
         }

@@ -66,7 +66,7 @@ impl Lowering<'_> {
         let access = Access { rows, guards: Guards::new() };
         let packed = row_major(buffer, to, &shape);
         let place = packed.at.clone();
-        self.nest(&shape, buffer, StoreMode::Write, |emitter| {
+        self.nest(&shape, buffer, StoreMode::Write, &|emitter| {
             Ok((emitter.emit(arg, access.clone(), NodeId::MAX)?, place.clone(), Guards::new(), None))
         })?;
         Ok(packed)
@@ -126,7 +126,7 @@ impl Lowering<'_> {
         let read = Affine { offset: 0, coefficients: spec.result.iter().map(|&label| from.stride(label)).collect() };
         let dtype = node.ty().dtype;
         let place = row_major(to, spec.result.clone(), &shape).at;
-        self.nest(&shape, to, StoreMode::Write, |emitter| {
+        self.nest(&shape, to, StoreMode::Write, &|emitter| {
             let value = emitter.load(id, from.buffer, read.clone(), Guards::new(), dtype)?;
             Ok((value, place.clone(), Guards::new(), None))
         })

@@ -38,7 +38,7 @@ pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<Spar
             Ok(NodeValue::One(result))
         }
     };
-    interpret::run::<SparsityArray, Never, Failure>(body, arguments, evaluate, None)
+    interpret::run::<SparsityArray, Never, Failure>(body, arguments, &evaluate, None)
 }
 
 impl SparsityRules for Custom {

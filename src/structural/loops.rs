@@ -190,7 +190,7 @@ impl LoopWriter {
         (length, reverse): (usize, bool),
         carries: &[NodeId],
         captures: &[NodeId],
-        step: impl FnOnce(&mut LoopWriter, &[NodeId], NodeId, &[NodeId]) -> Vec<NodeId>,
+        step: &dyn Fn(&mut LoopWriter, &[NodeId], NodeId, &[NodeId]) -> Vec<NodeId>,
     ) -> Vec<NodeId> {
         let number = Type::new(DType::I64, &[]);
         let ty = |&id: &NodeId| self.graph.ty(id).clone();
@@ -221,8 +221,8 @@ impl LoopWriter {
         &mut self,
         condition: NodeId,
         captures: &[NodeId],
-        then: impl FnOnce(&mut LoopWriter, &[NodeId]) -> NodeId,
-        otherwise: impl FnOnce(&mut LoopWriter, &[NodeId]) -> NodeId,
+        then: &dyn Fn(&mut LoopWriter, &[NodeId]) -> NodeId,
+        otherwise: &dyn Fn(&mut LoopWriter, &[NodeId]) -> NodeId,
     ) -> NodeId {
         let types: Vec<Type> = captures.iter().map(|&id| self.graph.ty(id).clone()).collect();
         let parameters: Vec<NodeId> = (0..types.len() as NodeId).collect();
@@ -293,7 +293,7 @@ impl LoopWriter {
         let n = self.shape(a)[1];
         let a = if triangle.is_transposed { self.transposed(a) } else { a };
         let is_upper = triangle.is_lower == triangle.is_transposed;
-        let results = self.repeat((n, is_upper), &[b], &[a], |writer, carries, step, captures| {
+        let results = self.repeat((n, is_upper), &[b], &[a], &|writer, carries, step, captures| {
             let (rest, a) = (carries[0], captures[0]);
             let mut row = writer.row(rest, step);
             let column = writer.column(a, step);
@@ -324,7 +324,7 @@ impl LoopWriter {
     fn cholesky(&mut self, a: NodeId) -> NodeId {
         let symmetric = self.symmetric(a);
         let n = self.shape(a)[1];
-        let results = self.repeat((n, false), &[symmetric], &[], |writer, carries, step, _| {
+        let results = self.repeat((n, false), &[symmetric], &[], &|writer, carries, step, _| {
             let rest = carries[0];
             let column = writer.column(rest, step);
             let diagonal = writer.row(column, step);
@@ -357,7 +357,7 @@ impl LoopWriter {
     fn lu(&mut self, a: NodeId) -> NodeId {
         let [count, m, n] = self.shape(a)[..] else { unreachable!("matrices along an axis") };
         let order = self.position(&[count, m], 1);
-        let results = self.repeat((m.min(n), false), &[a, order], &[], |writer, carries, step, _| {
+        let results = self.repeat((m.min(n), false), &[a, order], &[], &|writer, carries, step, _| {
             let (rest, order) = (carries[0], carries[1]);
             let column = writer.column(rest, step);
             let size = writer.graph.add(Op::Unary(Unary::Abs), &[column]);
@@ -410,7 +410,7 @@ impl LoopWriter {
         let unit = self.unit_of_norms(a);
         let units = self.along(unit, &[count, m, n], &[0]);
         let a = self.binary(Binary::Mul, a, units);
-        let results = self.repeat((m.min(n), false), &[a, identity], &[], |writer, carries, step, _| {
+        let results = self.repeat((m.min(n), false), &[a, identity], &[], &|writer, carries, step, _| {
             let (rest, q) = (carries[0], carries[1]);
             let shape = [count, m];
             let column = writer.column(rest, step);

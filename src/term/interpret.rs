@@ -76,7 +76,7 @@ pub(crate) fn permuted_for_parts<X>(body: &Body<X>) -> Vec<bool> {
 /// captures, of the types that the body declares.
 pub fn interpret<A: Interpreter>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
     debug_assert!(fit::<A, Never>(&arguments, body));
-    match run::<A::Array, Never, Infallible>(body, arguments, |node, args| Ok(evaluate::<A>(node, args)), None) {
+    match run::<A::Array, Never, Infallible>(body, arguments, &|node, args| Ok(evaluate::<A>(node, args)), None) {
         Ok(values) => values,
         Err(never) => match never {},
     }
@@ -133,13 +133,13 @@ pub(crate) trait PartialAccess<T, X, E> {
 pub(crate) fn run<T: Clone, X: Extension, E>(
     body: &Body<X>,
     arguments: Vec<T>,
-    evaluate: impl Fn(&Node<X>, Arrays<T>) -> Result<NodeValue<T>, E>,
+    evaluate: &dyn Fn(&Node<X>, Arrays<T>) -> Result<NodeValue<T>, E>,
     parts: Option<&dyn PartialAccess<T, X, E>>,
 ) -> Result<Vec<T>, E> {
     debug_assert_eq!(arguments.len(), body.arity());
     let is_permuted = parts.map_or(Vec::new(), |_| permuted_for_parts(body));
     let slots = Vec::with_capacity(body.nodes.len());
-    let mut walk = BodyWalk::<T, X, _> { body, evaluate, slots, remaining: body.use_counts() };
+    let mut walk = BodyWalk::<T, X, E> { body, evaluate, slots, remaining: body.use_counts() };
     for (position, argument) in arguments.into_iter().enumerate() {
         walk.slots.push(if walk.remaining[position] == 0 { NodeValue::Empty } else { NodeValue::One(argument) });
     }
@@ -179,19 +179,14 @@ pub(crate) fn run<T: Clone, X: Extension, E>(
 }
 
 /// The values of a body's nodes, as far as they are known and still used.
-struct BodyWalk<'a, T, X: Extension, F> {
+struct BodyWalk<'a, T, X: Extension, E> {
     body: &'a Body<X>,
-    evaluate: F,
+    evaluate: &'a dyn Fn(&Node<X>, Arrays<T>) -> Result<NodeValue<T>, E>,
     slots: Vec<NodeValue<T>>,
     remaining: Vec<u32>,
 }
 
-impl<T, X, E, F> BodyWalk<'_, T, X, F>
-where
-    T: Clone,
-    X: Extension,
-    F: Fn(&Node<X>, Arrays<T>) -> Result<NodeValue<T>, E>,
-{
+impl<T: Clone, X: Extension, E> BodyWalk<'_, T, X, E> {
     fn evaluated(&mut self, node: &Node<X>) -> Result<NodeValue<T>, E> {
         let operands = self.operands(node)?;
         (self.evaluate)(node, operands)

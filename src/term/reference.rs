@@ -33,7 +33,7 @@ pub fn interpret_source<A: Interpreter>(body: &Body<Build>, arguments: Vec<A::Ar
         })
     };
     debug_assert!(fit::<A, Build>(&arguments, body));
-    let result = run::<A::Array, Build, Infallible>(body, arguments, evaluate, None);
+    let result = run::<A::Array, Build, Infallible>(body, arguments, &evaluate, None);
     match result {
         Ok(values) => values,
         Err(never) => match never {},

@@ -112,6 +112,10 @@ impl<'t, X: Form> TextReader<'t, X> {
 
     /// The error that something else was expected than the next token.
     pub(super) fn expected<T>(&self, what: &str) -> ParseResult<T> {
+        Err(self.unexpected(what))
+    }
+
+    fn unexpected(&self, what: &str) -> TextProblem {
         let token = self.token();
         let found = match token.kind {
             TokenKind::Newline => "the end of the line".to_string(),
@@ -124,7 +128,7 @@ impl<'t, X: Form> TextReader<'t, X> {
                 format!("`{text}`")
             }
         };
-        Err(TextProblem::new(format!("expected {what}, found {found}"), token.place()))
+        TextProblem::new(format!("expected {what}, found {found}"), token.place())
     }
 
     pub(super) fn symbol(&mut self, symbol: &str) -> ParseResult<()> {

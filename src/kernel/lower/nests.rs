@@ -17,7 +17,7 @@ impl Lowering<'_> {
     pub(super) fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: StoreMode) -> Result<(), Obstacle> {
         let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
         let write = |emitter: &mut Emitter| Ok(emitter.add(NestValue::Constant(zero), zero.dtype()));
-        let (place, value) = self.attempt(extents, 1, write)?;
+        let (place, value) = self.attempt(extents, 1, &write)?;
         let at = Affine::constant(0, extents.len());
         self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
         Ok(())
@@ -30,7 +30,7 @@ impl Lowering<'_> {
         extents: &Shape,
         buffer: BufferId,
         mode: StoreMode,
-        store: impl Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
+        store: &dyn Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
     ) -> Result<(), Obstacle> {
         if size(extents) == 0 {
             return self.nothing(extents, buffer, mode);
@@ -40,7 +40,7 @@ impl Lowering<'_> {
             Some(Alone { node, negated }) => {
                 let body = self.body;
                 let node = turned_scatter(body, node).unwrap_or(node);
-                self.separate(extents, buffer, (node, &body.node(node).args), |emitter| {
+                self.separate(extents, buffer, (node, &body.node(node).args), &|emitter| {
                     let (value, at, guards, index) = store(emitter)?;
                     let dtype = body.node(node).ty().dtype;
                     let negative = |emitter: &mut Emitter| emitter.add(NestValue::Unary(Unary::Neg, value), dtype);
@@ -58,15 +58,15 @@ impl Lowering<'_> {
         &mut self,
         extents: &[usize],
         stores: usize,
-        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+        write: &dyn Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<(usize, T), Obstacle> {
         loop {
             if let Some(&place) = self.nests.get(extents)
-                && let Some(written) = self.go_on(place, stores, &write)?
+                && let Some(written) = self.go_on(place, stores, write)?
             {
                 return Ok((place, written));
             }
-            if let Some(written) = self.fresh(extents, &write)? {
+            if let Some(written) = self.fresh(extents, write)? {
                 self.nests.insert(Shape::from_slice(extents), written.0);
                 return Ok(written);
             }
@@ -78,7 +78,7 @@ impl Lowering<'_> {
     pub(super) fn fresh<T>(
         &mut self,
         extents: &[usize],
-        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+        write: &dyn Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<Option<(usize, T)>, Obstacle> {
         let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, NestDraft::new(extents), None);
         let written = write(&mut emitter);
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         &mut self,
         place: usize,
         stores: usize,
-        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+        write: &dyn Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<Option<T>, Obstacle> {
         let PendingStep::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
         let draft = std::mem::replace(&mut **draft, NestDraft::new(&[]));
@@ -158,7 +158,7 @@ impl Lowering<'_> {
                 let whole = |&id: &NodeId| Ok((id, emitter.emit(id, Access::identity(shape.len()), NodeId::MAX)?));
                 ids.iter().map(whole).collect()
             };
-            let (place, mut values) = self.attempt(shape, ids.len(), write)?;
+            let (place, mut values) = self.attempt(shape, ids.len(), &write)?;
             // Some may have been stored on the way.
             values.retain(|(id, _)| !self.buffers.contains(*id));
             self.store_whole(place, &values)?;

@@ -56,7 +56,7 @@ impl Lowering<'_> {
             let value = emitter.add(NestValue::Select(same, later, itself), DType::I64);
             Ok((value, own.clone(), Guards::new(), None))
         };
-        self.nest(&pairs, buffer, StoreMode::Reduce(Reduction::Max), store)?;
+        self.nest(&pairs, buffer, StoreMode::Reduce(Reduction::Max), &store)?;
         let number = linear(number(0, axes), &body.node(node.args[1]).ty().shape)?;
         Ok(Latest { buffer, number, by: LatestBy::Update })
     }
@@ -86,7 +86,7 @@ impl Lowering<'_> {
                 let at = access.linear(shape, shape).ok_or(Obstacle::Read(id))?;
                 Ok((emitter.emit(target, access, NodeId::MAX)?, at, Guards::new(), None))
             };
-            self.nest(shape, buffer, StoreMode::Write, store)?;
+            self.nest(shape, buffer, StoreMode::Write, &store)?;
             buffer
         };
         let domain = body.node(updates).ty().shape.clone();
@@ -127,7 +127,7 @@ impl Lowering<'_> {
                     let value = emitter.add(NestValue::Position(own.clone()), DType::I64);
                     Ok((value, Affine::constant(0, indexed), Guards::new(), Some((index, 1, extent))))
                 };
-                self.nest(&Shape::from_slice(places), latest, StoreMode::Reduce(Reduction::Max), store)?;
+                self.nest(&Shape::from_slice(places), latest, StoreMode::Reduce(Reduction::Max), &store)?;
                 Some(Latest { buffer: latest, number: number(axes)?, by: LatestBy::Place })
             }
         };
@@ -153,7 +153,7 @@ impl Lowering<'_> {
             let index = emitter.add(NestValue::Select(stays, index, outside), DType::I64);
             Ok((value, at.clone(), Some((index, stride, extent))))
         };
-        let (place, (value, at, index)) = self.separate(&domain, buffer, (id, &node.args[1..]), write)?;
+        let (place, (value, at, index)) = self.separate(&domain, buffer, (id, &node.args[1..]), &write)?;
         self.store(place, Store { value, buffer, at, guards: Guards::new(), index, mode: StoreMode::Write });
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Lowering<'_> {
             let at = access.linear(shape, &domain).ok_or(Obstacle::Read(id))?;
             Ok((emitter.emit(id, access, NodeId::MAX)?, at, Guards::new(), None))
         };
-        self.nest(&domain, buffer, StoreMode::Reduce(Reduction::Sum), store)
+        self.nest(&domain, buffer, StoreMode::Reduce(Reduction::Sum), &store)
     }
 
     /// The additions of a scatter to a buffer whose elements are so far apart along the scatter's axes.
@@ -211,7 +211,7 @@ impl Lowering<'_> {
             let value = emitter.emit(node.args[0], Access::identity(axes), NodeId::MAX)?;
             Ok((value, at.plus(1, &place).ok_or(Obstacle::Read(id))?, Guards::new(), index))
         };
-        self.nest(&domain, buffer, StoreMode::Reduce(Reduction::Sum), store)
+        self.nest(&domain, buffer, StoreMode::Reduce(Reduction::Sum), &store)
     }
 
     /// Writes the values of a store into memory that has elements in a nest of its own. The nest must read nothing there that
@@ -221,10 +221,10 @@ impl Lowering<'_> {
         domain: &[usize],
         buffer: BufferId,
         (node, operands): (NodeId, &[NodeId]),
-        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+        write: &dyn Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<(usize, T), Obstacle> {
         loop {
-            let Some(written) = self.fresh(domain, &write)? else { continue };
+            let Some(written) = self.fresh(domain, write)? else { continue };
             if size(domain) <= 1 || !self.reads(written.0, buffer) {
                 return Ok(written);
             }

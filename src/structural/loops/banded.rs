@@ -52,7 +52,7 @@ impl LoopWriter {
         let coming = self.read(rows, [n, width], [1, 0, next], [0, 1, 0]);
         let coming_sides = self.read(b, [n, count], [1, 0, next], [0, 1, 0]);
         let captures = [coming, coming_sides];
-        let eliminated = self.repeat((n, false), &[window, sides], &captures, |writer, carries, step, captures| {
+        let eliminated = self.repeat((n, false), &[window, sides], &captures, &|writer, carries, step, captures| {
             let (window, sides) = writer.pivoted(carries[0], carries[1]);
             let (column, row, side) = (writer.first(window, 2), writer.first(window, 1), writer.first(sides, 1));
             let diagonal = writer.first(column, 1);
@@ -75,7 +75,7 @@ impl LoopWriter {
         // The rows of the solution that a row needs, the next one first.
         let known = self.read(b, [width - 1, count], [1, 0, n as i64], [0, 1, 0]);
         let captures = [eliminated[2], eliminated[3]];
-        let results = self.repeat((n, true), &[known], &captures, |writer, carries, step, captures| {
+        let results = self.repeat((n, true), &[known], &captures, &|writer, carries, step, captures| {
             let [row, side] = [captures[0], captures[1]].map(|all| writer.graph.add(Op::Gather, &[all, step]));
             let diagonal = writer.first(row, 1);
             let known = carries[0];

@@ -9,7 +9,7 @@ impl LoopWriter {
     pub(super) fn cholesky_forward(&mut self, l: NodeId, s: NodeId) -> NodeId {
         let symmetric = self.symmetric(s);
         let n = self.shape(l)[1];
-        let results = self.repeat((n, false), &[symmetric], &[l], |writer, carries, step, captures| {
+        let results = self.repeat((n, false), &[symmetric], &[l], &|writer, carries, step, captures| {
             let rest = carries[0];
             let (column, factor) = (writer.column(rest, step), writer.column(captures[0], step));
             let shape = writer.shape(column);
@@ -38,7 +38,7 @@ impl LoopWriter {
     pub(super) fn cholesky_adjoint(&mut self, l: NodeId, z: NodeId) -> NodeId {
         let n = self.shape(l)[1];
         let zeros = self.number(z, 0.0);
-        let results = self.repeat((n, true), &[zeros], &[l, z], |writer, carries, step, captures| {
+        let results = self.repeat((n, true), &[zeros], &[l, z], &|writer, carries, step, captures| {
             let known = carries[0];
             let (factor, column) = (writer.column(captures[0], step), writer.column(captures[1], step));
             let shape = writer.shape(column);
@@ -81,7 +81,7 @@ impl LoopWriter {
         let (factors, order) = self.unpacked(packed);
         let ordered = self.ordered(s, order);
         let [_, m, n] = self.shape(s)[..] else { unreachable!("matrices along an axis") };
-        let results = self.repeat((m.min(n), false), &[ordered], &[factors], |writer, carries, step, captures| {
+        let results = self.repeat((m.min(n), false), &[ordered], &[factors], &|writer, carries, step, captures| {
             let rest = carries[0];
             let (column, row) = (writer.column(rest, step), writer.row(rest, step));
             let (factor, upper) = (writer.column(captures[0], step), writer.row(captures[0], step));
@@ -106,7 +106,7 @@ impl LoopWriter {
         let (factors, order) = self.unpacked(packed);
         let zeros = self.number(z, 0.0);
         let [_, m, n] = self.shape(z)[..] else { unreachable!("matrices along an axis") };
-        let results = self.repeat((m.min(n), true), &[zeros], &[factors, z], |writer, carries, step, captures| {
+        let results = self.repeat((m.min(n), true), &[zeros], &[factors, z], &|writer, carries, step, captures| {
             let [factors, z] = captures[..] else { unreachable!("two captures") };
             let mut known = carries[0];
             let (whole, diagonal) = (writer.shape(known), writer.row(factors, step));

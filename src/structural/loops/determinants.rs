@@ -147,7 +147,7 @@ impl LoopWriter {
         let are_regular = self.are_regular(a, factors, moved.len() + 1);
         let all = self.graph.add(Op::Reduce(Reduction::Min, Axes::from_slice(&[0])), &[are_regular]);
         let captures = [&[a, factors, are_regular], moved].concat();
-        self.branch(all, &captures, LoopWriter::cofactors_by_inverse, LoopWriter::cofactors_by_both)
+        self.branch(all, &captures, &LoopWriter::cofactors_by_inverse, &LoopWriter::cofactors_by_both)
     }
 
     /// Which matrices are not nearly singular: the order of a derivative costs no more than a quarter of the digits. Pivots are judged

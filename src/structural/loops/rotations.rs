@@ -204,7 +204,7 @@ impl LoopWriter {
         let identity = self.identity(n);
         let (steps, table) = self.schedule(n);
         let results =
-            self.repeat((steps, false), &[symmetric, identity], &[table], |writer, carries, step, captures| {
+            self.repeat((steps, false), &[symmetric, identity], &[table], &|writer, carries, step, captures| {
                 let partner = writer.graph.add(Op::Gather, &[captures[0], step]);
                 let own = writer.diagonal(carries[0]);
                 let shape = writer.shape(own);
@@ -334,7 +334,7 @@ impl LoopWriter {
         let k = m.min(n);
         let identity = self.identity(k);
         let (steps, table) = self.schedule(k);
-        let results = self.repeat((steps, false), &[scaled, identity], &[table], |writer, carries, step, captures| {
+        let results = self.repeat((steps, false), &[scaled, identity], &[table], &|writer, carries, step, captures| {
             let partner = writer.graph.add(Op::Gather, &[captures[0], step]);
             let others = writer.columns_at(carries[0], partner);
             let square = writer.binary(Binary::Mul, carries[0], carries[0]);

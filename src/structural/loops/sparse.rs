@@ -221,7 +221,7 @@ impl Writer {
         &self,
         carries: &[NodeId],
         captures: &[NodeId],
-        step: impl FnOnce(&mut Writer, &[NodeId], NodeId, &[NodeId]) -> Vec<NodeId>,
+        step: &dyn Fn(&mut Writer, &[NodeId], NodeId, &[NodeId]) -> Vec<NodeId>,
     ) -> Arc<Body> {
         let position = Type::new(DType::I64, &[]);
         let ty = |&id: &NodeId| self.graph.ty(id).clone();
@@ -243,7 +243,7 @@ impl Writer {
         (length, reverse): (usize, bool),
         carries: &[NodeId],
         captures: &[NodeId],
-        step: impl FnOnce(&mut Writer, &[NodeId], NodeId, &[NodeId]) -> Vec<NodeId>,
+        step: &dyn Fn(&mut Writer, &[NodeId], NodeId, &[NodeId]) -> Vec<NodeId>,
     ) -> Vec<NodeId> {
         if length == 0 {
             return carries.to_vec();
@@ -261,14 +261,14 @@ impl Writer {
         [start, end]: [NodeId; 2],
         carries: &[NodeId],
         captures: &[NodeId],
-        step: impl FnOnce(&mut Writer, &[NodeId], NodeId, &[NodeId]) -> Vec<NodeId>,
+        step: &dyn Fn(&mut Writer, &[NodeId], NodeId, &[NodeId]) -> Vec<NodeId>,
     ) -> Vec<NodeId> {
         let all = [captures, &[end]].concat();
-        let goes_on = self.body(carries, &all, |writer, _, position, captures| {
+        let goes_on = self.body(carries, &all, &|writer, _, position, captures| {
             let end = captures[captures.len() - 1];
             vec![writer.graph.add(Op::Compare(Comparison::Less), &[position, end])]
         });
-        let body = self.body(carries, &all, |writer, own, position, captures| {
+        let body = self.body(carries, &all, &|writer, own, position, captures| {
             let mut next = step(writer, own, position, captures);
             next.push(writer.next(position));
             next
@@ -307,7 +307,7 @@ impl Writer {
         let factor = self.graph.add(Op::Scatter(extents), &[values, places]);
         let work = self.full(&[n, parts], 0.0);
         let tables = self.tables(elimination).list();
-        let results = self.columns((n, false), &[factor, work], &tables, |writer, carries, column, captures| {
+        let results = self.columns((n, false), &[factor, work], &tables, &|writer, carries, column, captures| {
             writer.factor_column(carries, column, captures)
         });
         self.checked(elimination, results[0])
@@ -318,13 +318,13 @@ impl Writer {
         let (factor, work) = (carries[0], carries[1]);
         let own = self.range(tables.starts, column);
         let captures = [captures, &[factor]].concat();
-        let work = self.between(own, &[work], &captures, |writer, carries, at, captures| {
+        let work = self.between(own, &[work], &captures, &|writer, carries, at, captures| {
             let row = writer.at(Tables::of(captures).rows, at);
             let value = writer.at(captures[5], at);
             vec![writer.with(carries[0], row, value)]
         });
         let left = self.range(tables.row_starts, column);
-        let work = self.between(left, &work, &captures, |writer, carries, at, captures| {
+        let work = self.between(left, &work, &captures, &|writer, carries, at, captures| {
             let (tables, factor) = (Tables::of(captures), captures[5]);
             let (other, from) = (writer.at(tables.row_columns, at), writer.at(tables.places, at));
             let [start, end] = writer.range(tables.starts, other);
@@ -332,7 +332,7 @@ impl Writer {
             let scale = writer.product(value, pivot);
             let scale = writer.negative(scale);
             let captures = [&captures[..6], &[scale]].concat();
-            writer.between([from, end], carries, &captures, |writer, carries, at, captures| {
+            writer.between([from, end], carries, &captures, &|writer, carries, at, captures| {
                 let row = writer.at(Tables::of(captures).rows, at);
                 let (sum, value) = (writer.at(carries[0], row), writer.at(captures[5], at));
                 let sum = writer.plus(sum, value, captures[6]);
@@ -344,7 +344,7 @@ impl Writer {
         let factor = self.with(factor, own[0], pivot);
         let below = [self.next(own[0]), own[1]];
         let captures = [&tables.list()[..], &[work[0], inverse]].concat();
-        let factor = self.between(below, &[factor], &captures, |writer, carries, at, captures| {
+        let factor = self.between(below, &[factor], &captures, &|writer, carries, at, captures| {
             let row = writer.at(Tables::of(captures).rows, at);
             let value = writer.at(captures[5], row);
             let value = writer.product(value, captures[6]);
@@ -378,7 +378,7 @@ impl Writer {
         let (n, entries, parts) = (elimination.extent(), elimination.factor_entries(), self.parts);
         let (inverse, work) = (self.full(&[entries, parts], 0.0), self.full(&[n, parts], 0.0));
         let captures = [&self.tables(elimination).list()[..], &[factor]].concat();
-        let results = self.columns((n, true), &[inverse, work], &captures, |writer, carries, column, captures| {
+        let results = self.columns((n, true), &[inverse, work], &captures, &|writer, carries, column, captures| {
             writer.inverse_column(carries, column, captures)
         });
         let places = self.indices(elimination.entries.iter().map(|&place| place as usize));
@@ -394,7 +394,7 @@ impl Writer {
         let diagonal = self.reciprocal(pivot);
         let below = [self.next(own[0]), own[1]];
         let carries = [carries, &[diagonal]].concat();
-        let results = self.between(below, &carries, captures, |writer, carries, at, captures| {
+        let results = self.between(below, &carries, captures, &|writer, carries, at, captures| {
             let (inverse, work, diagonal) = (carries[0], carries[1], carries[2]);
             let (sum, value) = (writer.at(inverse, at), writer.at(captures[5], at));
             let diagonal = writer.plus(diagonal, value, sum);
@@ -407,7 +407,7 @@ impl Writer {
         let work = self.with(results[1], column, diagonal);
         let left = self.range(tables.row_starts, column);
         let captures = [captures, &[work, diagonal]].concat();
-        let inverse = self.between(left, &[inverse], &captures, |writer, carries, at, captures| {
+        let inverse = self.between(left, &[inverse], &captures, &|writer, carries, at, captures| {
             let (tables, factor) = (Tables::of(captures), captures[5]);
             let (other, from) = (writer.at(tables.row_columns, at), writer.at(tables.places, at));
             let [_, end] = writer.range(tables.starts, other);
@@ -415,7 +415,7 @@ impl Writer {
             let sum = writer.plus(sum, scale, captures[7]);
             let below = [writer.next(from), end];
             let captures = [&captures[..7], &[scale]].concat();
-            let results = writer.between(below, &[carries[0], sum], &captures, |writer, carries, at, captures| {
+            let results = writer.between(below, &[carries[0], sum], &captures, &|writer, carries, at, captures| {
                 let row = writer.at(Tables::of(captures).rows, at);
                 let element = writer.at(captures[6], row);
                 let (own, value) = (writer.at(carries[0], at), writer.at(captures[5], at));
@@ -439,19 +439,19 @@ impl Writer {
             let value = writer.graph.add(Op::View(AffineMap::broadcast(&[], &shape, &[])), &[value]);
             writer.binary(Binary::Mul, value, row)
         };
-        let x = self.columns((n, false), &[x], &captures, |writer, carries, column, captures| {
+        let x = self.columns((n, false), &[x], &captures, &|writer, carries, column, captures| {
             let [start, end] = writer.range(Tables::of(captures).starts, column);
             let below = [writer.next(start), end];
             let row = writer.at(carries[0], column);
             let captures = [captures, &[row]].concat();
-            writer.between(below, carries, &captures, |writer, carries, at, captures| {
+            writer.between(below, carries, &captures, &|writer, carries, at, captures| {
                 let row = writer.at(Tables::of(captures).rows, at);
                 let (own, change) = (writer.at(carries[0], row), along(writer, captures[5], at, captures[6]));
                 let own = writer.binary(Binary::Sub, own, change);
                 vec![writer.with(carries[0], row, own)]
             })
         });
-        let x = self.columns((n, true), &x, &captures, |writer, carries, column, captures| {
+        let x = self.columns((n, true), &x, &captures, &|writer, carries, column, captures| {
             let [start, end] = writer.range(Tables::of(captures).starts, column);
             let below = [writer.next(start), end];
             let row = writer.at(carries[0], column);
@@ -460,7 +460,7 @@ impl Writer {
             let pivot = writer.graph.add(Op::View(AffineMap::broadcast(&[], &shape, &[])), &[pivot]);
             let row = writer.binary(Binary::Div, row, pivot);
             let captures = [captures, carries].concat();
-            let row = writer.between(below, &[row], &captures, |writer, carries, at, captures| {
+            let row = writer.between(below, &[row], &captures, &|writer, carries, at, captures| {
                 let row = writer.at(Tables::of(captures).rows, at);
                 let other = writer.at(captures[6], row);
                 let change = along(writer, captures[5], at, other);
