@@ -3,9 +3,9 @@
 use crate::affine::AffineMap;
 use crate::array::memory::{self, OutOfMemory};
 use crate::array::products::{BlockedProduct, MatrixLayout, dot, product};
-use crate::array::{Array, Data, elementwise, reduce, view};
+use crate::array::{Array, Data, elementwise, for_data, reduce, view};
 use crate::operation::{Binary, Contraction, Label, Labels, Reduction};
-use crate::shape::{Axes, Shape, size, strides};
+use crate::shape::{Axes, Shape, Type, Value, size, strides};
 use smallvec::SmallVec;
 
 /// The strides of an array's axes, by label.
@@ -25,7 +25,7 @@ impl<'a> Strides<'a> {
     }
 
     /// The one stride of these axes run through together in this order, if there is one.
-    fn merged(&self, labels: &[Label], extent: impl Fn(Label) -> usize) -> Option<usize> {
+    fn merged(&self, labels: &[Label], extent: &dyn Fn(Label) -> usize) -> Option<usize> {
         let mut inner: Option<(usize, usize)> = None;
         for &label in labels.iter().rev().filter(|&&label| extent(label) != 1) {
             let stride = self.of(label);
@@ -40,11 +40,66 @@ impl<'a> Strides<'a> {
 }
 
 /// An array with axes in another order of their labels.
-fn permuted<T: BlockedProduct>(a: Data<T>, from: &[Label], to: &[Label]) -> Result<Data<T>, OutOfMemory> {
+fn permuted(a: Array, from: &[Label], to: &[Label]) -> Result<Array, OutOfMemory> {
     let permutation: Axes =
         to.iter().map(|label| from.iter().position(|l| l == label).expect("the same labels")).collect();
     let map = AffineMap::transpose(a.shape(), &permutation);
-    Ok(T::take(view::view(a, &map)?).expect("a view keeps the element type"))
+    for_data!(a, a => view::view(a, &map))
+}
+
+/// Runs an expression on the data of two arrays of one type of numbers, whichever it is.
+macro_rules! for_numbers {
+    ($left:expr, $right:expr, ($a:ident, $b:ident) => $body:expr) => {
+        match ($left, $right) {
+            (Array::F32($a), Array::F32($b)) => $body,
+            (Array::F64($a), Array::F64($b)) => $body,
+            (Array::I32($a), Array::I32($b)) => $body,
+            (Array::I64($a), Array::I64($b)) => $body,
+            _ => unreachable!("operands are numbers of one type"),
+        }
+    };
+}
+
+/// The sum of the products of all elements, of arrays that have their elements in memory.
+fn whole<T: BlockedProduct>(a: &Data<T>, b: &Data<T>) -> Option<Array> {
+    let (Data::Dense(a), Data::Dense(b)) = (a, b) else { return None };
+    Some(T::wrap(Data::Uniform(Shape::new(), dot(a.len(), (a.as_slice(), 0, 1), (b.as_slice(), 0, 1)))))
+}
+
+/// A batch of products of matrices: the sizes of each, the layouts of the first operands and result, the extents of the batch, and
+/// the distances to the next operands and result along each of them.
+struct Batch {
+    sizes: [usize; 3],
+    layouts: [MatrixLayout; 3],
+    extents: Shape,
+    steps: SmallVec<[[usize; 3]; 4]>,
+}
+
+impl Batch {
+    /// The products, as an array of a shape.
+    fn products<T: BlockedProduct>(&self, a: Data<T>, b: Data<T>, shape: &Shape) -> Result<Array, OutOfMemory> {
+        // A view of one element is uniform.
+        let (a, b) = (in_buffer(a)?, in_buffer(b)?);
+        let (a, b) = (a.as_slice().unwrap_or_default(), b.as_slice().unwrap_or_default());
+        let mut out = memory::filled(shape, T::ZERO)?;
+        let [mut at, mut bt, mut ct] = self.layouts;
+        let mut position: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.extents.len());
+        for _ in 0..size(&self.extents) {
+            product(self.sizes, (a, at), (b, bt), (&mut out, ct));
+            for axis in (0..self.extents.len()).rev() {
+                position[axis] += 1;
+                let starts = [&mut at.start, &mut bt.start, &mut ct.start];
+                if position[axis] < self.extents[axis] {
+                    starts.into_iter().zip(self.steps[axis]).for_each(|(start, step)| *start += step);
+                    break;
+                }
+                position[axis] = 0;
+                let all = self.extents[axis] - 1;
+                starts.into_iter().zip(self.steps[axis]).for_each(|(start, step)| *start -= step * all);
+            }
+        }
+        Ok(T::wrap(Data::from_vec(shape, out)))
+    }
 }
 
 /// The same elements in a buffer, of an array that is not of rank 0.
@@ -56,36 +111,24 @@ fn in_buffer<T: BlockedProduct>(a: Data<T>) -> Result<Data<T>, OutOfMemory> {
 }
 
 /// A sum of products with labelled axes, of arrays of one type of numbers.
-pub(crate) fn contract_arrays(spec: &Contraction, a: Array, b: Array) -> Result<Array, OutOfMemory> {
-    match (a, b) {
-        (Array::F32(a), Array::F32(b)) => contract(spec, a, b),
-        (Array::F64(a), Array::F64(b)) => contract(spec, a, b),
-        (Array::I32(a), Array::I32(b)) => contract(spec, a, b),
-        (Array::I64(a), Array::I64(b)) => contract(spec, a, b),
-        _ => unreachable!("operands are numbers of one type"),
-    }
-}
-
-/// A sum of products with labelled axes.
-fn contract<T: BlockedProduct>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
+pub(crate) fn contract(spec: &Contraction, a: Array, b: Array) -> Result<Array, OutOfMemory> {
     // Vectors of a few numbers are soon multiplied, and it should take no longer to see that they are vectors.
-    if let (Data::Dense(left), Data::Dense(right)) = (&a, &b)
-        && spec.result.is_empty()
+    if spec.result.is_empty()
         && spec.left == spec.right
+        && let Some(product) = for_numbers!(&a, &b, (a, b) => whole(a, b))
     {
-        let product = dot(left.len(), (left.as_slice(), 0, 1), (right.as_slice(), 0, 1));
-        return Ok(T::wrap(Data::Uniform(Shape::new(), product)));
+        return Ok(product);
     }
     let shape = spec.shape(a.shape(), b.shape());
     let (left_shape, right_shape) = (Shape::from_slice(a.shape()), Shape::from_slice(b.shape()));
     let extent = |label: Label| spec.extent(label, &left_shape, &right_shape);
     let summed: Labels = spec.left.iter().copied().filter(|label| !spec.result.contains(label)).collect();
     if size(&shape) == 0 || summed.iter().any(|&label| extent(label) == 0) {
-        return Ok(T::wrap(Data::zeros(&shape)));
+        return Ok(Array::zeros(&Type { dtype: a.dtype(), shape }));
     }
-    match (&a, &b) {
-        (Data::Uniform(_, x), _) => return scaled(spec, &summed, *x, &spec.left, a.shape(), b.clone(), &spec.right),
-        (_, Data::Uniform(_, x)) => return scaled(spec, &summed, *x, &spec.right, b.shape(), a.clone(), &spec.left),
+    match (a.uniform(), b.uniform()) {
+        (Some(x), _) => return scaled(spec, &summed, x, &spec.left, a.shape(), b, &spec.right),
+        (_, Some(x)) => return scaled(spec, &summed, x, &spec.right, b.shape(), a, &spec.left),
         _ => {}
     }
     let join = |parts: [&[Label]; 3]| -> Labels { parts.concat().into() };
@@ -97,21 +140,21 @@ fn contract<T: BlockedProduct>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Re
         // Only batches, and along memory at that: an elementwise product, and its sum.
         let order = join([&summed, &batch, &[]]);
         let (left, right) = (permuted(a, &spec.left, &order)?, permuted(b, &spec.right, &order)?);
-        let product = elementwise::binary(Binary::Mul, T::wrap(left), T::wrap(right))?;
+        let product = elementwise::binary(Binary::Mul, left, right)?;
         let axes: Axes = (0..summed.len()).collect();
-        return reduce::reduce(Reduction::Sum, T::take(product).expect("products keep the element type"), &axes);
+        return for_data!(product, product => reduce::reduce(Reduction::Sum, product, &axes));
     }
     // The order of summed labels that spares the most copies: the order of one operand, if the other can be read in it too.
     let left_strides = Strides::new(&spec.left, a.shape());
     let right_strides = Strides::new(&spec.right, b.shape());
     let right_order: Labels = spec.right.iter().copied().filter(|label| summed.contains(label)).collect();
     let readable = |order: &[Label]| {
-        usize::from(left_strides.merged(order, extent).is_some())
-            + usize::from(right_strides.merged(order, extent).is_some())
+        usize::from(left_strides.merged(order, &extent).is_some())
+            + usize::from(right_strides.merged(order, &extent).is_some())
     };
     let summed = if readable(&right_order) > readable(&summed) { right_order } else { summed };
     let fits = |strides: &Strides, first: &[Label], second: &[Label]| {
-        Some((strides.merged(first, extent)?, strides.merged(second, extent)?))
+        Some((strides.merged(first, &extent)?, strides.merged(second, &extent)?))
     };
     let (left, left_labels) = match fits(&left_strides, &rows, &summed) {
         Some(_) => (a, spec.left.clone()),
@@ -142,45 +185,28 @@ fn contract<T: BlockedProduct>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Re
         MatrixLayout { start: 0, rows, columns }
     };
     let sizes = [size(&shape_of(&rows)), size(&shape_of(&summed)), size(&shape_of(&columns))];
-    let mut at = layout(&left_strides, &rows, &summed);
-    let mut bt = layout(&right_strides, &summed, &columns);
-    let mut ct = layout(&result_strides, &rows, &columns);
-    // A view of one element is uniform.
-    let (left, right) = (in_buffer(left)?, in_buffer(right)?);
-    let (left, right) = (left.as_slice().unwrap_or_default(), right.as_slice().unwrap_or_default());
-    let mut out = memory::filled(&shape, T::ZERO)?;
-    let batches = shape_of(&batch);
-    let steps: SmallVec<[[usize; 3]; 4]> = batch
+    let layouts = [
+        layout(&left_strides, &rows, &summed),
+        layout(&right_strides, &summed, &columns),
+        layout(&result_strides, &rows, &columns),
+    ];
+    let steps = batch
         .iter()
         .map(|&label| [left_strides.of(label), right_strides.of(label), result_strides.of(label)])
         .collect();
-    let mut position: SmallVec<[usize; 4]> = SmallVec::from_elem(0, batch.len());
-    for _ in 0..size(&batches) {
-        product(sizes, (left, at), (right, bt), (&mut out, ct));
-        for axis in (0..batches.len()).rev() {
-            position[axis] += 1;
-            let starts = [&mut at.start, &mut bt.start, &mut ct.start];
-            if position[axis] < batches[axis] {
-                starts.into_iter().zip(steps[axis]).for_each(|(start, step)| *start += step);
-                break;
-            }
-            position[axis] = 0;
-            starts.into_iter().zip(steps[axis]).for_each(|(start, step)| *start -= step * (batches[axis] - 1));
-        }
-    }
-    let result = Data::from_vec(&result_shape, out);
-    let inverse = |result| permuted(result, &result_labels, &spec.result);
-    Ok(T::wrap(if result_labels == spec.result { result } else { inverse(result)? }))
+    let batch = Batch { sizes, layouts, extents: shape_of(&batch), steps };
+    let result = for_numbers!(left, right, (left, right) => batch.products(left, right, &result_shape))?;
+    if result_labels == spec.result { Ok(result) } else { permuted(result, &result_labels, &spec.result) }
 }
 
 /// The contraction with an operand whose elements are all `x`: the other one's sum, scaled and repeated.
-fn scaled<T: BlockedProduct>(
+fn scaled(
     spec: &Contraction,
     summed: &[Label],
-    x: T,
+    x: Value,
     uniform_labels: &[Label],
     uniform_shape: &[usize],
-    other: Data<T>,
+    other: Array,
     other_labels: &[Label],
 ) -> Result<Array, OutOfMemory> {
     let axes: Axes = (0..other_labels.len()).filter(|&axis| summed.contains(&other_labels[axis])).collect();
@@ -196,10 +222,9 @@ fn scaled<T: BlockedProduct>(
             None => uniform_shape[uniform_labels.iter().position(|l| l == label).expect("a label of an operand")],
         })
         .collect();
-    let sum = reduce::reduce(Reduction::Sum, other, &axes)?;
-    let factor = Data::Uniform(Shape::from_slice(sum.shape()), x);
-    let product = elementwise::binary(Binary::Mul, sum, T::wrap(factor))?;
-    let product = T::take(product).expect("products keep the element type");
+    let sum = for_data!(other, other => reduce::reduce(Reduction::Sum, other, &axes))?;
+    let factor = Array::full(sum.shape(), x);
+    let product = elementwise::binary(Binary::Mul, sum, factor)?;
     let map = AffineMap::broadcast(product.shape(), &shape, &result_axes);
-    view::view(product, &map)
+    for_data!(product, product => view::view(product, &map))
 }

@@ -49,7 +49,7 @@ pub(crate) fn apply(op: &Op, args: Arrays<Array>) -> Result<Array, OutOfMemory> 
         Op::Reduce(op, axes) => for_data!(next(), data => reduce::reduce(*op, data, axes)),
         Op::ArgReduce(op, axis) => for_data!(&next(), data => reduce::arg_reduce(*op, data, *axis)),
         Op::ArgSort(order, axis) => for_data!(&next(), data => sort::arg_sort(*order, data, *axis)),
-        Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
+        Op::Contract(spec) => contract::contract(spec, next(), next()),
         Op::Matrix(op) if op.is_program() => program(*op, args.collect()),
         Op::Matrix(op) => matrix::apply(*op, &args.collect::<Arrays<Array>>()),
         Op::Sparse(op) => sparse::apply(op, &args.collect::<Arrays<Array>>()),
