@@ -380,13 +380,14 @@ impl FunctionBuilder<'_, '_, '_> {
         let nest = &tidied(nest, &self.plan.unread);
         let (read, written) = touched(nest);
         self.bind(&read, &written);
-        let all = || read.iter().chain(&written).copied();
-        let names: BTreeMap<BufferId, String> = all().map(|id| (id, self.name(id))).collect();
-        let counts: BTreeMap<BufferId, usize> = all().map(|id| (id, self.count(id))).collect();
+        let mut known: BTreeMap<BufferId, (String, usize, DType)> = BTreeMap::new();
+        for &id in read.iter().chain(&written) {
+            known.insert(id, (self.name(id), self.count(id), self.dtype(id)));
+        }
         let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
-        let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
-        let dtypes: BTreeMap<BufferId, DType> = all().map(|id| (id, self.dtype(id))).collect();
-        let buffers = BufferFacts { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
+        let (name, count, dtype) =
+            (|id: BufferId| known[&id].0.clone(), |id: BufferId| known[&id].1, |id: BufferId| known[&id].2);
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &dtype, continues: &goes_on };
         nest::write(&mut self.text, self.writer.language, nest, buffers, &mut self.writer.helpers);
     }
 

@@ -247,20 +247,19 @@ impl File<'_> {
         let (read, stored) = touched(nest);
         let written: BTreeSet<BufferId> = stored.iter().map(|&id| self.procedure.origin(id)).collect();
         let mut parameters: Vec<(String, DType, bool)> = Vec::new();
-        let mut names: BTreeMap<BufferId, String> = BTreeMap::new();
+        let mut known: BTreeMap<BufferId, (String, usize, DType)> = BTreeMap::new();
         let mut seen: BTreeSet<String> = BTreeSet::new();
         for id in read.into_iter().chain(stored) {
-            let name = self.name(id);
+            let (name, dtype) = (self.name(id), self.dtype(id));
             if seen.insert(name.clone()) {
-                parameters.push((name.clone(), self.dtype(id), written.contains(&self.procedure.origin(id))));
+                parameters.push((name.clone(), dtype, written.contains(&self.procedure.origin(id))));
             }
-            names.insert(id, name);
+            known.insert(id, (name, self.size(id), dtype));
         }
-        let counts: BTreeMap<BufferId, usize> = names.keys().map(|&id| (id, self.size(id))).collect();
-        let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
+        let (name, count, dtype) =
+            (|id: BufferId| known[&id].0.clone(), |id: BufferId| known[&id].1, |id: BufferId| known[&id].2);
         let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
-        let dtypes: BTreeMap<BufferId, DType> = names.keys().map(|&id| (id, self.dtype(id))).collect();
-        let buffers = BufferFacts { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
+        let buffers = BufferFacts { name: &name, count: &count, dtype: &dtype, continues: &goes_on };
         let (order, parallel) = parallel_first(nest);
         let items = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
         let (nest, limits) = stretches(nest, &order, parallel);
@@ -273,8 +272,8 @@ impl File<'_> {
         for (id, value) in fills {
             self.steps.push(format!(
                 "{{\"fill\": {}, \"elements\": {}, \"value\": {}}}",
-                quoted(&names[&id]),
-                counts[&id],
+                quoted(&name(id)),
+                count(id),
                 number(value)
             ));
         }
