@@ -82,7 +82,7 @@ const CHUNK: usize = 512;
 impl<T: ElementType> Buffer<T> {
     /// The array whose elements are changed by a function of some of them and their first one's position: in place where
     /// nobody else holds them.
-    pub(super) fn changed(mut self, mut change: impl FnMut(&mut [T], usize)) -> Result<Buffer<T>, OutOfMemory> {
+    pub(super) fn changed(mut self, change: &mut dyn FnMut(&mut [T], usize)) -> Result<Buffer<T>, OutOfMemory> {
         if self.is_unique() {
             change(self.as_slice_mut(), 0);
             return Ok(self);

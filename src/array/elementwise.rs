@@ -53,7 +53,7 @@ fn map<T: ElementType>(a: Data<T>, run: impl Fn(MapInPlace<'_, T>)) -> Result<Ar
             run(MapInPlace(&mut one));
             Data::Uniform(shape, one[0])
         }
-        Data::Dense(array) => Data::Dense(array.changed(|elements, _| run(MapInPlace(elements)))?),
+        Data::Dense(array) => Data::Dense(array.changed(&mut |elements, _| run(MapInPlace(elements)))?),
     }))
 }
 
@@ -155,16 +155,16 @@ fn combine<T: ElementType>(a: Data<T>, b: Data<T>, run: impl Fn(CombineInPlace<'
             Data::Uniform(shape, one[0])
         }
         (Data::Dense(a), Data::Uniform(_, b)) => {
-            Data::Dense(a.changed(|out, _| run(CombineInPlace { out, other: Other::Uniform(b), left: true }))?)
+            Data::Dense(a.changed(&mut |out, _| run(CombineInPlace { out, other: Other::Uniform(b), left: true }))?)
         }
         (Data::Uniform(_, a), Data::Dense(b)) => {
-            Data::Dense(b.changed(|out, _| run(CombineInPlace { out, other: Other::Uniform(a), left: false }))?)
+            Data::Dense(b.changed(&mut |out, _| run(CombineInPlace { out, other: Other::Uniform(a), left: false }))?)
         }
         (Data::Dense(a), Data::Dense(b)) => {
             // The left operand is copied if both are shared.
             let left = a.is_unique() || !b.is_unique();
             let (own, other) = if left { (a, b) } else { (b, a) };
-            Data::Dense(own.changed(|out, start| {
+            Data::Dense(own.changed(&mut |out, start| {
                 let other = Other::Dense(&other.as_slice()[start..start + out.len()]);
                 run(CombineInPlace { out, other, left });
             })?)

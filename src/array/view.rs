@@ -92,7 +92,7 @@ fn clip(start: i128, step: i128, extent: i128, count: i128) -> (i128, i128) {
 }
 
 /// The runs of a map that may read outside, cut to the part inside.
-fn clipped_runs(map: &AffineMap, mut f: impl FnMut(StridedRun)) {
+fn clipped_runs(map: &AffineMap, f: &mut dyn FnMut(StridedRun)) {
     if size(map.result()) == 0 || size(map.source()) == 0 {
         return;
     }
@@ -210,14 +210,14 @@ pub(crate) fn view<T: ElementType>(a: Data<T>, map: &AffineMap) -> Result<Array,
         }
         Data::Uniform(_, x) => {
             let mut out = memory::filled(shape, T::ZERO)?;
-            clipped_runs(map, |run| out[run.result..run.result + run.count].fill(*x));
+            clipped_runs(map, &mut |run| out[run.result..run.result + run.count].fill(*x));
             return Ok(T::wrap(Data::from_vec(shape, out)));
         }
         Data::Dense(array) => array.as_slice(),
     };
     if !map.is_inside() {
         let mut out = memory::filled(shape, T::ZERO)?;
-        clipped_runs(map, |run| {
+        clipped_runs(map, &mut |run| {
             let out = &mut out[run.result..run.result + run.count];
             match run.step {
                 1 => out.copy_from_slice(&source[run.source..run.source + run.count]),
@@ -293,7 +293,7 @@ pub(crate) fn accumulate_onto<T: ElementType>(
         Data::Dense(array) => (map, array.as_slice(), true),
     };
     let mut out = target.into_vec()?;
-    let add = |run: StridedRun| {
+    let mut add = |run: StridedRun| {
         let start = if whole { run.result } else { 0 };
         let updates = &updates[start..start + run.count];
         match run.step {
@@ -305,7 +305,7 @@ pub(crate) fn accumulate_onto<T: ElementType>(
     if map.is_inside() {
         StridedWalk::new(map).runs(add)
     } else {
-        clipped_runs(map, add)
+        clipped_runs(map, &mut add)
     }
     Ok(T::wrap(Data::from_vec(&shape, out)))
 }
