@@ -112,6 +112,12 @@ pub(crate) fn steps(extents: impl IntoIterator<Item = usize>) -> usize {
     extents.into_iter().fold(Some(1), product).unwrap_or(0)
 }
 
+/// Sorts positions by a number of each, equals in their order; the complements of numbers sort the largest first. Sorting is much
+/// code, of which there is one copy for all of these.
+pub(crate) fn sort_by_rank(positions: &mut [usize], rank: &dyn Fn(usize) -> usize) {
+    positions.sort_by_key(|&position| rank(position));
+}
+
 /// Row-major strides in elements.
 pub(crate) fn strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
     let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());

@@ -5,6 +5,7 @@
 
 use super::pattern::Pattern;
 use crate::error::{Error, Result};
+use crate::shape::sort_by_rank;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -54,7 +55,7 @@ impl Colouring {
             return natural;
         }
         let mut order: Vec<usize> = (0..pattern.rows()).collect();
-        order.sort_by_key(|&row| Reverse(pattern.row(row).len()));
+        sort_by_rank(&mut order, &|row| !pattern.row(row).len());
         let mut best = fewest(natural, || Colouring::new(apart(pattern, order)));
         // Class by class, in any order of the classes, no more colours are needed, and perhaps fewer (Culberson, 1992).
         for round in 0..ROUNDS {
@@ -104,7 +105,7 @@ impl Colouring {
             return Ok(natural);
         }
         let mut order: Vec<usize> = (0..rows).collect();
-        order.sort_by_key(|&vertex| Reverse(graph.row(vertex).len()));
+        sort_by_rank(&mut order, &|vertex| !graph.row(vertex).len());
         let largest_first = fewest(natural, || Colouring::new(stars(graph, order)));
         Ok(fewest(largest_first, || Colouring::new(stars(graph, smallest_last(graph)))))
     }

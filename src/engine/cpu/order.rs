@@ -8,7 +8,7 @@ use super::stretch::inner_axes;
 use crate::kernel::stretch::{axes_of, moved};
 use crate::kernel::{Affine, Nest, NestValue, Store, StoreMode, ValueId};
 use crate::operation::{Binary, Reduction, Unary};
-use crate::shape::DType;
+use crate::shape::{DType, sort_by_rank};
 
 /// The cost of an instruction without its elements, in simple operations on an element.
 const INSTRUCTION: f64 = 30.0;
@@ -143,7 +143,7 @@ impl LoopChoice<'_> {
         };
         if along.1 < LEAST_TILE as usize || !self.nest.values.iter().all(is_read_once) {
             let stored = |axis: usize| self.nest.stores.iter().filter(|store| store.at.coefficients[axis] != 0).count();
-            rest.sort_by_key(|&axis| std::cmp::Reverse(stored(axis)));
+            sort_by_rank(&mut rest, &|axis| !stored(axis));
         }
         LoopOrder { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
     }

@@ -5,7 +5,7 @@ use super::{elementwise, indexing, operations, views};
 use crate::error::Result;
 use crate::kernel::{additions, turned_scatter};
 use crate::operation::{Binary, Unary};
-use crate::shape::{Axes, is_sparse};
+use crate::shape::{Axes, is_sparse, sort_by_rank};
 use crate::term::distinct::are_distinct;
 use crate::term::interpret::{UpdatePositions, permuted_for_parts};
 use crate::term::{Body, NodeId, Op};
@@ -77,7 +77,7 @@ fn permutation(body: &Body, id: NodeId) -> Axes {
 fn permuted_axes(body: &Body, id: NodeId) -> Axes {
     let order = permutation(body, id);
     let mut axes: Axes = (0..order.len()).collect();
-    axes.sort_unstable_by_key(|&axis| order[axis]);
+    sort_by_rank(&mut axes, &|axis| order[axis]);
     axes
 }
 

@@ -4,7 +4,7 @@ use super::dialect::Indexing;
 use super::writer::{Handle, ModuleWriter};
 use crate::error::Result;
 use crate::operation::{Comparison, StableHlo};
-use crate::shape::{Axes, DType, Shape, Type, size};
+use crate::shape::{Axes, DType, Shape, Type, size, sort_by_rank};
 
 /// Index arrays as one, with a row of indices for each position.
 fn rows(writer: &mut ModuleWriter, indices: &[&Handle]) -> Handle {
@@ -91,7 +91,7 @@ pub(super) fn scatter_add(
     let places = indices[0].ty.rank();
     let (indexed, whole) = axes.split_at(indices.len());
     let mut inner: Axes = (0..whole.len()).collect();
-    inner.sort_unstable_by_key(|&at| whole[at]);
+    sort_by_rank(&mut inner, &|at| whole[at]);
     let updates = writer.transpose(updates, &after(places, inner));
     let indexing = Indexing { positions: places, indexed: indexed.into(), whole: whole.len() };
     let rows = rows(writer, indices);

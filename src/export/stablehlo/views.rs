@@ -8,7 +8,7 @@ use super::writer::{Handle, ModuleWriter};
 use crate::affine::AffineMap;
 use crate::error::Result;
 use crate::operation::{Comparison, Reduction, StableHlo};
-use crate::shape::{Axes, DType, Shape, Type, size, strides};
+use crate::shape::{Axes, DType, Shape, Type, size, sort_by_rank, strides};
 
 /// The read of a result axis along a source axis: positions `start + step · j` of the source for `j` from `before` to before
 /// `extent − after`, and nothing elsewhere.
@@ -182,7 +182,7 @@ fn block(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap, lines: &[AxisRe
     let summed = writer.reduce(Reduction::Sum, a, &ignored);
     // The axes, which are in the order of the result, in the order of the source.
     let mut order: Vec<usize> = (0..kept.len()).collect();
-    order.sort_unstable_by_key(|&at| kept[at].1);
+    sort_by_rank(&mut order, &|at| kept[at].1);
     let turned = writer.transpose(&summed, &order);
     let moving = || lines.iter().filter(|line| line.column.is_some());
     let inside = moving().zip(&turned.ty.shape).map(|(line, extent)| (line.before, extent - line.after, 1));

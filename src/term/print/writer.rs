@@ -8,7 +8,7 @@ use super::literal::{self, Constants, LiteralSpelling};
 use super::names::{Name, Names};
 use super::text::{Precedence, PrintedExpression};
 use crate::array::Array;
-use crate::shape::Type;
+use crate::shape::{Type, sort_by_rank};
 use crate::term::Custom;
 use crate::term::op::{Body, Node, NodeId};
 use crate::term::op::{Branch, Build, Extension, Op, Scan};
@@ -198,7 +198,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         }
         // Widest first, so that few are named; among equals the first.
         let mut order: Vec<usize> = (0..inline.len()).collect();
-        order.sort_by_key(|&at| std::cmp::Reverse(inline[at].0));
+        sort_by_rank(&mut order, &|at| !inline[at].0);
         let mut bound: Vec<usize> = Vec::new();
         for at in order {
             if width <= budget {
