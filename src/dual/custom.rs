@@ -168,9 +168,10 @@ fn moved<A: Algebra>(map: CustomMap<A>, deltas: Vec<Option<Delta<A>>>) -> Vec<Du
 }
 
 /// A function with rules of its own over arrays with tangents.
-pub(super) fn custom_tangent<A: Algebra, F: CustomFunction, const MARKED: bool>(
+pub(super) fn custom_tangent<A: Algebra, F: CustomFunction>(
     function: &F,
     inputs: Vec<TangentArray<A>>,
+    marked: bool,
 ) -> Vec<TangentArray<A>> {
     let (primals, tangents) = tangents_apart::<A>(inputs);
     let outputs = A::custom(function, primals.clone());
@@ -181,9 +182,9 @@ pub(super) fn custom_tangent<A: Algebra, F: CustomFunction, const MARKED: bool>(
         let rule = DerivativeRule::Jvp;
         let rules =
             RulePair { plain: &over::<A, F>(function, rule), marked: &over::<Tangent<A, true>, F>(function, rule) };
-        applied::<A>(&rules, of, or_zeros::<A>(tangents, &primals), MARKED)
+        applied::<A>(&rules, of, or_zeros::<A>(tangents, &primals), marked)
     } else {
-        pushed::<A>(&over::<Dual<A>, F>(function, DerivativeRule::Vjp), of, tangents, MARKED)
+        pushed::<A>(&over::<Dual<A>, F>(function, DerivativeRule::Vjp), of, tangents, marked)
     };
     tangents_along::<A>(outputs, tangents)
 }

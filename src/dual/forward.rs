@@ -129,11 +129,12 @@ fn derive_loop((active, (carries, inputs), marked): &LoopKey) -> TangentLoop {
 }
 
 /// A loop over arrays with tangents.
-pub(crate) fn scan_tangent<A: Algebra, const MARKED: bool>(
+pub(crate) fn scan_tangent<A: Algebra>(
     scan: &Arc<Scan>,
     carries: Vec<TangentArray<A>>,
     inputs: Vec<TangentArray<A>>,
     captures: Vec<TangentArray<A>>,
+    marked: bool,
 ) -> Vec<TangentArray<A>> {
     if scan.length == 0 {
         // The carries stay the same, which no derivative of a step shows.
@@ -153,7 +154,7 @@ pub(crate) fn scan_tangent<A: Algebra, const MARKED: bool>(
         return outputs.into_iter().map(|primal| TangentArray { primal, tangent: None }).collect();
     }
     let active = Active { body: scan.body.clone(), parameters };
-    let derived = LOOPS.get((active, (scan.carries, scan.inputs), MARKED), |key| Arc::new(derive_loop(key)));
+    let derived = LOOPS.get((active, (scan.carries, scan.inputs), marked), |key| Arc::new(derive_loop(key)));
 
     let tangent = |at: usize| {
         let or_zeros = || A::zeros(&A::type_of(&primals[at]));
@@ -209,11 +210,12 @@ fn derive_branch(((then, otherwise), marked): &BranchKey) -> ForwardSides {
 }
 
 /// A conditional over arrays with tangents.
-pub(crate) fn branch_tangent<A: Algebra, const MARKED: bool>(
+pub(crate) fn branch_tangent<A: Algebra>(
     condition: A::Array,
     then: &Arc<Body>,
     otherwise: &Arc<Body>,
     captures: Vec<TangentArray<A>>,
+    marked: bool,
 ) -> Vec<TangentArray<A>> {
     let (mut primals, tangents): (Vec<A::Array>, Vec<Option<A::Array>>) =
         captures.into_iter().map(|capture| (capture.primal, capture.tangent)).unzip();
@@ -223,7 +225,7 @@ pub(crate) fn branch_tangent<A: Algebra, const MARKED: bool>(
         return outputs.into_iter().map(|primal| TangentArray { primal, tangent: None }).collect();
     }
     let active = |body: &Arc<Body>| Active { body: body.clone(), parameters: parameters.clone() };
-    let derived = BRANCHES.get(((active(then), active(otherwise)), MARKED), |key| Arc::new(derive_branch(key)));
+    let derived = BRANCHES.get(((active(then), active(otherwise)), marked), |key| Arc::new(derive_branch(key)));
     let ([then, otherwise], moving) = &*derived;
     primals.extend(tangents.into_iter().flatten());
     pair(&mut A::branch(condition, then, otherwise, primals).into_iter(), moving)

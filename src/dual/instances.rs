@@ -3,6 +3,7 @@
 use super::array::{Dual, DualArray};
 use super::cotangent::Cotangent;
 use super::delta::Delta;
+use super::derivative::WithDerivative;
 use super::tangent::{Direction, Tangent, TangentArray};
 use super::transpose::transpose;
 use super::{branches, custom, forward, loops, recompute, rules, sweeps};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 /// The methods that both instances hand to the rules: all but loops and conditionals.
 macro_rules! delegate {
-    ($array:ident, $derivative:ident: $rules:ty) => {
+    ($array:ident, $derivative:ident: $rules:ty, $apart:expr) => {
         fn dtype(a: &Self::Array) -> DType {
             A::dtype(&a.primal)
         }
@@ -38,21 +39,22 @@ macro_rules! delegate {
             if operands.iter().any(|operand| A::node(&operand.primal).is_some()) {
                 return trace::traced::<Self>(op, operands);
             }
-            rules::apply::<A, $rules>(op, operands.into_iter().map(Into::into)).into()
+            let apart: fn(Self::Array) -> WithDerivative<A, $rules> = $apart;
+            rules::apply::<A, $rules>(op, operands.into_iter().map(apart)).into()
         }
         // Arithmetic on numbers skips the list of operands, which would take a quarter of the time.
         #[track_caller]
         fn unary(op: Unary, a: Self::Array) -> Self::Array {
             match A::node(&a.primal) {
                 Some(_) => Self::bind(&Op::Unary(op), smallvec![a]),
-                None => rules::unary::<A, $rules>(op, a.into()).into(),
+                None => rules::unary::<A, $rules>(op, $apart(a)).into(),
             }
         }
         #[track_caller]
         fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array {
             match A::node(&a.primal).or_else(|| A::node(&b.primal)) {
                 Some(_) => Self::bind(&Op::Binary(op), smallvec![a, b]),
-                None => rules::binary::<A, $rules>(op, a.into(), b.into()).into(),
+                None => rules::binary::<A, $rules>(op, $apart(a), $apart(b)).into(),
             }
         }
         #[track_caller]
@@ -62,14 +64,14 @@ macro_rules! delegate {
                 return Self::binary(Binary::Add, target, Self::scatter(updates, indices, &extents));
             }
             let indices = indices.into_iter().map(|index| index.primal).collect();
-            rules::scatter_onto::<A, $rules>(target.into(), updates.into(), indices).into()
+            rules::scatter_onto::<A, $rules>($apart(target), $apart(updates), indices).into()
         }
         #[track_caller]
         fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
             if [&target, &updates].into_iter().any(|array| A::node(&array.primal).is_some()) {
                 return Self::binary(Binary::Add, target, Self::accumulate(updates, map));
             }
-            rules::accumulate_onto::<A, $rules>(target.into(), updates.into(), map).into()
+            rules::accumulate_onto::<A, $rules>($apart(target), $apart(updates), map).into()
         }
         fn are_distinct(positions: &[Self::Array]) -> bool {
             let positions: Vec<A::Array> = positions.iter().map(|position| position.primal.clone()).collect();
@@ -133,7 +135,7 @@ impl<A: Algebra> Algebra for Dual<A> {
     type Nested = Dual<Dual<A>>;
     type Forward = Tangent<Dual<A>>;
 
-    delegate!(DualArray, delta: Delta<A>);
+    delegate!(DualArray, delta: Delta<A>, Into::into);
 
     fn identity(a: &DualArray<A>) -> Option<(usize, u64)> {
         match &a.delta {
@@ -203,7 +205,7 @@ impl<A: Algebra, const MARKED: bool> Algebra for Tangent<A, MARKED> {
     type Nested = Dual<Self>;
     type Forward = Tangent<Self>;
 
-    delegate!(TangentArray, tangent: Direction<A, MARKED>);
+    delegate!(TangentArray, tangent: Direction<A>, TangentArray::apart::<MARKED>);
 
     fn identity(a: &TangentArray<A>) -> Option<(usize, u64)> {
         if a.tangent.is_none() { A::identity(&a.primal) } else { None }
@@ -215,7 +217,7 @@ impl<A: Algebra, const MARKED: bool> Algebra for Tangent<A, MARKED> {
         inputs: Vec<TangentArray<A>>,
         captures: Vec<TangentArray<A>>,
     ) -> Vec<TangentArray<A>> {
-        forward::scan_tangent::<A, MARKED>(scan, carries, inputs, captures)
+        forward::scan_tangent::<A>(scan, carries, inputs, captures, MARKED)
     }
 
     fn branch(
@@ -224,15 +226,15 @@ impl<A: Algebra, const MARKED: bool> Algebra for Tangent<A, MARKED> {
         otherwise: &Arc<Body>,
         captures: Vec<TangentArray<A>>,
     ) -> Vec<TangentArray<A>> {
-        forward::branch_tangent::<A, MARKED>(condition.primal, then, otherwise, captures)
+        forward::branch_tangent::<A>(condition.primal, then, otherwise, captures, MARKED)
     }
 
     fn custom<F: CustomFunction>(function: &F, inputs: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
-        custom::custom_tangent::<A, F, MARKED>(function, inputs)
+        custom::custom_tangent::<A, F>(function, inputs, MARKED)
     }
 
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
-        sweeps::sweeps_tangent::<A, MARKED>(sweeps, operands)
+        sweeps::sweeps_tangent::<A>(sweeps, operands, MARKED)
     }
 }
 

@@ -433,9 +433,10 @@ fn with_tangents(sweeps: &Arc<Sweeps>, operands: &[bool], marked: bool) -> WithT
 }
 
 /// A loop over arrays with tangents.
-pub(crate) fn sweeps_tangent<A: Algebra, const MARKED: bool>(
+pub(crate) fn sweeps_tangent<A: Algebra>(
     sweeps: &Arc<Sweeps>,
     operands: Vec<TangentArray<A>>,
+    marked: bool,
 ) -> Vec<TangentArray<A>> {
     let (primals, tangents): (Vec<A::Array>, Vec<Option<A::Array>>) =
         operands.into_iter().map(|operand| (operand.primal, operand.tangent)).unzip();
@@ -444,7 +445,7 @@ pub(crate) fn sweeps_tangent<A: Algebra, const MARKED: bool>(
         let outputs = A::sweeps(sweeps, primals);
         return outputs.into_iter().map(|primal| TangentArray { primal, tangent: None }).collect();
     }
-    let derived = FORWARD.get(((sweeps.clone(), active), MARKED), |((sweeps, active), marked)| {
+    let derived = FORWARD.get(((sweeps.clone(), active), marked), |((sweeps, active), marked)| {
         Arc::new(with_tangents(sweeps, active, *marked))
     });
     let (extended, found) = &*derived;
