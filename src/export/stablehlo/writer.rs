@@ -162,13 +162,17 @@ impl ModuleWriter {
     pub(super) fn region(&mut self, inside: impl FnOnce(&mut ModuleWriter) -> Result<Vec<Handle>>) -> Result<()> {
         self.indented(|writer| {
             let results = inside(writer)?;
-            let results: Vec<&Handle> = results.iter().collect();
-            match results.is_empty() {
-                true => writer.line("stablehlo.return"),
-                false => writer.line(&format!("stablehlo.return {} : {}", names(&results), types(&results))),
-            }
+            writer.end_region(&results);
             Ok(())
         })
+    }
+
+    fn end_region(&mut self, results: &[Handle]) {
+        let results: Vec<&Handle> = results.iter().collect();
+        match results.is_empty() {
+            true => self.line("stablehlo.return"),
+            false => self.line(&format!("stablehlo.return {} : {}", names(&results), types(&results))),
+        }
     }
 
     /// The results of an operation that has some, of these types, by the name that stands for them all.
