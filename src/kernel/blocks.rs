@@ -23,8 +23,8 @@ pub(super) const TRIED: usize = 8;
 pub(super) const BLOCK: usize = 512 << 10;
 /// Blocks of products have at least so many rows: a product goes through its other operand for each.
 const PRODUCT_ROWS: usize = 32;
-/// Bytes of an operand that blocks of products have in common, up to which it is brought into order once for all.
-pub(crate) const KEPT: usize = 8 << 20;
+/// An operand that blocks of products have in common stays in the second-level cache up to so many bytes.
+const NEAR: usize = 1 << 20;
 /// Rows of a block are a multiple of this, if there are as many.
 pub(super) const ALIGNED: usize = 8;
 /// The bytes that must stay inside of blocks for blocking to pay.
@@ -291,7 +291,7 @@ impl<'a> BlockGroup<'a> {
             if let Step::Product(_) = step.step {
                 let all = step.reads.iter().chain(step.writes.iter().map(|(rows, _)| rows));
                 let common = all.filter(|rows| rows.stride == 0).map(|rows| self.bytes(rows.buffer));
-                again += common.filter(|&bytes| bytes > KEPT).map(|bytes| bytes as f64).sum::<f64>();
+                again += common.filter(|&bytes| bytes > NEAR).map(|bytes| bytes as f64).sum::<f64>();
             }
         }
         let gain = saved - AGAIN * again * (blocks - 1) as f64;

@@ -10,7 +10,7 @@ mod access;
 mod arrange;
 #[cfg(test)]
 mod arrange_tests;
-pub(crate) mod blocks;
+mod blocks;
 mod buffer;
 mod call;
 mod desugar;

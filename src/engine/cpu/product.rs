@@ -6,7 +6,6 @@ use super::threads::{Own, SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::array::matrix::Update;
 use crate::engine::arrays::CacheLine;
-use crate::kernel::blocks::KEPT;
 use crate::kernel::{BATCH, BufferId, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::ops::Range;
@@ -16,6 +15,8 @@ const WORK: usize = 1 << 19;
 /// The most chunks, in total and per thread; chunks of many rows and columns pack operands less often.
 const CHUNKS: usize = 64;
 const THREAD_CHUNKS: usize = 4;
+/// Bytes of a right operand that a thread keeps packed at most.
+const MOST_KEPT: usize = 8 << 20;
 /// Rows, or columns, of a chunk are a multiple of this number, which suits the kernels of matrix products.
 const LINES: usize = 32;
 
@@ -85,7 +86,7 @@ impl CompiledProduct {
     pub(super) fn keep(&mut self, is_common: impl Fn(BufferId) -> bool, number: usize) -> Option<usize> {
         let bytes = self.dtype.bytes();
         let lines = gemm::kept_lines(self.sizes, bytes);
-        let fits = self.batches == 1 && lines * size_of::<CacheLine>() <= KEPT;
+        let fits = self.batches == 1 && lines * size_of::<CacheLine>() <= MOST_KEPT;
         self.kept =
             (fits && is_common(self.operands[1].buffer) && !is_common(self.operands[0].buffer)).then_some(number);
         self.kept.map(|_| lines)
