@@ -144,7 +144,7 @@ pub mod engine {
             }
         }
 
-        /// All operations on matrices, for one type of elements and one set of instructions: the code of others is the same.
+        /// All operations on matrices, for one type of elements: the code of the other is the same.
         #[cfg(matrices)]
         pub unsafe fn matrices(
             call: &Call,
@@ -153,10 +153,9 @@ pub mod engine {
             out: &mut [f64],
             (scratch, packing): (&mut [f64], &mut [CacheLine]),
         ) {
-            let machine = (Instructions::Avx2, packing, None);
+            let machine = (Instructions::detect(), packing, None);
             if let Some((kernel, count)) = matrix::Kernel::new(call, types) {
-                let work = (&kernel, count, operands);
-                unsafe { matrix::machine::on::<f64, vector::lanes::Half64>(machine, work, out, scratch) };
+                unsafe { kernel.run(machine, (count, operands), out, scratch) };
             }
         }
 

@@ -28,10 +28,10 @@ pub(super) fn reduce<T: MatrixElement>(
     a: &mut [T],
     left: &mut [T],
     factors: [&mut [T]; 2],
-    to: &mut Bidiagonal<T>,
+    [diagonal, above_diagonal]: [&mut [T]; 2],
     scratch: &mut [T],
 ) {
-    let n = to.diagonal.len();
+    let n = diagonal.len();
     // The last two reflections wait to be applied: by them a matrix becomes A − u yᵀ − z vᵀ. Rows are read once for that and for
     // the sum by the next vector, and once for the product with the one after that.
     let (mut y, rest) = scratch.split_at_mut(n);
@@ -44,7 +44,7 @@ pub(super) fn reduce<T: MatrixElement>(
         let (before, left) = left.split_at_mut(step * n);
         let (u, next) = left.split_at_mut(n);
         let u = &mut u[step..];
-        (to.diagonal[step], factors[0][step]) = reflection(u);
+        (diagonal[step], factors[0][step]) = reflection(u);
         let u = &*u;
         let (above, below) = a.split_at_mut(step * n);
         let rest = step + 1;
@@ -68,8 +68,9 @@ pub(super) fn reduce<T: MatrixElement>(
         let y = &y[rest..];
         let v = &mut own[rest..];
         add_scaled(v, y, -T::one());
-        let (above_diagonal, factor) = reflection(v);
-        (to.above[step], factors[1][step]) = (above_diagonal, factor);
+        let factor;
+        (above_diagonal[step], factor) = reflection(v);
+        factors[1][step] = factor;
         let common = dot(y, v);
         for ((row, z), &x) in below.chunks_exact(n).zip(&mut z[rest..]).zip(&u[1..]) {
             *z = (dot(&row[rest..], v) - x * common) * factor;
@@ -98,7 +99,6 @@ fn update_row<T: MatrixElement>(row: &mut [T], [y, v]: [&[T]; 2], [x, z]: [T; 2]
 impl<T: MatrixElement> Bidiagonal<'_, T> {
     /// Rotates the matrix to a diagonal one, and rows of left and right vectors with it; whether that comes to an end. Elements of
     /// the diagonal may be negative.
-    #[inline(always)]
     pub(super) fn diagonalise(&mut self, [mut left, mut right]: [Sweeps<T>; 2]) -> bool {
         let n = self.diagonal.len();
         let bound = self.bound();
@@ -131,7 +131,6 @@ impl<T: MatrixElement> Bidiagonal<'_, T> {
     }
 
     /// The bound up to which elements above the diagonal count as 0: no value changes by more than its precision.
-    #[inline(always)]
     fn bound(&self) -> T {
         let n = T::number(self.diagonal.len());
         let mut own = self.diagonal[0].magnitude();
@@ -150,7 +149,6 @@ impl<T: MatrixElement> Bidiagonal<'_, T> {
 
     /// A number that the smallest value of a block is near. If an element above the diagonal is found to be as good as 0, it becomes
     /// 0, and there is no result.
-    #[inline(always)]
     fn smallest(&mut self, block: Block) -> Option<T> {
         let last = block.last();
         let end = block.after(last - 1);
@@ -174,7 +172,6 @@ impl<T: MatrixElement> Bidiagonal<'_, T> {
 
     /// The shift by which the last element above the diagonal of a block vanishes fast, or 0 where it would take the precision of
     /// small values.
-    #[inline(always)]
     fn shift(&self, block: Block, smallest: T) -> T {
         let most = largest(&self.diagonal[block.start..=block.end]);
         let others = largest(&self.above[block.start..block.end]);
@@ -194,7 +191,6 @@ impl<T: MatrixElement> Bidiagonal<'_, T> {
     }
 
     /// A sweep without shift, which keeps the precision of small values.
-    #[inline(always)]
     fn sweep(&mut self, block: Block, first: &mut Sweeps<T>, second: &mut Sweeps<T>) {
         let last = block.last();
         let mut turn = Rotation { cosine: T::one(), sine: T::ZERO };
@@ -215,7 +211,6 @@ impl<T: MatrixElement> Bidiagonal<'_, T> {
         self.above[block.after(last - 1)] = end * other.sine;
     }
 
-    #[inline(always)]
     fn sweep_shifted(&mut self, block: Block, shift: T, first: &mut Sweeps<T>, second: &mut Sweeps<T>) {
         let last = block.last();
         let head = self.diagonal[block.at(0)];
@@ -249,7 +244,6 @@ impl<T: MatrixElement> Bidiagonal<'_, T> {
 }
 
 /// The relative precision to which values of a bidiagonal matrix are found.
-#[inline(always)]
 fn precision<T: MatrixElement>() -> T {
     T::PRECISION * T::number(32)
 }

@@ -2,35 +2,24 @@
 
 use super::hardware::{Update, Vector};
 use super::machine::{Cut, MOVE, Machine, divide, multiply_lower, subtract};
-use super::{BASE, MatrixElement, half, quarters_mut, triangular};
+use super::{BASE, MatrixElement, Part, half, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 /// Writes the lower factor of the symmetric part of a matrix, or NaN where that is not positive definite.
-pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+pub(super) fn factor_into<T: MatrixElement>(on: &mut dyn Machine<T>, a: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     symmetric_into(on, a, out.view_mut());
     if !factor(on, out.view_mut()) {
         out.fill(T::NAN);
         return;
     }
-    on.in_parts(Cut::Rows, MOVE * out.len() / 2, out, |on, start, mut out| {
-        on.run(
-            #[inline(always)]
-            || clear_upper(start, &mut out),
-        );
-    });
+    on.in_parts(Cut::Rows, MOVE * out.len() / 2, out, &|_, start, mut out| clear_upper(start, &mut out));
 }
 
 /// Writes the lower triangle of the symmetric part of a matrix. Rows of both lie one after the other.
-pub(super) fn symmetric_into<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayView2<T>, out: ArrayViewMut2<T>) {
-    on.in_parts(Cut::TriangleRows, MOVE * out.len() / 2, out, |on, start, out| {
-        on.run(
-            #[inline(always)]
-            || symmetric_rows(a, start, out),
-        );
-    });
+pub(super) fn symmetric_into<T: MatrixElement>(on: &mut dyn Machine<T>, a: ArrayView2<T>, out: ArrayViewMut2<T>) {
+    on.in_parts(Cut::TriangleRows, MOVE * out.len() / 2, out, &|_, start, out| symmetric_rows(a, start, out));
 }
 
-#[inline(always)]
 fn symmetric_rows<T: MatrixElement>(a: ArrayView2<T>, start: usize, out: ArrayViewMut2<T>) {
     let (n, half) = (a.nrows(), T::one() / T::number(2));
     let (Some(a), Some(out)) = (a.to_slice(), out.into_slice()) else { unreachable!("matrices are in one piece") };
@@ -60,14 +49,11 @@ pub(super) fn clear_upper<T: MatrixElement>(start: usize, rows: &mut ArrayViewMu
 }
 
 /// Replaces the lower triangle by its factor; whether it is positive definite. Elements above the diagonal become anything.
-fn factor<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayViewMut2<T>) -> bool {
+fn factor<T: MatrixElement>(on: &mut dyn Machine<T>, a: ArrayViewMut2<T>) -> bool {
     let n = a.nrows();
     if n <= BASE {
         let mut is_definite = false;
-        on.run(
-            #[inline(always)]
-            || is_definite = factor_small::<T, M::Vector>(a),
-        );
+        on.run(Part::Cholesky(a, &mut is_definite));
         return is_definite;
     }
     let cut = half(n);
@@ -92,16 +78,16 @@ pub(super) fn turned<T: MatrixElement>(a: ArrayView2<T>) -> [[T; BASE]; BASE] {
     turned
 }
 
-/// The factor of a few rows, whose transpose has its columns as vectors.
+/// The factor of a few rows, if they are positive definite; its transpose has its columns as vectors.
 #[inline(always)]
-fn factor_small<T: MatrixElement, V: Vector<T>>(mut a: ArrayViewMut2<T>) -> bool {
+pub(super) fn factor_small<T: MatrixElement, V: Vector<T>>(mut a: ArrayViewMut2<T>, is_definite: &mut bool) {
     let n = a.nrows();
     assert!(n <= BASE);
     let mut u = turned(a.view());
     for step in 0..n {
         let pivot = u[step][step];
         if !(pivot > T::ZERO && pivot < T::HIGHEST) {
-            return false;
+            return;
         }
         let root = pivot.square_root();
         divide::<T, V, BASE>(&mut u[step], root);
@@ -115,5 +101,5 @@ fn factor_small<T: MatrixElement, V: Vector<T>>(mut a: ArrayViewMut2<T>) -> bool
             *x = column[row];
         }
     }
-    true
+    *is_definite = true;
 }

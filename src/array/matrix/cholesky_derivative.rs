@@ -5,12 +5,12 @@ use super::cholesky::{clear_upper, symmetric_into, turned};
 use super::hardware::{Update, Vector};
 use super::machine::{Cut, MOVE, Machine, divide, multiply_lower, subtract};
 use super::rows::assign_in_parts;
-use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
+use super::{BASE, MatrixElement, Part, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 /// Writes the lower triangular X with X Lᵀ + L Xᵀ = S, the symmetric part of a matrix.
-pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn forward_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     l: ArrayView2<T>,
     s: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
@@ -20,13 +20,10 @@ pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Replaces the lower triangle S by X, with zeros above the diagonal.
-fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, s: ArrayViewMut2<T>) {
+fn forward<T: MatrixElement>(on: &mut dyn Machine<T>, l: ArrayView2<T>, s: ArrayViewMut2<T>) {
     let n = l.nrows();
     if n <= BASE {
-        return on.run(
-            #[inline(always)]
-            || forward_small::<T, M::Vector>(l, s),
-        );
+        return on.run(Part::CholeskyForward(l, s));
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(l, cut);
@@ -42,7 +39,7 @@ fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, s: Arr
 
 /// A column at a time, each taken out of the rest. Transposes have columns as vectors.
 #[inline(always)]
-fn forward_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut s: ArrayViewMut2<T>) {
+pub(super) fn forward_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut s: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
     let (u, mut x) = (turned(l), turned(s.view()));
@@ -66,35 +63,27 @@ fn forward_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut s: ArrayV
 }
 
 /// Writes the symmetric Y for which 2 Y L has the lower triangle of Z.
-pub(super) fn adjoint_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn adjoint_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     l: ArrayView2<T>,
     z: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
 ) {
-    on.in_parts(Cut::Rows, MOVE * z.len(), out.view_mut(), |on, start, out| {
+    on.in_parts(Cut::Rows, MOVE * z.len(), out.view_mut(), &|_, start, out| {
         let (z, half) = (z.slice(s![start..start + out.nrows(), ..]), T::one() / T::number(2));
         let (Some(z), Some(out)) = (z.to_slice(), out.into_slice()) else { unreachable!("matrices are in one piece") };
-        on.run(
-            #[inline(always)]
-            || {
-                for (out, &z) in out.iter_mut().zip(z) {
-                    *out = z * half;
-                }
-            },
-        );
+        for (out, &z) in out.iter_mut().zip(z) {
+            *out = z * half;
+        }
     });
     adjoint(on, l, out);
 }
 
 /// Replaces Z / 2 by Y.
-fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: ArrayViewMut2<T>) {
+fn adjoint<T: MatrixElement>(on: &mut dyn Machine<T>, l: ArrayView2<T>, w: ArrayViewMut2<T>) {
     let n = l.nrows();
     if n <= BASE {
-        return on.run(
-            #[inline(always)]
-            || adjoint_small::<T, M::Vector>(l, w),
-        );
+        return on.run(Part::CholeskyAdjoint(l, w));
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(l, cut);
@@ -109,7 +98,7 @@ fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, w: Arr
 
 /// A column at a time from the last on, which is a row too.
 #[inline(always)]
-fn adjoint_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
+pub(super) fn adjoint_small<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, mut z: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
     let (u, mut w) = (turned(l), turned(z.view()));

@@ -4,7 +4,7 @@
 use super::reflections::{product_into, product_scratch, reflection};
 use super::rotations::{Block, Rotation, Sweeps};
 use super::rows::{SHORT, add_scaled, assign, divide_by, dot, largest, scale, total, transpose, unit};
-use super::{Machine, MatrixElement, matrix, matrix_mut};
+use super::{Machine, MatrixElement, Part, matrix, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// The most sweeps for each eigenvalue, before it is given up as one that is not a number.
@@ -17,8 +17,8 @@ pub(super) fn scratch(n: usize) -> usize {
 
 /// Writes the eigenvectors of the symmetric part of a matrix as columns, if there is room for them, above a row of the eigenvalues,
 /// which ascend.
-pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn factor_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     a: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
     scratch: &mut [T],
@@ -33,52 +33,35 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
     let (values, rest) = rest.split_at_mut(n);
     let (beside, rest) = rest.split_at_mut(n);
     let (factors, rest) = rest.split_at_mut(n);
-    let mut unit = None;
-    on.run(
-        #[inline(always)]
-        || {
-            unit = scaled(a, work);
-            if unit.is_some() {
-                tridiagonal(n, work, values, beside, factors, rest);
-            }
-        },
-    );
-    let Some(unit) = unit else { return out.fill(T::NAN) };
+    let Some(unit) = scaled(a, work) else { return out.fill(T::NAN) };
+    on.run(Part::Tridiagonal(work, [&mut *values, &mut *beside, &mut *factors], rest));
     let vectors: &mut [T] = if has_vectors { vectors } else { &mut [] };
     if has_vectors {
         let reflections = matrix(work, 0, [n, n]);
         let mut product = matrix_mut(vectors, 0, [n, n]);
         product_after_first(on, reflections, factors, product.view_mut(), rest);
+        transpose(n, vectors);
     }
-    on.run(
-        #[inline(always)]
-        || {
-            if has_vectors {
-                transpose(n, vectors);
-            }
-            if !diagonal(values, beside, Sweeps::new(n, vectors, rest)) {
-                return out.fill(T::NAN);
-            }
-            sort(values, [&mut *vectors], |x, y| x < y);
-            let (columns, mut last) = out.view_mut().split_at(Axis(0), if has_vectors { n } else { 0 });
-            for (place, &value) in last.iter_mut().zip(&*values) {
-                *place = value * unit;
-            }
-            for vector in vectors.chunks_exact_mut(n) {
-                if is_turned(vector) {
-                    scale(vector, -T::one());
-                }
-            }
-            if has_vectors {
-                assign(matrix(vectors, 0, [n, n]).reversed_axes(), columns);
-            }
-        },
-    );
+    if !diagonal(values, beside, Sweeps::new(on, n, vectors, rest)) {
+        return out.fill(T::NAN);
+    }
+    sort(values, [&mut *vectors], |x, y| x < y);
+    let (columns, mut last) = out.split_at(Axis(0), if has_vectors { n } else { 0 });
+    for (place, &value) in last.iter_mut().zip(&*values) {
+        *place = value * unit;
+    }
+    for vector in vectors.chunks_exact_mut(n) {
+        if is_turned(vector) {
+            scale(vector, -T::one());
+        }
+    }
+    if has_vectors {
+        assign(matrix(vectors, 0, [n, n]).reversed_axes(), columns);
+    }
 }
 
 /// Writes the part of the symmetric part of a matrix from the diagonal on, over a number, which is the result if all numbers are
 /// finite.
-#[inline(always)]
 fn scaled<T: MatrixElement>(a: ArrayView2<T>, to: &mut [T]) -> Option<T> {
     let n = a.nrows();
     assign(a, matrix_mut(to, 0, [n, n]));
@@ -101,8 +84,8 @@ fn scaled<T: MatrixElement>(a: ArrayView2<T>, to: &mut [T]) -> Option<T> {
 }
 
 /// Writes the product of reflections whose vectors begin after the diagonal.
-pub(super) fn product_after_first<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn product_after_first<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     vectors: ArrayView2<T>,
     factors: &[T],
     mut out: ArrayViewMut2<T>,
@@ -117,7 +100,6 @@ pub(super) fn product_after_first<T: MatrixElement, M: Machine<T>>(
 
 /// Whether the largest element of a vector, the first of several, is negative. Such vectors are turned, so that each way of
 /// computing them has the same result.
-#[inline(always)]
 pub(super) fn is_turned<T: MatrixElement>(vector: &[T]) -> bool {
     let mut largest = T::ZERO;
     for &x in vector {
@@ -129,17 +111,11 @@ pub(super) fn is_turned<T: MatrixElement>(vector: &[T]) -> bool {
 }
 
 /// Reflects a symmetric matrix, of which the part from the diagonal on is read, to a tridiagonal one: its diagonal, and the elements
-/// beside that. The vectors of the reflections, each of which takes the elements after the one beside the diagonal to 0, stay in
-/// the rows.
+/// beside that, with the factors of the reflections. The vectors of these, each of which takes the elements after the one beside the
+/// diagonal to 0, stay in the rows.
 #[inline(always)]
-fn tridiagonal<T: MatrixElement>(
-    n: usize,
-    a: &mut [T],
-    values: &mut [T],
-    beside: &mut [T],
-    factors: &mut [T],
-    scratch: &mut [T],
-) {
+pub(super) fn tridiagonal<T: MatrixElement>(a: &mut [T], [values, beside, factors]: [&mut [T]; 3], scratch: &mut [T]) {
+    let n = values.len();
     // The last reflection waits to be applied: by it a matrix becomes A − v wᵀ − w vᵀ. Rows are read once for that and for the
     // product with the next vector.
     let (mut w, rest) = scratch.split_at_mut(n);
@@ -230,7 +206,6 @@ fn update_row<T: MatrixElement>(row: &mut [T], [v, w]: [&[T]; 2], u: &[T], sums:
 }
 
 /// Rotates a tridiagonal matrix to a diagonal one, and rows of vectors with it; whether that comes to an end.
-#[inline(always)]
 fn diagonal<T: MatrixElement>(values: &mut [T], beside: &mut [T], mut vectors: Sweeps<T>) -> bool {
     let n = values.len();
     // Products of smaller numbers are not precise any more.
@@ -259,7 +234,6 @@ fn diagonal<T: MatrixElement>(values: &mut [T], beside: &mut [T], mut vectors: S
 }
 
 /// A sweep over a block of a tridiagonal matrix, shifted by a value near its last one.
-#[inline(always)]
 fn sweep<T: MatrixElement>(block: Block, values: &mut [T], beside: &mut [T], vectors: &mut Sweeps<T>) {
     let (two, last) = (T::number(2), block.last());
     let (near, end) = (block.at(last - 1), block.at(last));
@@ -293,7 +267,6 @@ fn sweep<T: MatrixElement>(block: Block, values: &mut [T], beside: &mut [T], vec
 }
 
 /// Sorts values, and the rows of matrices with them, if they have rows.
-#[inline(always)]
 pub(super) fn sort<T: MatrixElement, const N: usize>(
     values: &mut [T],
     mut matrices: [&mut [T]; N],

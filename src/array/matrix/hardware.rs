@@ -14,6 +14,16 @@ pub(crate) enum Update {
     Subtract,
 }
 
+/// Instructions that parts of kernels are compiled for.
+pub(crate) trait Target<T> {
+    /// The vectors that hold small matrices, one in each lane.
+    type Vector: Vector<T>;
+
+    /// Runs code compiled for them. The closure says `#[inline(always)]`, as the functions that it calls do: else they would be
+    /// compiled without the instructions that not every machine has.
+    fn run(self, part: impl FnOnce());
+}
+
 /// An element of each of several matrices.
 pub(crate) trait Vector<T>:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>

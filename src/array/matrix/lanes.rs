@@ -5,7 +5,6 @@ mod positive;
 mod qr;
 mod vector;
 
-use super::elements::Elements;
 use super::hardware::Vector;
 use super::{MatrixElement, SizedOperation};
 use crate::operation::{MatrixOperation, Triangle};
@@ -85,24 +84,18 @@ macro_rules! square {
     };
 }
 
-/// As [`run`], compiled once for all that have no registers.
-pub(super) fn run_on_any<T: MatrixElement>(
-    sized: &SizedOperation,
-    count: usize,
-    operands: &[&[T]],
-    out: &mut [T],
-    scratch: &mut [T],
-) {
-    run::<T, Elements<T>>((sized, count, operands), out, scratch);
+/// An operation on so many matrices, which lie one after the other.
+pub(crate) struct Work<'a, T> {
+    pub sized: &'a SizedOperation,
+    pub count: usize,
+    pub operands: &'a [&'a [T]],
+    pub out: &'a mut [T],
+    pub scratch: &'a mut [T],
 }
 
-/// Runs an operation on so many matrices, which lie one after the other.
+/// Runs the operation.
 #[inline(always)]
-pub(super) fn run<T: MatrixElement, V: Vector<T>>(
-    (sized, count, operands): (&SizedOperation, usize, &[&[T]]),
-    out: &mut [T],
-    scratch: &mut [T],
-) {
+pub(super) fn run<T: MatrixElement, V: Vector<T>>(Work { sized, count, operands, out, scratch }: Work<T>) {
     let [m, n] = sized.operands[0];
     for first in (0..count).step_by(V::LANES) {
         match sized.op {

@@ -3,7 +3,7 @@
 use super::hardware::Update;
 use super::machine::Machine;
 use super::rows::assign_in_parts;
-use super::{MatrixElement, half, triangular};
+use super::{MatrixElement, Part, half, triangular};
 use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, s};
 
 /// Columns that are eliminated one by one.
@@ -15,8 +15,8 @@ pub(super) fn scratch([m, n]: [usize; 2]) -> usize {
 }
 
 /// Writes both factors, and beside them the number of the row of A that each row of P A is.
-pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn factor_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     a: ArrayView2<T>,
     out: ArrayViewMut2<T>,
     scratch: &mut [T],
@@ -37,18 +37,15 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Eliminates some columns, given those before. Whole rows change places, as do the elements of the other view beside them.
-fn factor<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+fn factor<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     a: &mut ArrayViewMut2<T>,
     order: &mut ArrayViewMut1<T>,
     [start, end]: [usize; 2],
     scratch: &mut [T],
 ) {
     if end - start <= PANEL {
-        return on.run(
-            #[inline(always)]
-            || eliminate(a.view_mut(), order, [start, end], scratch),
-        );
+        return on.run(Part::Eliminate(a.view_mut(), order.view_mut(), [start, end], scratch));
     }
     let middle = start + half(end - start);
     factor(on, a, order, [start, middle], scratch);
@@ -65,9 +62,9 @@ fn factor<T: MatrixElement, M: Machine<T>>(
 /// Brings the largest element of each column, or the first NaN, to the diagonal, and eliminates those below. Columns lie one after the
 /// other in the scratch meanwhile.
 #[inline(always)]
-fn eliminate<T: MatrixElement>(
+pub(super) fn eliminate<T: MatrixElement>(
     mut a: ArrayViewMut2<T>,
-    order: &mut ArrayViewMut1<T>,
+    mut order: ArrayViewMut1<T>,
     [start, end]: [usize; 2],
     scratch: &mut [T],
 ) {
@@ -130,8 +127,8 @@ fn pivot<T: MatrixElement>(column: &[T]) -> usize {
 }
 
 /// Writes the solution X of A X = B, given both factors of A and beside them the order of its rows.
-pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn solve_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     packed: ArrayView2<T>,
     b: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
@@ -144,8 +141,8 @@ pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// As [`solve_into`], with the transpose of A. The scratch has as many elements as B.
-pub(super) fn solve_transposed_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn solve_transposed_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     packed: ArrayView2<T>,
     b: ArrayView2<T>,
     out: ArrayViewMut2<T>,

@@ -5,12 +5,12 @@
 use super::hardware::{Update, Vector};
 use super::machine::{Machine, divide, subtract};
 use super::rows::assign_in_parts;
-use super::{BASE, MatrixElement, half, lu, quarters, quarters_mut, triangular};
+use super::{BASE, MatrixElement, Part, half, lu, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, aview_mut2, aview2, s};
 
 /// Writes X, given both factors of A and beside them the order of its rows.
-pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn forward_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     packed: ArrayView2<T>,
     s: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
@@ -21,13 +21,10 @@ pub(super) fn forward_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Replaces P S by X.
-fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, factors: ArrayView2<T>, x: ArrayViewMut2<T>) {
+fn forward<T: MatrixElement>(on: &mut dyn Machine<T>, factors: ArrayView2<T>, x: ArrayViewMut2<T>) {
     let (m, n) = x.dim();
     if m.max(n) <= BASE {
-        return on.run(
-            #[inline(always)]
-            || forward_small::<T, M::Vector>(factors, x),
-        );
+        return on.run(Part::LuForward(factors, x));
     }
     let cut = cut([m, n]);
     let [known, right, beside, rest] = quarters(factors, cut);
@@ -50,7 +47,7 @@ fn forward<T: MatrixElement, M: Machine<T>>(on: &mut M, factors: ArrayView2<T>, 
 
 /// Row and column by row and column, each taken out of the rest.
 #[inline(always)]
-fn forward_small<T: MatrixElement, V: Vector<T>>(factors: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+pub(super) fn forward_small<T: MatrixElement, V: Vector<T>>(factors: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let (m, n) = out.dim();
     assert!(m <= BASE && n <= BASE);
     let (known, mut x) = (rows(factors), rows(out.view()));
@@ -78,8 +75,8 @@ fn forward_small<T: MatrixElement, V: Vector<T>>(factors: ArrayView2<T>, mut out
 }
 
 /// Writes Y, given both factors of A and beside them the order of its rows. The scratch has as many elements.
-pub(super) fn adjoint_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn adjoint_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     packed: ArrayView2<T>,
     z: ArrayView2<T>,
     out: ArrayViewMut2<T>,
@@ -93,13 +90,10 @@ pub(super) fn adjoint_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Replaces Z by P Y.
-fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, factors: ArrayView2<T>, w: ArrayViewMut2<T>) {
+fn adjoint<T: MatrixElement>(on: &mut dyn Machine<T>, factors: ArrayView2<T>, w: ArrayViewMut2<T>) {
     let (m, n) = w.dim();
     if m.max(n) <= BASE {
-        return on.run(
-            #[inline(always)]
-            || adjoint_small::<T, M::Vector>(factors, w),
-        );
+        return on.run(Part::LuAdjoint(factors, w));
     }
     let cut = cut([m, n]);
     let [known, right, beside, rest] = quarters(factors, cut);
@@ -122,7 +116,7 @@ fn adjoint<T: MatrixElement, M: Machine<T>>(on: &mut M, factors: ArrayView2<T>, 
 
 /// Row and column by row and column from the last on, each by those after it.
 #[inline(always)]
-fn adjoint_small<T: MatrixElement, V: Vector<T>>(factors: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+pub(super) fn adjoint_small<T: MatrixElement, V: Vector<T>>(factors: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let (m, n) = out.dim();
     assert!(m <= BASE && n <= BASE);
     // Rows from the diagonal on, and columns below it.
@@ -171,8 +165,8 @@ fn cut([m, n]: [usize; 2]) -> usize {
 }
 
 /// Subtracts T B from C, where T is a triangle of a matrix: what is below the diagonal, with or without that.
-fn subtract_lower_product<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+fn subtract_lower_product<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     is_strict: bool,
     a: ArrayView2<T>,
     b: ArrayView2<T>,
@@ -197,8 +191,8 @@ fn subtract_lower_product<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Subtracts what is below the diagonal of A B, with or without that, from C. The rest stays.
-fn subtract_within_lower<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+fn subtract_within_lower<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     is_strict: bool,
     a: ArrayView2<T>,
     b: ArrayView2<T>,

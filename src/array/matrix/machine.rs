@@ -1,7 +1,8 @@
 //! Services of the machine that runs a kernel: products, and vectors.
 
 use super::elements::Elements;
-use super::hardware::{Update, Vector};
+use super::hardware::{Target, Update, Vector};
+use super::parts::Part;
 use super::{MatrixElement, half, quarters, quarters_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul, s};
 
@@ -20,28 +21,19 @@ pub(crate) enum Cut {
     Columns,
 }
 
-/// Whoever runs kernels.
+/// Whoever runs kernels. Its types are not known to them, so that they are compiled once for each type of elements.
 pub(crate) trait Machine<T> {
-    /// The vectors that hold small matrices, one in each lane.
-    type Vector: Vector<T>;
-    /// The machine that runs a part of a kernel.
-    type Part<'p>: Machine<T, Vector = Self::Vector>;
-
     /// Updates C by A B.
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, c: ArrayViewMut2<T>);
-    /// Runs a part of a kernel that is no product. The closure says `#[inline(always)]`, as the functions that it calls do: else they
-    /// would be compiled without the instructions that not every machine has.
-    fn run(&self, part: impl FnOnce());
+    /// Runs a part of a kernel that is no product.
+    fn run(&self, part: Part<T>);
     /// Calls a function for the parts of a matrix, each with the number of its first row or column: for all of it at once, or on several
     /// threads, if so many multiplications are worth it. No element may depend on where it is cut.
-    fn in_parts(
-        &mut self,
-        cut: Cut,
-        work: usize,
-        out: ArrayViewMut2<T>,
-        part: impl Fn(&mut Self::Part<'_>, usize, ArrayViewMut2<T>) + Sync,
-    );
+    fn in_parts(&mut self, cut: Cut, work: usize, out: ArrayViewMut2<T>, part: &OnPart<T>);
 }
+
+/// A function of a machine, the number of a part's first row or column, and the part.
+pub(crate) type OnPart<'f, T> = dyn Fn(&mut dyn Machine<T>, usize, ArrayViewMut2<T>) + Sync + 'f;
 
 /// Subtracts a multiple of one row from another. Rows are whole vectors.
 #[inline(always)]
@@ -61,12 +53,19 @@ pub(super) fn divide<T: MatrixElement, V: Vector<T>, const N: usize>(x: &mut [T;
 }
 
 /// The instructions of every machine.
-pub(super) struct AnyMachine;
+pub(crate) struct AnyMachine;
+
+impl<T: MatrixElement> Target<T> for AnyMachine {
+    type Vector = Elements<T>;
+
+    // A function of its own, as those for other instructions are: all parts in one would be too much at once.
+    #[inline(never)]
+    fn run(self, part: impl FnOnce()) {
+        part();
+    }
+}
 
 impl<T: MatrixElement> Machine<T> for AnyMachine {
-    type Vector = Elements<T>;
-    type Part<'p> = AnyMachine;
-
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, mut c: ArrayViewMut2<T>) {
         let (product, kept) = match update {
             Update::Set => (T::one(), T::ZERO),
@@ -76,31 +75,25 @@ impl<T: MatrixElement> Machine<T> for AnyMachine {
         general_mat_mul(product, &a, &b, kept, &mut c);
     }
 
-    fn run(&self, part: impl FnOnce()) {
-        part();
+    fn run(&self, part: Part<T>) {
+        part.run_by(AnyMachine);
     }
 
-    fn in_parts(
-        &mut self,
-        _: Cut,
-        _: usize,
-        out: ArrayViewMut2<T>,
-        part: impl Fn(&mut AnyMachine, usize, ArrayViewMut2<T>) + Sync,
-    ) {
+    fn in_parts(&mut self, _: Cut, _: usize, out: ArrayViewMut2<T>, part: &OnPart<T>) {
         part(self, 0, out);
     }
 }
 
 /// Updates the lower triangle of C by A B. Elements above the diagonal become anything.
-pub(super) fn multiply_lower<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn multiply_lower<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     update: Update,
     a: ArrayView2<T>,
     b: ArrayView2<T>,
     c: ArrayViewMut2<T>,
 ) {
     let work = c.len().saturating_mul(a.ncols()) / 2;
-    on.in_parts(Cut::TriangleRows, work, c, |on, start, c| {
+    on.in_parts(Cut::TriangleRows, work, c, &|on, start, c| {
         let end = start + c.nrows();
         let a = a.slice(s![start..end, ..]);
         let (before, own) = c.split_at(Axis(1), start);
@@ -112,8 +105,8 @@ pub(super) fn multiply_lower<T: MatrixElement, M: Machine<T>>(
 }
 
 /// As [`multiply_lower`], on one thread.
-fn multiply_square<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+fn multiply_square<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     update: Update,
     a: ArrayView2<T>,
     b: ArrayView2<T>,
@@ -133,8 +126,8 @@ fn multiply_square<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Updates a matrix by A X, where X is lower triangular, with zeros above the diagonal.
-pub(super) fn multiply_by_lower<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn multiply_by_lower<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     update: Update,
     a: ArrayView2<T>,
     x: ArrayView2<T>,

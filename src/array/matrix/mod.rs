@@ -13,6 +13,7 @@ mod lanes;
 mod lu;
 mod lu_derivative;
 mod machine;
+mod parts;
 mod positive;
 mod qr;
 mod reflections;
@@ -30,10 +31,9 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 use smallvec::SmallVec;
 use std::ops::Neg;
 
-pub(crate) use elements::Elements;
-pub(crate) use hardware::{Update, Vector};
-use machine::AnyMachine;
-pub(crate) use machine::{Cut, Machine};
+pub(crate) use hardware::{Target, Update, Vector};
+pub(crate) use machine::{AnyMachine, Cut, Machine, OnPart};
+pub(crate) use parts::Part;
 
 /// Matrices of so many rows are not cut, where they are done by vectors of elements.
 const BASE: usize = 32;
@@ -174,30 +174,16 @@ impl SizedOperation {
     }
 }
 
-/// Runs an operation on so many matrices, which lie one after the other. It may be compiled for more instructions than its callees:
-/// small matrices are all done here.
-#[inline(always)]
-pub(crate) fn run<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+/// Runs an operation on so many matrices, which lie one after the other.
+pub(crate) fn run<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     (sized, count, operands): (&SizedOperation, usize, &[&[T]]),
     out: &mut [T],
     scratch: &mut [T],
 ) {
-    match sized.has_lanes {
-        true if M::Vector::IS_REGISTER => lanes::run::<T, M::Vector>((sized, count, operands), out, scratch),
-        true => lanes::run_on_any(sized, count, operands, out, scratch),
-        false => one_by_one(on, sized, count, operands, out, scratch),
+    if sized.has_lanes {
+        return on.run(Part::Lanes(lanes::Work { sized, count, operands, out, scratch }));
     }
-}
-
-fn one_by_one<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
-    sized: &SizedOperation,
-    count: usize,
-    operands: &[&[T]],
-    out: &mut [T],
-    scratch: &mut [T],
-) {
     for number in 0..count {
         let of = |position: usize| matrix(operands[position], number, sized.operands[position]);
         let mut out = matrix_mut(out, number, sized.result);

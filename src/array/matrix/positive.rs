@@ -3,12 +3,12 @@
 use super::hardware::{Update, Vector};
 use super::machine::{Machine, divide, multiply_by_lower, multiply_lower, subtract};
 use super::rows::assign_in_parts;
-use super::{BASE, MatrixElement, half, quarters, quarters_mut, triangular};
+use super::{BASE, MatrixElement, Part, half, quarters, quarters_mut, triangular};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 /// Writes the solution X of A X = B.
-pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn solve_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     lower: ArrayView2<T>,
     b: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
@@ -19,8 +19,8 @@ pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Writes the inverse, which is the square of that of the factor. The scratch has as many elements.
-pub(super) fn inverse_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn inverse_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     lower: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
     scratch: &mut [T],
@@ -34,7 +34,7 @@ pub(super) fn inverse_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Copies what is below the diagonal to above it.
-fn mirror<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayViewMut2<T>) {
+fn mirror<T: MatrixElement>(on: &mut dyn Machine<T>, a: ArrayViewMut2<T>) {
     let n = a.nrows();
     if n <= BASE {
         let mut a = a;
@@ -52,13 +52,10 @@ fn mirror<T: MatrixElement, M: Machine<T>>(on: &mut M, a: ArrayViewMut2<T>) {
 }
 
 /// Writes the inverse of a lower triangular matrix. Elements above the diagonal are 0, and stay so.
-fn invert<T: MatrixElement, M: Machine<T>>(on: &mut M, lower: ArrayView2<T>, out: ArrayViewMut2<T>) {
+fn invert<T: MatrixElement>(on: &mut dyn Machine<T>, lower: ArrayView2<T>, out: ArrayViewMut2<T>) {
     let n = lower.nrows();
     if n <= BASE {
-        return on.run(
-            #[inline(always)]
-            || invert_small::<T, M::Vector>(lower, out),
-        );
+        return on.run(Part::Invert(lower, out));
     }
     let cut = half(n);
     let [l_first, _, l_beside, l_second] = quarters(lower, cut);
@@ -73,7 +70,7 @@ fn invert<T: MatrixElement, M: Machine<T>>(on: &mut M, lower: ArrayView2<T>, out
 
 /// Row by row, each by those above.
 #[inline(always)]
-fn invert_small<T: MatrixElement, V: Vector<T>>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
+pub(super) fn invert_small<T: MatrixElement, V: Vector<T>>(lower: ArrayView2<T>, mut out: ArrayViewMut2<T>) {
     let n = lower.nrows();
     assert!(n <= BASE);
     let mut x = [[T::ZERO; BASE]; BASE];
@@ -95,7 +92,7 @@ fn invert_small<T: MatrixElement, V: Vector<T>>(lower: ArrayView2<T>, mut out: A
 
 /// Writes the lower triangle of Xᵀ X, where X is lower triangular, with zeros above the diagonal. Elements above the diagonal become
 /// anything.
-fn square<T: MatrixElement, M: Machine<T>>(on: &mut M, x: ArrayView2<T>, out: ArrayViewMut2<T>) {
+fn square<T: MatrixElement>(on: &mut dyn Machine<T>, x: ArrayView2<T>, out: ArrayViewMut2<T>) {
     let n = x.nrows();
     if n <= 2 * BASE {
         return on.multiply(Update::Set, x.t(), x, out);

@@ -1,9 +1,10 @@
 //! The factorisation A = Q R by reflections (Householder), several columns at a time.
 
-use super::reflections::{BLOCK, FEW, combine_few, combine_halves, is_blocked};
-use super::reflections::{product_into, product_scratch, reflect, reflection, subtract};
+use super::reflections::{
+    BLOCK, FEW, combine_halves, is_blocked, product_into, product_scratch, reflect, reflection, subtract,
+};
 use super::rows::{assign, largest, scale};
-use super::{Machine, MatrixElement, half, matrix, matrix_mut};
+use super::{Machine, MatrixElement, Part, half, matrix, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Elements of scratch for a matrix, and so many columns of Q, if that is wanted.
@@ -20,8 +21,8 @@ fn kept(count: usize, has_q: bool) -> usize {
 }
 
 /// Writes the transpose of R, and Q if that is wanted.
-pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn factor_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     a: ArrayView2<T>,
     q: Option<ArrayViewMut2<T>>,
     r: ArrayViewMut2<T>,
@@ -35,11 +36,7 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
     let (combined, rest) = rest.split_at_mut(kept * m);
     let (factors, rest) = rest.split_at_mut(count);
     let mut work = matrix_mut(work, 0, [m, n]);
-    let mut unit = T::one();
-    on.run(
-        #[inline(always)]
-        || unit = scaled(a, work.view_mut()),
-    );
+    let unit = scaled(a, work.view_mut());
     for start in (0..count).step_by(BLOCK) {
         let end = (start + BLOCK).min(count);
         let (mut known, after) = work.view_mut().slice_move(s![start.., start..]).split_at(Axis(1), end - start);
@@ -49,27 +46,18 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
             let block = matrix_mut(&mut rows[first * m..], 0, [end - start, m]);
             block.slice_move(s![.., start..])
         });
-        on.run(
-            #[inline(always)]
-            || assign(known.t(), vectors.view_mut()),
-        );
+        assign(known.t(), vectors.view_mut());
         let factors = &mut factors[start..end];
         if (q.is_some() && is_blocked(count)) || end < n {
-            factor_block(on, 0, &mut known, [vectors.view_mut(), combined.view_mut()], factors, rest);
+            factor_block(on, 0, known.view_mut(), [vectors.view_mut(), combined.view_mut()], factors, rest);
         } else {
-            on.run(
-                #[inline(always)]
-                || factor_few(0, &mut known, vectors.view_mut(), factors),
-            );
+            on.run(Part::Reflect(0, known, vectors.view_mut(), factors));
         }
         if end < n {
             subtract(on, [combined.view(), vectors.view()], after, rest);
         }
     }
-    on.run(
-        #[inline(always)]
-        || write_r(work.view(), unit, r),
-    );
+    write_r(work.view(), unit, r);
     let Some(q) = q else { return };
     let [vectors, combined] = [vectors, combined].map(|rows| matrix(rows, 0, [count, m]));
     product_into(on, (vectors, Some(combined)), factors, q, rest);
@@ -77,7 +65,6 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
 
 /// Copies a matrix, times a number that keeps norms in the range of numbers: they may be larger than elements, and differences twice
 /// as large as norms.
-#[inline(always)]
 fn scaled<T: MatrixElement>(a: ArrayView2<T>, mut to: ArrayViewMut2<T>) -> T {
     assign(a, to.view_mut());
     let bound = T::LARGEST * T::PRECISION;
@@ -91,28 +78,23 @@ fn scaled<T: MatrixElement>(a: ArrayView2<T>, mut to: ArrayViewMut2<T>) -> T {
 
 /// Reflects columns, given as rows, each to one of R. The reflections' vectors take the place of the rows, the rows of
 /// [`combine_few`](super::reflections::combine_few) of all stand in another matrix.
-fn factor_block<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+fn factor_block<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     start: usize,
-    r: &mut ArrayViewMut2<T>,
+    mut r: ArrayViewMut2<T>,
     [mut rows, mut combined]: [ArrayViewMut2<T>; 2],
     factors: &mut [T],
     scratch: &mut [T],
 ) {
     if factors.len() <= FEW {
-        return on.run(
-            #[inline(always)]
-            || {
-                factor_few(start, r, rows.view_mut(), factors);
-                combine_few(rows.view(), factors, combined.view_mut());
-            },
-        );
+        on.run(Part::Reflect(start, r, rows.view_mut(), factors));
+        return on.run(Part::Combine(rows.view(), factors, combined.view_mut()));
     }
     let middle = half(factors.len());
     let (mut first, mut second) = rows.split_at(Axis(0), middle);
     let (mut above, mut below) = combined.split_at(Axis(0), middle);
     let (before, after) = factors.split_at_mut(middle);
-    factor_block(on, start, r, [first.view_mut(), above.view_mut()], before, scratch);
+    factor_block(on, start, r.view_mut(), [first.view_mut(), above.view_mut()], before, scratch);
     subtract(on, [above.view(), first.view()], second.view_mut().reversed_axes(), scratch);
     factor_block(on, start + middle, r, [second.view_mut(), below.view_mut()], after, scratch);
     combine_halves(on, above, [second.view(), below.view()], scratch);
@@ -120,7 +102,12 @@ fn factor_block<T: MatrixElement, M: Machine<T>>(
 
 /// As [`factor_block`], one by one, without the other matrix.
 #[inline(always)]
-fn factor_few<T: MatrixElement>(start: usize, r: &mut ArrayViewMut2<T>, mut rows: ArrayViewMut2<T>, factors: &mut [T]) {
+pub(super) fn factor_few<T: MatrixElement>(
+    start: usize,
+    mut r: ArrayViewMut2<T>,
+    mut rows: ArrayViewMut2<T>,
+    factors: &mut [T],
+) {
     for (number, place) in factors.iter_mut().enumerate() {
         let at = start + number;
         let (mut known, mut others) = rows.view_mut().split_at(Axis(0), number + 1);
@@ -140,7 +127,6 @@ fn factor_few<T: MatrixElement>(start: usize, r: &mut ArrayViewMut2<T>, mut rows
 }
 
 /// Writes the transpose of R, given a matrix with R on and above its diagonal.
-#[inline(always)]
 fn write_r<T: MatrixElement>(work: ArrayView2<T>, unit: T, mut out: ArrayViewMut2<T>) {
     let k = out.ncols();
     assign(work.slice(s![..k, ..]).reversed_axes(), out.view_mut());

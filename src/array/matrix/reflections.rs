@@ -2,7 +2,7 @@
 //! rows of a matrix, with 1 on its diagonal and zeros before it.
 
 use super::rows::{add_scaled, divide_by, dot, largest, scale};
-use super::{Machine, MatrixElement, Update, half, matrix_mut};
+use super::{Machine, MatrixElement, Part, Update, half, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Reflections that are applied at once.
@@ -52,18 +52,15 @@ pub(super) fn reflect<T: MatrixElement>(x: &mut [T], vector: &[T], factor: T) {
 }
 
 /// Writes T Vᵀ. The scratch has as many elements as one half of the vectors times the other.
-fn combine<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+fn combine<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     vectors: ArrayView2<T>,
     factors: &[T],
     out: ArrayViewMut2<T>,
     scratch: &mut [T],
 ) {
     if factors.len() <= FEW {
-        return on.run(
-            #[inline(always)]
-            || combine_few(vectors, factors, out),
-        );
+        return on.run(Part::Combine(vectors, factors, out));
     }
     let middle = half(factors.len());
     let (first, second) = vectors.split_at(Axis(0), middle);
@@ -75,8 +72,8 @@ fn combine<T: MatrixElement, M: Machine<T>>(
 
 /// Turns rows of [`combine`] of some vectors into those of a product with reflections after them, given the vectors of these and
 /// their own rows.
-pub(super) fn combine_halves<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn combine_halves<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     mut above: ArrayViewMut2<T>,
     below: [ArrayView2<T>; 2],
     scratch: &mut [T],
@@ -106,8 +103,8 @@ pub(super) fn combine_few<T: MatrixElement>(vectors: ArrayView2<T>, factors: &[T
 }
 
 /// Subtracts Aᵀ B C from C. The scratch has as many elements as B C.
-pub(super) fn subtract<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn subtract<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     [a, b]: [ArrayView2<T>; 2],
     mut c: ArrayViewMut2<T>,
     scratch: &mut [T],
@@ -129,27 +126,19 @@ pub(super) fn product_scratch(count: usize, [m, n]: [usize; 2]) -> usize {
 
 /// Writes the product of all reflections, with the first at the left, or as many columns of it as there is room for. Rows of
 /// [`combine`] may be given, of blocks that start as they do here.
-pub(super) fn product_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn product_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     (vectors, known): (ArrayView2<T>, Option<ArrayView2<T>>),
     factors: &[T],
     mut out: ArrayViewMut2<T>,
     scratch: &mut [T],
 ) {
     let (m, count) = (out.nrows(), factors.len());
+    out.fill(T::ZERO);
+    out.diag_mut().fill(T::one());
     if !is_blocked(count) {
-        return on.run(
-            #[inline(always)]
-            || {
-                start_product(&mut out);
-                for (at, &factor) in factors.iter().enumerate().rev() {
-                    let vector = vectors.slice(s![at, at..]);
-                    apply(vector.to_slice().unwrap_or(&[]), factor, out.slice_mut(s![at.., at..]), scratch);
-                }
-            },
-        );
+        return on.run(Part::Product(vectors, factors, out, scratch));
     }
-    start_product(&mut out);
     let (elements, scratch) = scratch.split_at_mut(BLOCK * m);
     for start in (0..count).step_by(BLOCK).rev() {
         let end = (start + BLOCK).min(count);
@@ -166,11 +155,18 @@ pub(super) fn product_into<T: MatrixElement, M: Machine<T>>(
     }
 }
 
-/// The identity, or its first columns.
+/// Applies all reflections, one by one, to the identity or its first columns.
 #[inline(always)]
-fn start_product<T: MatrixElement>(out: &mut ArrayViewMut2<T>) {
-    out.fill(T::ZERO);
-    out.diag_mut().fill(T::one());
+pub(super) fn product_of_few<T: MatrixElement>(
+    vectors: ArrayView2<T>,
+    factors: &[T],
+    mut out: ArrayViewMut2<T>,
+    scratch: &mut [T],
+) {
+    for (at, &factor) in factors.iter().enumerate().rev() {
+        let vector = vectors.slice(s![at, at..]);
+        apply(vector.to_slice().unwrap_or(&[]), factor, out.slice_mut(s![at.., at..]), scratch);
+    }
 }
 
 /// Reflects the columns of a matrix. The scratch has an element for each.

@@ -1,6 +1,6 @@
 //! Rotations of neighbouring rows (Givens, 1958), which are kept and applied to strips of columns that fit into a cache.
 
-use super::MatrixElement;
+use super::{Machine, MatrixElement, Part};
 
 /// Sweeps that are kept at most, and long ones, over all rows.
 const SWEEPS: usize = 128;
@@ -50,7 +50,6 @@ pub(super) struct Block {
 
 impl Block {
     /// The block between two places of a diagonal. It keeps the direction of the last one, if it is a part of that.
-    #[inline(always)]
     pub(super) fn new<T: MatrixElement>([start, end]: [usize; 2], diagonal: &[T], last: Option<Block>) -> Block {
         let is_backward = match last {
             Some(last) if start < last.end && end > last.start => last.is_backward,
@@ -96,6 +95,7 @@ impl Sweep {
 
 /// Sweeps of rotations over the rows of a square matrix, which wait to be applied. Without a matrix they are dropped.
 pub(super) struct Sweeps<'s, T> {
+    on: &'s dyn Machine<T>,
     n: usize,
     rows: &'s mut [T],
     sweeps: [Sweep; SWEEPS],
@@ -112,16 +112,14 @@ impl<'s, T: MatrixElement> Sweeps<'s, T> {
         (2 * LONG_SWEEPS + WIDTH) * n
     }
 
-    #[inline(always)]
-    pub(super) fn new(n: usize, rows: &'s mut [T], scratch: &'s mut [T]) -> Sweeps<'s, T> {
+    pub(super) fn new(on: &'s dyn Machine<T>, n: usize, rows: &'s mut [T], scratch: &'s mut [T]) -> Sweeps<'s, T> {
         let (rotations, strip) = scratch[..Self::scratch(n)].split_at_mut(2 * LONG_SWEEPS * n);
         let none = Sweep { first: 0, is_upward: false, count: 0 };
         let (rotations, _) = rotations.as_chunks_mut();
-        Sweeps { n, rows, sweeps: [none; SWEEPS], count: 0, rotations, kept: 0, strip }
+        Sweeps { on, n, rows, sweeps: [none; SWEEPS], count: 0, rotations, kept: 0, strip }
     }
 
     /// Begins a sweep at a row, with the rows after or before it.
-    #[inline(always)]
     pub(super) fn begin(&mut self, first: usize, is_upward: bool) {
         if self.rows.is_empty() {
             return;
@@ -145,10 +143,28 @@ impl<'s, T: MatrixElement> Sweeps<'s, T> {
     }
 
     /// Applies all that are kept.
-    #[inline(always)]
     pub(super) fn apply(&mut self) {
+        let (rotations, strip) = (&self.rotations[..self.kept], &mut *self.strip);
+        let sweeps = &self.sweeps[..self.count];
+        self.on.run(Part::Rotate(Waiting { n: self.n, rows: &mut *self.rows, sweeps, rotations, strip }));
+        (self.count, self.kept) = (0, 0);
+    }
+}
+
+/// Sweeps to be applied to the rows of a square matrix.
+pub(crate) struct Waiting<'a, T> {
+    n: usize,
+    rows: &'a mut [T],
+    sweeps: &'a [Sweep],
+    rotations: &'a [[T; 2]],
+    strip: &'a mut [T],
+}
+
+impl<T: MatrixElement> Waiting<'_, T> {
+    #[inline(always)]
+    pub(super) fn apply(mut self) {
         let ends = |sweep: &Sweep| [sweep.row(0), sweep.row(sweep.count)];
-        let all = || self.sweeps[..self.count].iter().flat_map(ends);
+        let all = || self.sweeps.iter().flat_map(ends);
         let (low, high) = (all().min().unwrap_or(0), all().max().map_or(0, |last| last + 1));
         if self.n <= NARROW {
             self.apply_by::<NARROW>(low, high);
@@ -157,7 +173,6 @@ impl<'s, T: MatrixElement> Sweeps<'s, T> {
         } else {
             self.apply_by::<WIDTH>(low, high);
         }
-        (self.count, self.kept) = (0, 0);
     }
 
     /// Applies all to rows in a range, so many columns at a time.
@@ -171,8 +186,8 @@ impl<'s, T: MatrixElement> Sweeps<'s, T> {
             for (strip, row) in strip.iter_mut().zip(rows.chunks_exact(n)) {
                 strip[..end - start].copy_from_slice(&row[start..end]);
             }
-            let mut rest = &self.rotations[..self.kept];
-            for sweep in &self.sweeps[..self.count] {
+            let mut rest = self.rotations;
+            for sweep in self.sweeps {
                 let (own, others) = rest.split_at(sweep.count);
                 rest = others;
                 sweep_strip(sweep, own, low, strip);

@@ -1,5 +1,4 @@
-//! Loops over contiguous elements, which become vectors where they are inlined into code for more instructions. So closures that a
-//! machine runs say `#[inline(always)]` too: the compiler makes functions of their own of those that are not small.
+//! Loops over contiguous elements, which become vectors where they are inlined into code for more instructions.
 
 use super::MatrixElement;
 use super::machine::{Cut, MOVE, Machine};
@@ -100,7 +99,6 @@ pub(super) fn unit<T: MatrixElement>(largest: T) -> Option<T> {
 const TILE: usize = 16;
 
 /// Copies a matrix to another one, square by square, since one of both may be transposed.
-#[inline(always)]
 pub(super) fn assign<T: MatrixElement>(from: ArrayView2<T>, mut to: ArrayViewMut2<T>) {
     if let (Some(from), Some(to)) = (from.to_slice(), to.as_slice_mut()) {
         return to.copy_from_slice(from);
@@ -117,18 +115,13 @@ pub(super) fn assign<T: MatrixElement>(from: ArrayView2<T>, mut to: ArrayViewMut
 }
 
 /// As [`assign`], on any number of threads.
-pub(super) fn assign_in_parts<T: MatrixElement, M: Machine<T>>(on: &mut M, from: ArrayView2<T>, to: ArrayViewMut2<T>) {
-    on.in_parts(Cut::Rows, MOVE * from.len(), to, |on, start, to| {
-        let from = from.slice(s![start..start + to.nrows(), ..]);
-        on.run(
-            #[inline(always)]
-            || assign(from, to),
-        );
+pub(super) fn assign_in_parts<T: MatrixElement>(on: &mut dyn Machine<T>, from: ArrayView2<T>, to: ArrayViewMut2<T>) {
+    on.in_parts(Cut::Rows, MOVE * from.len(), to, &|_, start, to| {
+        assign(from.slice(s![start..start + to.nrows(), ..]), to);
     });
 }
 
 /// Turns the rows of a square matrix into its columns.
-#[inline(always)]
 pub(super) fn transpose<T: MatrixElement>(n: usize, a: &mut [T]) {
     for top in (0..n).step_by(TILE) {
         for left in (0..=top).step_by(TILE) {

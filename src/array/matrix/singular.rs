@@ -1,11 +1,11 @@
 //! Singular values and vectors, of a square matrix: that itself, or R of a matrix Q R with more rows than columns.
 
-use super::bidiagonal::{self, Bidiagonal, reduce};
+use super::bidiagonal::{self, Bidiagonal};
 use super::eigen::{is_turned, product_after_first, sort};
 use super::reflections::{product_into, product_scratch};
 use super::rotations::Sweeps;
 use super::rows::{assign, divide_by, largest, scale, transpose, unit};
-use super::{Machine, MatrixElement, Update, matrix, matrix_mut, qr};
+use super::{Machine, MatrixElement, Part, Update, matrix, matrix_mut, qr};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Elements of scratch for a matrix.
@@ -28,8 +28,8 @@ fn part<'s, T>(scratch: &mut &'s mut [T], count: usize) -> &'s mut [T] {
 
 /// Writes the left vectors as columns, above a row of the singular values, which descend, above the right vectors as columns; or the
 /// values alone, if there is no room for more.
-pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn factor_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     a: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
     scratch: &mut [T],
@@ -40,8 +40,8 @@ pub(super) fn factor_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// As [`factor_into`], with the values over a number, which is the result: in the range of numbers where they may not be.
-fn parts_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+fn parts_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     a: ArrayView2<T>,
     mut out: ArrayViewMut2<T>,
     mut scratch: &mut [T],
@@ -61,59 +61,39 @@ fn parts_into<T: MatrixElement, M: Machine<T>>(
     let is_square = long == k;
     let whole: &mut [T] = if is_square { &mut [] } else { part(scratch, long * k) };
     let q: &mut [T] = if is_square { &mut [] } else { part(scratch, (long + k) * k) };
-    let mut unit = None;
-    on.run(
-        #[inline(always)]
-        || unit = scaled(tall, if is_square { &mut *work } else { &mut *whole }),
-    );
-    let Some(unit) = unit else {
+    let Some(unit) = scaled(tall, if is_square { &mut *work } else { &mut *whole }) else {
         out.fill(T::NAN);
         return T::one();
     };
     if !is_square {
-        let (q, r) = matrix_mut(q, 0, [long + k, k]).split_at(Axis(0), long);
-        qr::factor_into(on, matrix(whole, 0, [long, k]), has_vectors.then_some(q), r, scratch);
+        let (q, mut r) = matrix_mut(q, 0, [long + k, k]).split_at(Axis(0), long);
+        qr::factor_into(on, matrix(whole, 0, [long, k]), has_vectors.then_some(q), r.view_mut(), scratch);
+        assign(r.view().reversed_axes(), matrix_mut(work, 0, [k, k]));
     }
-    let mut bidiagonal = Bidiagonal { diagonal: &mut *values, above };
-    on.run(
-        #[inline(always)]
-        || {
-            if !is_square {
-                assign(matrix(&q[long * k..], 0, [k, k]).reversed_axes(), matrix_mut(work, 0, [k, k]));
-            }
-            reduce(work, beside, [&mut *of_columns, &mut *of_rows], &mut bidiagonal, scratch);
-        },
-    );
+    let factors = [&mut *of_columns, &mut *of_rows];
+    on.run(Part::Bidiagonal(work, beside, factors, [&mut *values, &mut *above], scratch));
     let (left, right) = if has_vectors { (left, right) } else { Default::default() };
     if has_vectors {
         product_into(on, (matrix(beside, 0, [k, k]), None), of_columns, matrix_mut(left, 0, [k, k]), scratch);
         product_after_first(on, matrix(work, 0, [k, k]), of_rows, matrix_mut(right, 0, [k, k]), scratch);
+        transpose(k, left);
+        transpose(k, right);
     }
-    let mut is_found = false;
-    on.run(
-        #[inline(always)]
-        || {
-            if has_vectors {
-                transpose(k, left);
-                transpose(k, right);
-            }
-            let (first, second) = scratch.split_at_mut(Sweeps::<T>::scratch(k));
-            is_found = bidiagonal.diagonalise([Sweeps::new(k, left, first), Sweeps::new(k, right, second)]);
-            for (number, value) in bidiagonal.diagonal.iter_mut().enumerate() {
-                if *value < T::ZERO {
-                    *value = -*value;
-                    if has_vectors {
-                        scale(&mut right[number * k..(number + 1) * k], -T::one());
-                    }
-                }
-            }
-            sort(bidiagonal.diagonal, [&mut *left, &mut *right], |x, y| x > y);
-        },
-    );
-    if !is_found {
+    let (first, second) = scratch.split_at_mut(Sweeps::<T>::scratch(k));
+    let vectors = [Sweeps::new(on, k, left, first), Sweeps::new(on, k, right, second)];
+    if !(Bidiagonal { diagonal: &mut *values, above }).diagonalise(vectors) {
         out.fill(T::NAN);
         return unit;
     }
+    for (number, value) in values.iter_mut().enumerate() {
+        if *value < T::ZERO {
+            *value = -*value;
+            if has_vectors {
+                scale(&mut right[number * k..(number + 1) * k], -T::one());
+            }
+        }
+    }
+    sort(values, [&mut *left, &mut *right], |x, y| x > y);
     let row = if has_vectors { m } else { 0 };
     out.row_mut(row).iter_mut().zip(&*values).for_each(|(place, &value)| *place = value);
     if !has_vectors {
@@ -127,26 +107,20 @@ fn parts_into<T: MatrixElement, M: Machine<T>>(
         on.multiply(Update::Set, matrix(left, 0, [k, k]), turned, matrix_mut(whole, 0, [k, long]));
         whole
     };
-    on.run(
-        #[inline(always)]
-        || {
-            for (left, right) in left.chunks_exact_mut(long).zip(right.chunks_exact_mut(k)) {
-                if is_turned(left) {
-                    scale(left, -T::one());
-                    scale(right, -T::one());
-                }
-            }
-            let (first, second) = (s![..m, ..], s![m + 1.., ..]);
-            let (of_left, of_right) = if m < n { (second, first) } else { (first, second) };
-            assign(matrix(left, 0, [k, long]).reversed_axes(), out.slice_mut(of_left));
-            assign(matrix(right, 0, [k, k]).reversed_axes(), out.slice_mut(of_right));
-        },
-    );
+    for (left, right) in left.chunks_exact_mut(long).zip(right.chunks_exact_mut(k)) {
+        if is_turned(left) {
+            scale(left, -T::one());
+            scale(right, -T::one());
+        }
+    }
+    let (first, second) = (s![..m, ..], s![m + 1.., ..]);
+    let (of_left, of_right) = if m < n { (second, first) } else { (first, second) };
+    assign(matrix(left, 0, [k, long]).reversed_axes(), out.slice_mut(of_left));
+    assign(matrix(right, 0, [k, k]).reversed_axes(), out.slice_mut(of_right));
     unit
 }
 
 /// Copies a matrix, over a number, which is the result if all numbers are finite.
-#[inline(always)]
 fn scaled<T: MatrixElement>(a: ArrayView2<T>, to: &mut [T]) -> Option<T> {
     let (m, n) = a.dim();
     assign(a, matrix_mut(to, 0, [m, n]));
@@ -163,8 +137,8 @@ pub(super) fn inverse_scratch([m, n]: [usize; 2]) -> usize {
 }
 
 /// Writes the pseudo-inverse of a matrix.
-pub(super) fn inverse_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn inverse_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     a: ArrayView2<T>,
     out: ArrayViewMut2<T>,
     scratch: &mut [T],

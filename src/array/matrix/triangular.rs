@@ -3,7 +3,7 @@
 use super::hardware::{Update, Vector};
 use super::machine::{Cut, Machine, divide, subtract};
 use super::rows::assign_in_parts;
-use super::{BASE, MatrixElement, half, quarters};
+use super::{BASE, MatrixElement, Part, half, quarters};
 use crate::operation::Triangle;
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 
@@ -11,8 +11,8 @@ use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 const WIDTH: usize = 16;
 
 /// Writes the solution X of A X = B, where A is as the triangle says.
-pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn solve_into<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     triangle: Triangle,
     a: ArrayView2<T>,
     b: ArrayView2<T>,
@@ -29,8 +29,8 @@ pub(super) fn solve_into<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Replaces B by the solution of U X = B.
-pub(super) fn solve_upper<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn solve_upper<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     mut u: ArrayView2<T>,
     unit: bool,
     mut b: ArrayViewMut2<T>,
@@ -43,31 +43,25 @@ pub(super) fn solve_upper<T: MatrixElement, M: Machine<T>>(
 }
 
 /// Replaces B by the solution of L X = B.
-pub(super) fn solve_lower<T: MatrixElement, M: Machine<T>>(
-    on: &mut M,
+pub(super) fn solve_lower<T: MatrixElement>(
+    on: &mut dyn Machine<T>,
     l: ArrayView2<T>,
     unit: bool,
     b: ArrayViewMut2<T>,
 ) {
     let work = l.len().saturating_mul(b.ncols()) / 2;
-    on.in_parts(Cut::Columns, work, b, |on, _, b| solve_columns(on, l, unit, b));
+    on.in_parts(Cut::Columns, work, b, &|on, _, b| solve_columns(on, l, unit, b));
 }
 
 /// As [`solve_lower`], for columns that are not cut.
-fn solve_columns<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, unit: bool, b: ArrayViewMut2<T>) {
+fn solve_columns<T: MatrixElement>(on: &mut dyn Machine<T>, l: ArrayView2<T>, unit: bool, b: ArrayViewMut2<T>) {
     let n = l.nrows();
     if n <= BASE {
-        return on.run(
-            #[inline(always)]
-            || substitute::<T, M::Vector>(l, unit, b),
-        );
+        return on.run(Part::Substitute(l, unit, b));
     }
     let step = b.strides()[0];
     if b.ncols() == 1 && step.abs() == 1 && l.strides().contains(&step) {
-        return on.run(
-            #[inline(always)]
-            || substitute_one(l, unit, b),
-        );
+        return on.run(Part::SubstituteOne(l, unit, b));
     }
     let cut = half(n);
     let [first, _, beside, second] = quarters(l, cut);
@@ -79,7 +73,7 @@ fn solve_columns<T: MatrixElement, M: Machine<T>>(on: &mut M, l: ArrayView2<T>, 
 
 /// The solution for a few rows, as vectors of some columns of the right side.
 #[inline(always)]
-fn substitute<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
+pub(super) fn substitute<T: MatrixElement, V: Vector<T>>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
     let n = l.nrows();
     assert!(n <= BASE);
     // Column by column.
@@ -133,7 +127,7 @@ fn copy<T: MatrixElement, const N: usize>(from: ArrayView2<T>, to: &mut [[T; N];
 
 /// The solution for one right side. Rows or columns of the matrix are contiguous, as is that, forwards or backwards.
 #[inline(always)]
-fn substitute_one<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
+pub(super) fn substitute_one<T: MatrixElement>(l: ArrayView2<T>, unit: bool, mut b: ArrayViewMut2<T>) {
     fn run<'a, T>(mut elements: ArrayView1<'a, T>) -> &'a [T] {
         if elements.strides()[0] < 0 {
             elements.invert_axis(Axis(0));

@@ -1,16 +1,19 @@
 //! The machine that kernels of matrices run on: its vectors, its products and its threads.
 
-use super::Kernel;
-use crate::array::matrix::{Cut, Elements, Machine, MatrixElement, Update, Vector};
+use crate::array::matrix::{AnyMachine, Cut, Machine, MatrixElement, OnPart, Part, Update};
+#[cfg(target_arch = "x86_64")]
+use crate::array::matrix::{Target, Vector};
 use crate::engine::arrays::CacheLine;
 use crate::engine::cpu::gemm::{self, GemmElement, Packing};
 use crate::engine::cpu::places::{MatrixPlaces, Places};
 use crate::engine::cpu::threads::{Helpers, SharedPointers};
+use crate::engine::cpu::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
-use crate::engine::cpu::vector::lanes::{Half32, Half64, Wide32, Wide64};
-use crate::engine::cpu::vector::{Instructions, USES_REGISTERS};
+use crate::engine::cpu::vector::{
+    USES_REGISTERS,
+    lanes::{Half32, Half64, Wide32, Wide64},
+};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder};
-use std::marker::PhantomData;
 
 /// Multiplications that are worth a part.
 const WORK: usize = 1 << 18;
@@ -21,87 +24,72 @@ const PARTS: usize = 2;
 /// single column may be computed in another way than one of several.
 const LINES: usize = 32;
 
-/// Vectors, and the instructions that they are made of.
-pub(in crate::engine::cpu) trait Registers<T>: Vector<T> {
-    /// Runs code compiled for the instructions.
-    ///
-    /// # Safety
-    ///
-    /// The machine has them.
-    unsafe fn run(part: impl FnOnce());
-}
-
-impl<T: MatrixElement> Registers<T> for Elements<T> {
-    #[inline(always)]
-    unsafe fn run(part: impl FnOnce()) {
-        part();
-    }
-}
-
 /// Floats with registers of 64 and of 32 bytes.
+#[cfg(target_arch = "x86_64")]
 pub(in crate::engine::cpu) trait RegisterElement: MatrixElement + GemmElement {
-    type Wide: Registers<Self>;
-    type Half: Registers<Self>;
+    type Wide: Vector<Self>;
+    type Half: Vector<Self>;
 }
 
-macro_rules! registers {
-    ($($t:ident: $wide:ident, $half:ident;)*) => {$(
-        #[cfg(target_arch = "x86_64")]
-        impl Registers<$t> for $wide {
-            #[inline(always)]
-            unsafe fn run(part: impl FnOnce()) {
-                // SAFETY: as the caller's.
-                unsafe { with_avx512(part) }
-            }
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        impl Registers<$t> for $half {
-            #[inline(always)]
-            unsafe fn run(part: impl FnOnce()) {
-                // SAFETY: as the caller's.
-                unsafe { with_avx2(part) }
-            }
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        impl RegisterElement for $t {
-            type Wide = $wide;
-            type Half = $half;
-        }
-    )*};
+#[cfg(target_arch = "x86_64")]
+impl RegisterElement for f64 {
+    type Wide = Wide64;
+    type Half = Half64;
 }
 
-registers! {
-    f64: Wide64, Half64;
-    f32: Wide32, Half32;
+#[cfg(target_arch = "x86_64")]
+impl RegisterElement for f32 {
+    type Wide = Wide32;
+    type Half = Half32;
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-impl<T: MatrixElement + GemmElement> RegisterElement for T {
-    type Wide = Elements<T>;
-    type Half = Elements<T>;
+pub(in crate::engine::cpu) trait RegisterElement: MatrixElement + GemmElement {}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl<T: MatrixElement + GemmElement> RegisterElement for T {}
+
+/// Instructions that a machine has, which whoever makes these knows.
+#[cfg(target_arch = "x86_64")]
+struct Avx512;
+#[cfg(target_arch = "x86_64")]
+struct Avx2;
+
+#[cfg(target_arch = "x86_64")]
+impl<T: RegisterElement> Target<T> for Avx512 {
+    type Vector = T::Wide;
+
+    #[inline(always)]
+    fn run(self, part: impl FnOnce()) {
+        // SAFETY: the machine has the instructions.
+        unsafe { with_avx512(part) }
+    }
 }
 
-/// The machine that the engine was made for, with vectors of this type, memory to pack the operands of products, and threads to share
-/// work with.
-pub(super) struct Own<'a, V> {
+#[cfg(target_arch = "x86_64")]
+impl<T: RegisterElement> Target<T> for Avx2 {
+    type Vector = T::Half;
+
+    #[inline(always)]
+    fn run(self, part: impl FnOnce()) {
+        // SAFETY: the machine has the instructions.
+        unsafe { with_avx2(part) }
+    }
+}
+
+/// The machine that the engine was made for, with memory to pack the operands of products, and threads to share work with.
+pub(super) struct Own<'a> {
     isa: Instructions,
     packing: &'a mut [CacheLine],
     helpers: Option<Helpers<'a>>,
-    vector: PhantomData<V>,
 }
 
-impl<'a, V> Own<'a, V> {
+impl<'a> Own<'a> {
     /// # Safety
     ///
-    /// The machine has the instructions, and those of the vectors.
-    pub(super) unsafe fn new(
-        isa: Instructions,
-        packing: &'a mut [CacheLine],
-        helpers: Option<Helpers<'a>>,
-    ) -> Own<'a, V> {
-        Own { isa, packing, helpers, vector: PhantomData }
+    /// The machine has the instructions.
+    pub(super) unsafe fn new(isa: Instructions, packing: &'a mut [CacheLine], helpers: Option<Helpers<'a>>) -> Own<'a> {
+        Own { isa, packing, helpers }
     }
 
     /// Into how many parts so many multiplications are cut at most, given the most for each thread.
@@ -151,10 +139,7 @@ unsafe fn part_of<'p, T>(start: *mut T, shape: [usize; 2], strides: [isize; 2]) 
     view
 }
 
-impl<T: MatrixElement + GemmElement, V: Registers<T>> Machine<T> for Own<'_, V> {
-    type Vector = V;
-    type Part<'p> = Own<'p, V>;
-
+impl<T: RegisterElement> Machine<T> for Own<'_> {
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, mut c: ArrayViewMut2<T>) {
         let (m, k, n) = (a.nrows(), a.ncols(), b.ncols());
         assert!(b.nrows() == k && c.dim() == (m, n), "matrices fit");
@@ -190,18 +175,17 @@ impl<T: MatrixElement + GemmElement, V: Registers<T>> Machine<T> for Own<'_, V> 
         }
     }
 
-    fn run(&self, part: impl FnOnce()) {
-        // SAFETY: whoever made this knows that the machine has the instructions.
-        unsafe { V::run(part) }
+    fn run(&self, part: Part<T>) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 if USES_REGISTERS => part.run_by(Avx512),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 if USES_REGISTERS => part.run_by(Avx2),
+            _ => part.run_by(AnyMachine),
+        }
     }
 
-    fn in_parts(
-        &mut self,
-        cut: Cut,
-        work: usize,
-        mut out: ArrayViewMut2<T>,
-        part: impl Fn(&mut Own<'_, V>, usize, ArrayViewMut2<T>) + Sync,
-    ) {
+    fn in_parts(&mut self, cut: Cut, work: usize, mut out: ArrayViewMut2<T>, part: &OnPart<T>) {
         let axis = usize::from(cut == Cut::Columns);
         let lines = out.len_of(Axis(axis));
         let parts = self.parts(work, PARTS).min(lines / LINES);
@@ -225,48 +209,6 @@ impl<T: MatrixElement + GemmElement, V: Registers<T>> Machine<T> for Own<'_, V> 
                 unsafe { (part_of(first, shape, strides), Own::new(isa, &mut own.packing, None)) };
             part(&mut own, start, own_part);
         });
-    }
-}
-
-/// Runs an operation on some matrices.
-///
-/// # Safety
-///
-/// The machine has the instructions.
-pub(super) unsafe fn run<T: RegisterElement>(
-    machine @ (isa, ..): (Instructions, &mut [CacheLine], Option<Helpers<'_>>),
-    work: (&Kernel, usize, &[&[T]]),
-    out: &mut [T],
-    scratch: &mut [T],
-) {
-    // SAFETY: as the caller's.
-    unsafe {
-        match isa {
-            Instructions::Avx512 if USES_REGISTERS => on::<T, T::Wide>(machine, work, out, scratch),
-            Instructions::Avx2 if USES_REGISTERS => on::<T, T::Half>(machine, work, out, scratch),
-            _ => on::<T, Elements<T>>(machine, work, out, scratch),
-        }
-    }
-}
-
-/// As [`run`], with vectors of a type.
-///
-/// # Safety
-///
-/// The machine has their instructions too.
-#[inline(always)]
-pub(in crate::engine::cpu) unsafe fn on<T: RegisterElement, V: Registers<T>>(
-    (isa, packing, helpers): (Instructions, &mut [CacheLine], Option<Helpers<'_>>),
-    (kernel, count, operands): (&Kernel, usize, &[&[T]]),
-    out: &mut [T],
-    scratch: &mut [T],
-) {
-    // SAFETY: as the caller's.
-    unsafe {
-        V::run(
-            #[inline(always)]
-            || kernel.run(&mut Own::<V>::new(isa, packing, helpers), count, operands, out, scratch),
-        );
     }
 }
 

@@ -1,17 +1,17 @@
 //! Linear algebra on the matrices of buffers.
 
-pub(super) mod machine;
+mod machine;
 
 use super::gemm;
 use super::threads::{Helpers, PackingLines, SharedPointers, Worker};
 use super::vector::Instructions;
-use crate::array::matrix::{self, Machine, MatrixElement, SizedOperation};
+use crate::array::matrix::{self, SizedOperation};
 use crate::array::sparse;
 use crate::engine::arrays::CacheLine;
 use crate::kernel::{BufferId, Call};
 use crate::operation::SparseOperation;
 use crate::shape::{DType, Type, size};
-use machine::RegisterElement;
+use machine::{Own, RegisterElement};
 use smallvec::SmallVec;
 
 /// Operations on floats that are worth a chunk.
@@ -61,17 +61,24 @@ impl Kernel {
         }
     }
 
-    #[inline(always)]
-    fn run<T: MatrixElement, M: Machine<T>>(
+    /// Runs the operation on so many matrices.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the instructions.
+    pub(super) unsafe fn run<T: RegisterElement>(
         &self,
-        on: &mut M,
-        count: usize,
-        operands: &[&[T]],
+        (isa, packing, helpers): (Instructions, &mut [CacheLine], Option<Helpers<'_>>),
+        (count, operands): (usize, &[&[T]]),
         out: &mut [T],
         scratch: &mut [T],
     ) {
         match self {
-            Kernel::Dense(sized) => matrix::run(on, (sized, count, operands), out, scratch),
+            Kernel::Dense(sized) => {
+                // SAFETY: as the caller's.
+                let mut own = unsafe { Own::new(isa, packing, helpers) };
+                matrix::run(&mut own, (sized, count, operands), out, scratch);
+            }
             Kernel::Sparse(op) => sparse::run(op, count, operands, out, scratch),
         }
     }
@@ -187,9 +194,8 @@ impl CompiledMatrix {
                     std::slice::from_raw_parts_mut(pointer, length)
                 },
             };
-            let work = (&self.kernel, count, &operands[..]);
             // SAFETY: the machine has the instructions.
-            unsafe { machine::run((isa, packing, helpers), work, out, scratch) };
+            unsafe { self.kernel.run((isa, packing, helpers), (count, &operands), out, scratch) };
         }
     }
 }

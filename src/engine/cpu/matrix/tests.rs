@@ -1,17 +1,14 @@
 //! Parts of matrices, and of products, on several threads.
 
-use super::machine::Own;
 use super::*;
-use crate::array::matrix::{Cut, Elements, Update};
+use crate::array::matrix::{Cut, Machine, Update};
 use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::threads::Threads;
 use ndarray::{Array2, ArrayViewMut2, Axis};
 use std::sync::Mutex;
 
-type Alone<'a> = Own<'a, Elements<f64>>;
-
 /// Calls a function with a machine of three threads.
-fn on_threads(f: impl FnOnce(&mut Alone<'_>)) {
+fn on_threads(f: impl FnOnce(&mut Own<'_>)) {
     let lines = PackingLines::alike(gemm::packing_lines([300; 3], size_of::<f64>()));
     let mut worker = Threads::new(Some(3)).worker(Scratch::default(), lines, true).expect("there is memory");
     let (own, helpers) = worker.split();
@@ -42,7 +39,7 @@ fn parts_are_at_their_places_and_not_narrow() {
         let expected = turn(expected.view_mut(), [is_transposed, is_turned]);
         let parts = Mutex::new(Vec::new());
         on_threads(|on| {
-            on.in_parts(cut, usize::MAX, turn(found.view_mut(), [is_transposed, is_turned]), |_, start, mut part| {
+            on.in_parts(cut, usize::MAX, turn(found.view_mut(), [is_transposed, is_turned]), &|_, start, mut part| {
                 let axis = Axis(usize::from(cut == Cut::Columns));
                 let (_, expected) = expected.view().split_at(axis, start);
                 let (expected, _) = expected.split_at(axis, part.len_of(axis));
