@@ -4,15 +4,18 @@ use super::MatrixElement;
 use super::hardware::Vector;
 use std::ops::{Add, Div, Mul, Sub};
 
+/// Elements of a vector.
+const COUNT: usize = 4;
+
 /// Elements whose operations the compiler may make vectors of.
 #[derive(Clone, Copy)]
-pub(crate) struct Elements<T>([T; 8]);
+pub(crate) struct Elements<T>([T; COUNT]);
 
 impl<T: MatrixElement> Elements<T> {
     #[inline(always)]
     fn each(self, other: Elements<T>, f: impl Fn(T, T) -> T) -> Elements<T> {
         let mut result = self;
-        for lane in 0..8 {
+        for lane in 0..COUNT {
             result.0[lane] = f(self.0[lane], other.0[lane]);
         }
         result
@@ -39,22 +42,22 @@ arithmetic! {
 }
 
 impl<T: MatrixElement> Vector<T> for Elements<T> {
-    const LANES: usize = 8;
+    const LANES: usize = COUNT;
     const IS_REGISTER: bool = false;
 
     #[inline(always)]
     fn all(x: T) -> Elements<T> {
-        Elements([x; 8])
+        Elements([x; COUNT])
     }
     #[inline(always)]
     fn read(from: &[T]) -> Elements<T> {
-        let mut elements = [T::ZERO; 8];
-        elements.copy_from_slice(&from[..8]);
+        let mut elements = [T::ZERO; COUNT];
+        elements.copy_from_slice(&from[..COUNT]);
         Elements(elements)
     }
     #[inline(always)]
     fn write(self, to: &mut [T]) {
-        to[..8].copy_from_slice(&self.0);
+        to[..COUNT].copy_from_slice(&self.0);
     }
     #[inline(always)]
     fn minus_product(self, y: Elements<T>, z: Elements<T>) -> Elements<T> {
@@ -71,19 +74,19 @@ impl<T: MatrixElement> Vector<T> for Elements<T> {
     #[inline(always)]
     fn if_greater(self, other: Elements<T>, yes: Elements<T>, no: Elements<T>) -> Elements<T> {
         let mut result = no;
-        for lane in 0..8 {
+        for lane in 0..COUNT {
             result.0[lane] = if self.0[lane] > other.0[lane] { yes.0[lane] } else { no.0[lane] };
         }
         result
     }
     #[inline(always)]
     fn zip(self, other: Elements<T>) -> [Elements<T>; 2] {
-        [0, 4].map(|from| Elements(std::array::from_fn(|at| [self, other][at % 2].0[from + at / 2])))
+        [0, COUNT / 2].map(|from| Elements(std::array::from_fn(|at| [self, other][at % 2].0[from + at / 2])))
     }
     #[inline(always)]
     fn if_equal(self, other: Elements<T>, yes: Elements<T>, no: Elements<T>) -> Elements<T> {
         let mut result = no;
-        for lane in 0..8 {
+        for lane in 0..COUNT {
             result.0[lane] = if self.0[lane] == other.0[lane] { yes.0[lane] } else { no.0[lane] };
         }
         result

@@ -54,32 +54,17 @@ pub(super) fn scratch(sized: &SizedOperation) -> usize {
     vector::MOST * (operands.sum::<usize>() + size(sized.result))
 }
 
-/// An expression of an extent, written out for a few.
+/// An expression of an extent, or of two, written out for a few where they are equal.
 macro_rules! unrolled {
-    ($n:ident => $expression:expr) => {
-        match $n {
-            3 if V::IS_REGISTER => {
-                let $n = 3;
-                $expression
-            }
-            4 if V::IS_REGISTER => {
-                let $n = 4;
-                $expression
-            }
-            $n => $expression,
-        }
-    };
-}
-
-/// As [`unrolled`], of two extents, where they are equal.
-macro_rules! square {
-    ([$m:ident, $n:ident] => $expression:expr) => {
-        match $m == $n {
-            true => unrolled!($n => {
-                let $m = $n;
-                $expression
-            }),
-            false => $expression,
+    ($($n:ident),* => $expression:expr) => {
+        if V::IS_REGISTER $(&& $n == 3)* {
+            $(let $n = 3;)*
+            $expression
+        } else if V::IS_REGISTER $(&& $n == 4)* {
+            $(let $n = 4;)*
+            $expression
+        } else {
+            $expression
         }
     };
 }
@@ -93,91 +78,84 @@ pub(crate) struct Work<'a, T> {
     pub scratch: &'a mut [T],
 }
 
-/// Runs the operation.
+/// Runs the operation. Matrices are read and written in one place for all operations, since that is much code; so extents are said
+/// again where they are written out.
 #[inline(always)]
 pub(super) fn run<T: MatrixElement, V: Vector<T>>(Work { sized, count, operands, out, scratch }: Work<T>) {
-    let [m, n] = sized.operands[0];
+    let size = |[rows, columns]: [usize; 2]| rows * columns;
+    // The last two operands, or the only one that is used, from the last on.
+    let used = if sized.op == MatrixOperation::InversePositive { 1 } else { operands.len().min(2) };
+    let extents = |place: usize| if place < used { sized.operands[operands.len() - 1 - place] } else { [0, 0] };
+    let (elements, scratch) = scratch.split_at_mut(size(extents(0)) * V::LANES);
+    let mut last = Cells { elements, columns: extents(0)[1] };
+    let (elements, scratch) = scratch.split_at_mut(size(extents(1)) * V::LANES);
+    let mut other = Cells { elements, columns: extents(1)[1] };
+    let mut result = Cells { elements: &mut scratch[..size(sized.result) * V::LANES], columns: sized.result[1] };
+    let [m, n] = match sized.op {
+        MatrixOperation::LuForward | MatrixOperation::LuAdjoint => sized.result,
+        _ => sized.operands[0],
+    };
+    let each = size(sized.result);
     for first in (0..count).step_by(V::LANES) {
-        match sized.op {
+        for (place, cells) in [&mut last, &mut other].into_iter().enumerate().take(used) {
+            cells.gather::<V>(operands[operands.len() - 1 - place], first, size(extents(place)));
+        }
+        let (last, other, x) = (&mut last, &mut other, &mut result);
+        let found = match sized.op {
             MatrixOperation::Cholesky => {
-                let (mut x, _) = cells::<T, V>(scratch, [n, n]);
-                x.gather::<V>(operands[0], first, n * n);
-                unrolled!(n => positive::cholesky::<T, V>(n, &mut x));
-                x.scatter::<V>(&mut out[first * n * n..], n * n);
+                unrolled!(n => positive::cholesky::<T, V>(n, &mut last.of::<V>([n, n])));
+                last
             }
-            MatrixOperation::CholeskyForward | MatrixOperation::CholeskyAdjoint | MatrixOperation::InversePositive => {
-                let (mut l, scratch) = cells::<T, V>(scratch, [n, n]);
-                let (mut x, _) = cells::<T, V>(scratch, [n, n]);
-                let last = usize::from(sized.op == MatrixOperation::InversePositive);
-                l.gather::<V>(operands[last], first, n * n);
-                x.gather::<V>(operands[1], first, n * n);
-                match sized.op {
-                    MatrixOperation::CholeskyForward => unrolled!(n => positive::forward::<T, V>(n, &l, &mut x)),
-                    MatrixOperation::CholeskyAdjoint => unrolled!(n => positive::adjoint::<T, V>(n, &l, &mut x)),
-                    _ => unrolled!(n => positive::inverse::<T, V>(n, &mut l, &mut x)),
-                }
-                x.scatter::<V>(&mut out[first * n * n..], n * n);
+            MatrixOperation::CholeskyForward => {
+                unrolled!(n => positive::forward::<T, V>(n, &other.of::<V>([n, n]), &mut last.of::<V>([n, n])));
+                last
+            }
+            MatrixOperation::CholeskyAdjoint => {
+                unrolled!(n => positive::adjoint::<T, V>(n, &other.of::<V>([n, n]), &mut last.of::<V>([n, n])));
+                last
+            }
+            MatrixOperation::InversePositive => {
+                unrolled!(n => positive::inverse::<T, V>(n, &mut last.of::<V>([n, n]), &mut x.of::<V>([n, n])));
+                x
             }
             MatrixOperation::Lu => {
-                let (mut a, scratch) = cells::<T, V>(scratch, [m, n]);
-                let (mut x, _) = cells::<T, V>(scratch, [m, n + 1]);
-                a.gather::<V>(operands[0], first, m * n);
-                square!([m, n] => lu::factor::<T, V>([m, n], &a, &mut x));
-                x.scatter::<V>(&mut out[first * m * (n + 1)..], m * (n + 1));
+                unrolled!(m, n => lu::factor::<T, V>([m, n], &last.of::<V>([m, n]), &mut x.of::<V>([m, n + 1])));
+                x
             }
             MatrixOperation::Qr | MatrixOperation::QrTriangle | MatrixOperation::FullQr => {
-                let (mut a, scratch) = cells::<T, V>(scratch, [m, n]);
-                let (mut x, _) = cells::<T, V>(scratch, sized.result);
-                a.gather::<V>(operands[0], first, m * n);
-                square!([m, n] => qr::factor::<T, V>([m, n], sized.op != MatrixOperation::QrTriangle, &mut a, &mut x));
-                let each = sized.result[0] * sized.result[1];
-                x.scatter::<V>(&mut out[first * each..], each);
+                let has_q = sized.op != MatrixOperation::QrTriangle;
+                unrolled!(m, n => qr::factor::<T, V>([m, n], has_q, &mut last.of::<V>([m, n]), x));
+                x
             }
-            MatrixOperation::LuForward
-            | MatrixOperation::LuAdjoint
-            | MatrixOperation::SolveGeneral
-            | MatrixOperation::SolveGeneralTransposed => {
-                let (last, [m, n]) = (operands.len() - 1, sized.result);
-                let [_, columns] = sized.operands[last - 1];
-                let (mut packed, scratch) = cells::<T, V>(scratch, [m, columns]);
-                let (mut b, scratch) = cells::<T, V>(scratch, [m, n]);
-                let (mut x, _) = cells::<T, V>(scratch, [m, n]);
-                packed.gather::<V>(operands[last - 1], first, m * columns);
-                b.gather::<V>(operands[last], first, m * n);
-                match sized.op {
-                    MatrixOperation::LuForward => square!([m, n] => lu::forward::<T, V>([m, n], &packed, &b, &mut x)),
-                    MatrixOperation::LuAdjoint => {
-                        square!([m, n] => lu::adjoint::<T, V>([m, n], &packed, &mut b, &mut x))
-                    }
-                    MatrixOperation::SolveGeneral => unrolled!(m => lu::solve::<T, V>(m, &packed, &b, &mut x)),
-                    _ => unrolled!(m => lu::solve_transposed::<T, V>(m, &packed, &mut b, &mut x)),
-                }
-                x.scatter::<V>(&mut out[first * m * n..], m * n);
+            MatrixOperation::LuForward => {
+                unrolled!(m, n => lu::forward::<T, V>([m, n], other, &last.of::<V>([m, n]), &mut x.of::<V>([m, n])));
+                x
+            }
+            MatrixOperation::LuAdjoint => {
+                unrolled!(m, n => lu::adjoint::<T, V>([m, n], other, &mut last.of::<V>([m, n]), &mut x.of::<V>([m, n])));
+                x
+            }
+            MatrixOperation::SolveGeneral => {
+                unrolled!(n => lu::solve::<T, V>(n, other, last, x));
+                x
+            }
+            MatrixOperation::SolveGeneralTransposed => {
+                unrolled!(n => lu::solve_transposed::<T, V>(n, other, last, x));
+                x
             }
             op => {
-                let columns = sized.result[1];
-                let (mut a, scratch) = cells::<T, V>(scratch, [n, n]);
-                let (mut x, _) = cells::<T, V>(scratch, [n, columns]);
-                a.gather::<V>(operands[operands.len() - 2], first, n * n);
-                x.gather::<V>(operands[operands.len() - 1], first, n * columns);
-                match op {
-                    MatrixOperation::Solve(triangle) => solve::<T, V>(triangle, n, &a, &mut x),
-                    _ => {
-                        solve::<T, V>(Triangle::LOWER, n, &a, &mut x);
-                        solve::<T, V>(Triangle::LOWER.transposed(), n, &a, &mut x);
-                    }
+                let triangles = match op {
+                    MatrixOperation::Solve(triangle) => [Some(triangle), None],
+                    _ => [Triangle::LOWER, Triangle::LOWER.transposed()].map(Some),
+                };
+                for triangle in triangles.into_iter().flatten() {
+                    solve::<T, V>(triangle, n, other, last);
                 }
-                x.scatter::<V>(&mut out[first * n * columns..], n * columns);
+                last
             }
-        }
+        };
+        found.scatter::<V>(&mut out[first * each..], each);
     }
-}
-
-/// Room for matrices of this size, and the rest.
-#[inline(always)]
-fn cells<T: MatrixElement, V: Vector<T>>(scratch: &mut [T], [rows, columns]: [usize; 2]) -> (Cells<'_, T>, &mut [T]) {
-    let (elements, rest) = scratch.split_at_mut(rows * columns * V::LANES);
-    (Cells { elements, columns }, rest)
 }
 
 /// Replaces the right sides by solutions.

@@ -25,6 +25,12 @@ pub(super) struct Cells<'a, T> {
 }
 
 impl<T: MatrixElement> Cells<'_, T> {
+    /// The same, given again how many rows and columns there are: where these are constants, so are places, which need no checks.
+    #[inline(always)]
+    pub(super) fn of<V: Vector<T>>(&mut self, [rows, columns]: [usize; 2]) -> Cells<'_, T> {
+        Cells { elements: &mut self.elements[..rows * columns * V::LANES], columns }
+    }
+
     #[inline(always)]
     pub(super) fn at<V: Vector<T>>(&self, row: usize, column: usize) -> V {
         V::read(&self.elements[(row * self.columns + column) * V::LANES..])
@@ -43,7 +49,7 @@ impl<T: MatrixElement> Cells<'_, T> {
         for lane in 0..V::LANES {
             matrices[lane] = &from[(first + lane).min(last) * each..][..each];
         }
-        if each < V::LANES {
+        if each < V::LANES || !V::IS_REGISTER {
             for at in 0..each {
                 for (lane, own) in matrices.iter().enumerate().take(V::LANES) {
                     self.elements[at * V::LANES + lane] = own[at];
@@ -69,7 +75,7 @@ impl<T: MatrixElement> Cells<'_, T> {
     #[inline(always)]
     pub(super) fn scatter<V: Vector<T>>(&self, to: &mut [T], each: usize) {
         let count = (to.len() / each).min(V::LANES);
-        if each < V::LANES {
+        if each < V::LANES || !V::IS_REGISTER {
             for lane in 0..count {
                 for at in 0..each {
                     to[lane * each + at] = self.elements[at * V::LANES + lane];
