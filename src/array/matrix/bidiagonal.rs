@@ -99,7 +99,7 @@ fn update_row<T: MatrixElement>(row: &mut [T], [y, v]: [&[T]; 2], [x, z]: [T; 2]
 impl<T: MatrixElement> Bidiagonal<'_, T> {
     /// Rotates the matrix to a diagonal one, and rows of left and right vectors with it; whether that comes to an end. Elements of
     /// the diagonal may be negative.
-    pub(super) fn diagonalise(&mut self, [mut left, mut right]: [Sweeps<T>; 2]) -> bool {
+    pub(super) fn diagonalise(&mut self, [left, right]: [&mut Sweeps<T>; 2]) -> bool {
         let n = self.diagonal.len();
         let bound = self.bound();
         let mut last: Option<Block> = None;
@@ -118,7 +118,7 @@ impl<T: MatrixElement> Bidiagonal<'_, T> {
             last = Some(block);
             let Some(smallest) = self.smallest(block) else { continue };
             let shift = self.shift(block, smallest);
-            let (first, second) = if block.is_backward { (&mut left, &mut right) } else { (&mut right, &mut left) };
+            let (first, second) = if block.is_backward { (&mut *left, &mut *right) } else { (&mut *right, &mut *left) };
             first.begin(block.at(0), block.is_backward);
             second.begin(block.at(0), block.is_backward);
             if shift == T::ZERO {

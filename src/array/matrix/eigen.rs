@@ -42,7 +42,7 @@ pub(super) fn factor_into<T: MatrixElement>(
         product_after_first(on, reflections, factors, product.view_mut(), rest);
         transpose(n, vectors);
     }
-    if !diagonal(values, beside, Sweeps::new(on, n, vectors, rest)) {
+    if !diagonal(values, beside, &mut Sweeps::new(on, n, vectors, rest)) {
         return out.fill(T::NAN);
     }
     sort(values, [&mut *vectors], |x, y| x < y);
@@ -206,7 +206,7 @@ fn update_row<T: MatrixElement>(row: &mut [T], [v, w]: [&[T]; 2], u: &[T], sums:
 }
 
 /// Rotates a tridiagonal matrix to a diagonal one, and rows of vectors with it; whether that comes to an end.
-fn diagonal<T: MatrixElement>(values: &mut [T], beside: &mut [T], mut vectors: Sweeps<T>) -> bool {
+fn diagonal<T: MatrixElement>(values: &mut [T], beside: &mut [T], vectors: &mut Sweeps<T>) -> bool {
     let n = values.len();
     // Products of smaller numbers are not precise any more.
     let tiny = T::one() / (T::LARGEST * T::PRECISION);
@@ -228,7 +228,7 @@ fn diagonal<T: MatrixElement>(values: &mut [T], beside: &mut [T], mut vectors: S
         let block = Block::new([start, end], values, last);
         last = Some(block);
         vectors.begin(block.at(0), block.is_backward);
-        sweep(block, values, beside, &mut vectors);
+        sweep(block, values, beside, vectors);
     }
     false
 }

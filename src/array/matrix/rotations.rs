@@ -1,6 +1,7 @@
 //! Rotations of neighbouring rows (Givens, 1958), which are kept and applied to strips of columns that fit into a cache.
 
 use super::{Machine, MatrixElement, Part};
+use smallvec::SmallVec;
 
 /// Sweeps that are kept at most, and long ones, over all rows.
 const SWEEPS: usize = 128;
@@ -98,11 +99,12 @@ pub(super) struct Sweeps<'s, T> {
     on: &'s dyn Machine<T>,
     n: usize,
     rows: &'s mut [T],
-    sweeps: [Sweep; SWEEPS],
-    count: usize,
-    /// The cosines and sines of all sweeps.
+    /// The last sweep has no count until it ends.
+    sweeps: SmallVec<[Sweep; SWEEPS]>,
+    /// The cosines and sines of all sweeps, how many there are, and where those of the last one begin.
     rotations: &'s mut [[T; 2]],
     kept: usize,
+    start: usize,
     strip: &'s mut [T],
 }
 
@@ -112,23 +114,32 @@ impl<'s, T: MatrixElement> Sweeps<'s, T> {
         (2 * LONG_SWEEPS + WIDTH) * n
     }
 
+    #[inline(always)]
     pub(super) fn new(on: &'s dyn Machine<T>, n: usize, rows: &'s mut [T], scratch: &'s mut [T]) -> Sweeps<'s, T> {
         let (rotations, strip) = scratch[..Self::scratch(n)].split_at_mut(2 * LONG_SWEEPS * n);
-        let none = Sweep { first: 0, is_upward: false, count: 0 };
         let (rotations, _) = rotations.as_chunks_mut();
-        Sweeps { on, n, rows, sweeps: [none; SWEEPS], count: 0, rotations, kept: 0, strip }
+        Sweeps { on, n, rows, sweeps: SmallVec::new(), rotations, kept: 0, start: 0, strip }
     }
 
     /// Begins a sweep at a row, with the rows after or before it.
+    #[inline(always)]
     pub(super) fn begin(&mut self, first: usize, is_upward: bool) {
         if self.rows.is_empty() {
             return;
         }
-        if self.count == SWEEPS || self.kept + self.n > self.rotations.len() {
+        if self.sweeps.len() == SWEEPS || self.kept + self.n > self.rotations.len() {
             self.apply();
         }
-        self.sweeps[self.count] = Sweep { first, is_upward, count: 0 };
-        self.count += 1;
+        self.end();
+        self.sweeps.push(Sweep { first, is_upward, count: 0 });
+    }
+
+    #[inline(always)]
+    fn end(&mut self) {
+        if let Some(sweep) = self.sweeps.last_mut() {
+            sweep.count = self.kept - self.start;
+        }
+        self.start = self.kept;
     }
 
     /// Adds a rotation to the last sweep.
@@ -139,15 +150,18 @@ impl<'s, T: MatrixElement> Sweeps<'s, T> {
         }
         self.rotations[self.kept] = [rotation.cosine, rotation.sine];
         self.kept += 1;
-        self.sweeps[self.count - 1].count += 1;
     }
 
     /// Applies all that are kept.
     pub(super) fn apply(&mut self) {
-        let (rotations, strip) = (&self.rotations[..self.kept], &mut *self.strip);
-        let sweeps = &self.sweeps[..self.count];
-        self.on.run(Part::Rotate(Waiting { n: self.n, rows: &mut *self.rows, sweeps, rotations, strip }));
-        (self.count, self.kept) = (0, 0);
+        self.end();
+        if !self.sweeps.is_empty() {
+            let (sweeps, rotations) = (&self.sweeps[..], &self.rotations[..self.kept]);
+            let (rows, strip) = (&mut *self.rows, &mut *self.strip);
+            self.on.run(Part::Rotate(Waiting { n: self.n, rows, sweeps, rotations, strip }));
+        }
+        self.sweeps.clear();
+        (self.kept, self.start) = (0, 0);
     }
 }
 

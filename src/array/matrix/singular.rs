@@ -80,7 +80,7 @@ fn parts_into<T: MatrixElement>(
         transpose(k, right);
     }
     let (first, second) = scratch.split_at_mut(Sweeps::<T>::scratch(k));
-    let vectors = [Sweeps::new(on, k, left, first), Sweeps::new(on, k, right, second)];
+    let vectors = [&mut Sweeps::new(on, k, left, first), &mut Sweeps::new(on, k, right, second)];
     if !(Bidiagonal { diagonal: &mut *values, above }).diagonalise(vectors) {
         out.fill(T::NAN);
         return unit;
