@@ -4,7 +4,7 @@
 use super::reflections::{product_into, product_scratch, reflection};
 use super::rotations::{Block, Rotation, Sweeps};
 use super::rows::{SHORT, add_scaled, assign, divide_by, dot, largest, scale, total, transpose, unit};
-use super::{Machine, MatrixElement, RowPart, matrix, matrix_mut};
+use super::{Machine, MatrixElement, Part, matrix, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// The most sweeps for each eigenvalue, before it is given up as one that is not a number.
@@ -34,7 +34,7 @@ pub(super) fn factor_into<T: MatrixElement>(
     let (beside, rest) = rest.split_at_mut(n);
     let (factors, rest) = rest.split_at_mut(n);
     let Some(unit) = scaled(a, work) else { return out.fill(T::NAN) };
-    on.run_rows(RowPart::Tridiagonal(work, [&mut *values, &mut *beside, &mut *factors], rest));
+    on.run(Part::Tridiagonal(work, [&mut *values, &mut *beside, &mut *factors], rest));
     let vectors: &mut [T] = if has_vectors { vectors } else { &mut [] };
     if has_vectors {
         let reflections = matrix(work, 0, [n, n]);

@@ -2,7 +2,7 @@
 
 use super::elements::Elements;
 use super::hardware::{Target, Update, Vector};
-use super::parts::{Part, RowPart};
+use super::parts::Part;
 use super::{MatrixElement, half, quarters, quarters_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, linalg::general_mat_mul, s};
 
@@ -27,8 +27,6 @@ pub(crate) trait Machine<T> {
     fn multiply(&mut self, update: Update, a: ArrayView2<T>, b: ArrayView2<T>, c: ArrayViewMut2<T>);
     /// Runs a part of a kernel that is no product.
     fn run(&self, part: Part<T>);
-    /// As [`run`](Machine::run), of other parts.
-    fn run_rows(&self, part: RowPart<T>);
     /// Calls a function for the parts of a matrix, each with the number of its first row or column: for all of it at once, or on several
     /// threads, if so many multiplications are worth it. No element may depend on where it is cut.
     fn in_parts(&mut self, cut: Cut, work: usize, out: ArrayViewMut2<T>, part: &OnPart<T>);
@@ -78,10 +76,6 @@ impl<T: MatrixElement> Machine<T> for AnyMachine {
     }
 
     fn run(&self, part: Part<T>) {
-        part.run_by(AnyMachine);
-    }
-
-    fn run_rows(&self, part: RowPart<T>) {
         part.run_by(AnyMachine);
     }
 

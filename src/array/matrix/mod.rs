@@ -33,7 +33,7 @@ use std::ops::Neg;
 
 pub(crate) use hardware::{Target, Update, Vector};
 pub(crate) use machine::{AnyMachine, Cut, Machine, OnPart};
-pub(crate) use parts::{Part, RowPart};
+pub(crate) use parts::Part;
 
 /// Matrices of so many rows are not cut, where they are done by vectors of elements.
 const BASE: usize = 32;

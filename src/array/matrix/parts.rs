@@ -9,17 +9,17 @@ use super::{bidiagonal, qr, triangular};
 use ndarray::{ArrayView2, ArrayViewMut1, ArrayViewMut2};
 
 macro_rules! parts {
-    ($(#[$attribute:meta])* $of:ident: $($name:ident($($argument:ident: $type:ty),*) => $function:expr;)*) => {
-        $(#[$attribute])*
-        pub(crate) enum $of<'a, T> {
+    ($($name:ident($($argument:ident: $type:ty),*) => $function:expr;)*) => {
+        /// A part of a kernel, with its operands.
+        pub(crate) enum Part<'a, T> {
             $($name($($type),*),)*
         }
 
-        impl<T: MatrixElement> $of<'_, T> {
+        impl<T: MatrixElement> Part<'_, T> {
             /// Runs the part, which is compiled for the instructions.
             pub(crate) fn run_by<I: Target<T>>(self, instructions: I) {
                 match self {
-                    $($of::$name($($argument),*) => instructions.run(
+                    $(Part::$name($($argument),*) => instructions.run(
                         #[inline(always)]
                         || $function($($argument),*),
                     ),)*
@@ -30,8 +30,6 @@ macro_rules! parts {
 }
 
 parts! {
-    /// A part of a kernel, with its operands.
-    Part:
     Lanes(work: Work<'a, T>) => lanes::run::<T, I::Vector>;
     Cholesky(a: ArrayViewMut2<'a, T>, is_definite: &'a mut bool) => cholesky::factor_small::<T, I::Vector>;
     CholeskyForward(l: ArrayView2<'a, T>, s: ArrayViewMut2<'a, T>) => cholesky_derivative::forward_small::<T, I::Vector>;
@@ -47,12 +45,6 @@ parts! {
     Invert(lower: ArrayView2<'a, T>, out: ArrayViewMut2<'a, T>) => positive::invert_small::<T, I::Vector>;
     Substitute(l: ArrayView2<'a, T>, unit: bool, b: ArrayViewMut2<'a, T>) => triangular::substitute::<T, I::Vector>;
     SubstituteOne(l: ArrayView2<'a, T>, unit: bool, b: ArrayViewMut2<'a, T>) => triangular::substitute_one;
-    Rotate(waiting: Waiting<'a, T>) => Waiting::apply;
-}
-
-parts! {
-    /// A part whose loops are over the elements of rows, which wider vectors than those of 32 bytes make no faster.
-    RowPart:
     Reflect(
         start: usize,
         r: ArrayViewMut2<'a, T>,
@@ -74,4 +66,5 @@ parts! {
         to: [&'a mut [T]; 2],
         scratch: &'a mut [T]
     ) => bidiagonal::reduce;
+    Rotate(waiting: Waiting<'a, T>) => Waiting::apply;
 }

@@ -4,7 +4,7 @@ use super::reflections::{
     BLOCK, FEW, combine_halves, is_blocked, product_into, product_scratch, reflect, reflection, subtract,
 };
 use super::rows::{assign, largest, scale};
-use super::{Machine, MatrixElement, RowPart, half, matrix, matrix_mut};
+use super::{Machine, MatrixElement, Part, half, matrix, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Elements of scratch for a matrix, and so many columns of Q, if that is wanted.
@@ -51,7 +51,7 @@ pub(super) fn factor_into<T: MatrixElement>(
         if (q.is_some() && is_blocked(count)) || end < n {
             factor_block(on, 0, known.view_mut(), [vectors.view_mut(), combined.view_mut()], factors, rest);
         } else {
-            on.run_rows(RowPart::Reflect(0, known, vectors.view_mut(), factors));
+            on.run(Part::Reflect(0, known, vectors.view_mut(), factors));
         }
         if end < n {
             subtract(on, [combined.view(), vectors.view()], after, rest);
@@ -87,8 +87,8 @@ fn factor_block<T: MatrixElement>(
     scratch: &mut [T],
 ) {
     if factors.len() <= FEW {
-        on.run_rows(RowPart::Reflect(start, r, rows.view_mut(), factors));
-        return on.run_rows(RowPart::Combine(rows.view(), factors, combined.view_mut()));
+        on.run(Part::Reflect(start, r, rows.view_mut(), factors));
+        return on.run(Part::Combine(rows.view(), factors, combined.view_mut()));
     }
     let middle = half(factors.len());
     let (mut first, mut second) = rows.split_at(Axis(0), middle);

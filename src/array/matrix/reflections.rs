@@ -2,7 +2,7 @@
 //! rows of a matrix, with 1 on its diagonal and zeros before it.
 
 use super::rows::{add_scaled, divide_by, dot, largest, scale};
-use super::{Machine, MatrixElement, RowPart, Update, half, matrix_mut};
+use super::{Machine, MatrixElement, Part, Update, half, matrix_mut};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Reflections that are applied at once.
@@ -60,7 +60,7 @@ fn combine<T: MatrixElement>(
     scratch: &mut [T],
 ) {
     if factors.len() <= FEW {
-        return on.run_rows(RowPart::Combine(vectors, factors, out));
+        return on.run(Part::Combine(vectors, factors, out));
     }
     let middle = half(factors.len());
     let (first, second) = vectors.split_at(Axis(0), middle);
@@ -137,7 +137,7 @@ pub(super) fn product_into<T: MatrixElement>(
     out.fill(T::ZERO);
     out.diag_mut().fill(T::one());
     if !is_blocked(count) {
-        return on.run_rows(RowPart::Product(vectors, factors, out, scratch));
+        return on.run(Part::Product(vectors, factors, out, scratch));
     }
     let (elements, scratch) = scratch.split_at_mut(BLOCK * m);
     for start in (0..count).step_by(BLOCK).rev() {

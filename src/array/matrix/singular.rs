@@ -5,7 +5,7 @@ use super::eigen::{is_turned, product_after_first, sort};
 use super::reflections::{product_into, product_scratch};
 use super::rotations::Sweeps;
 use super::rows::{assign, divide_by, largest, scale, transpose, unit};
-use super::{Machine, MatrixElement, RowPart, Update, matrix, matrix_mut, qr};
+use super::{Machine, MatrixElement, Part, Update, matrix, matrix_mut, qr};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 
 /// Elements of scratch for a matrix.
@@ -71,7 +71,7 @@ fn parts_into<T: MatrixElement>(
         assign(r.view().reversed_axes(), matrix_mut(work, 0, [k, k]));
     }
     let factors = [&mut *of_columns, &mut *of_rows];
-    on.run_rows(RowPart::Bidiagonal(work, beside, factors, [&mut *values, &mut *above], scratch));
+    on.run(Part::Bidiagonal(work, beside, factors, [&mut *values, &mut *above], scratch));
     let (left, right) = if has_vectors { (left, right) } else { Default::default() };
     if has_vectors {
         product_into(on, (matrix(beside, 0, [k, k]), None), of_columns, matrix_mut(left, 0, [k, k]), scratch);

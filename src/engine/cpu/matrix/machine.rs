@@ -1,6 +1,6 @@
 //! The machine that kernels of matrices run on: its vectors, its products and its threads.
 
-use crate::array::matrix::{AnyMachine, Cut, Machine, MatrixElement, OnPart, Part, RowPart, Update};
+use crate::array::matrix::{AnyMachine, Cut, Machine, MatrixElement, OnPart, Part, Update};
 #[cfg(target_arch = "x86_64")]
 use crate::array::matrix::{Target, Vector};
 use crate::engine::arrays::CacheLine;
@@ -181,14 +181,6 @@ impl<T: RegisterElement> Machine<T> for Own<'_> {
             Instructions::Avx512 if USES_REGISTERS => part.run_by(Avx512),
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 if USES_REGISTERS => part.run_by(Avx2),
-            _ => part.run_by(AnyMachine),
-        }
-    }
-
-    fn run_rows(&self, part: RowPart<T>) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 | Instructions::Avx512 if USES_REGISTERS => part.run_by(Avx2),
             _ => part.run_by(AnyMachine),
         }
     }
