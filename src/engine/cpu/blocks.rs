@@ -149,7 +149,7 @@ impl CompiledBlocks {
             _ => own.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride),
         };
         // Operands are others than in the last run.
-        for slot in slots {
+        for slot in slots.iter().filter(|_| !self.kept.is_empty()) {
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             slot.worker.own.kept.iter_mut().for_each(|kept| kept.is_packed = false);
         }

@@ -45,7 +45,8 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
 
 /// Lines of memory for the whole right operand of a product of these sizes, packed.
 pub(super) fn kept_lines([_, k, n]: [usize; 3], bytes: usize) -> usize {
-    (k * n.next_multiple_of(PANELS.1) * bytes).div_ceil(size_of::<CacheLine>())
+    let columns = n.div_ceil(PANELS.1).saturating_mul(PANELS.1);
+    k.saturating_mul(columns).saturating_mul(bytes).div_ceil(size_of::<CacheLine>())
 }
 
 /// The right operand of products that have no other, packed by the first of them.

@@ -86,7 +86,7 @@ impl CompiledProduct {
     pub(super) fn keep(&mut self, is_common: impl Fn(BufferId) -> bool, number: usize) -> Option<usize> {
         let bytes = self.dtype.bytes();
         let lines = gemm::kept_lines(self.sizes, bytes);
-        let fits = self.batches == 1 && lines * size_of::<CacheLine>() <= MOST_KEPT;
+        let fits = self.batches == 1 && lines <= MOST_KEPT / size_of::<CacheLine>();
         self.kept =
             (fits && is_common(self.operands[1].buffer) && !is_common(self.operands[0].buffer)).then_some(number);
         self.kept.map(|_| lines)

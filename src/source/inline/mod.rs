@@ -96,8 +96,8 @@ fn library(name: &str, spelling: OperationSpelling, dtype: DType, [parameters, a
 }
 
 /// Macros of inline functions. Compilers that compute as if numbers were real, or with more digits than they have, take the
-/// roundings away that formulas are made of. Evaluation method 16 is exact for `float` and `double`: gcc has it on processors that compute
-/// with floats of 16 bits.
+/// roundings away that formulas are made of. Evaluation method 16 is exact for `float` and `double`: gcc has it on processors that
+/// compute with floats of 16 bits.
 const MACROS: &str = "\
 #if defined(__GNUC__)
 #define P_INLINE static inline __attribute__((always_inline))

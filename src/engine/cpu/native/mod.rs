@@ -105,8 +105,6 @@ struct OrderedNest<'a> {
     copies: Option<usize>,
     /// Bytes that it brings into the cache.
     prefetched: &'a [Prefetch],
-    /// The buffers that it writes past the cache.
-    streamed: &'a [BufferId],
 }
 
 impl<'a> OrderedNest<'a> {
@@ -118,8 +116,7 @@ impl<'a> OrderedNest<'a> {
         let width = arena.register_bytes();
         let lanes = expand::lanes(nest, width)?;
         let layouts = order::layouts(nest, cut, lanes, width).into_iter().take(ORDERS);
-        let ordered =
-            |(cost, layout)| OrderedNest { nest, layout, cost, width, lanes, copies: None, prefetched, streamed: &[] };
+        let ordered = |(cost, layout)| OrderedNest { nest, layout, cost, width, lanes, copies: None, prefetched };
         Some(layouts.map(ordered).collect())
     }
 
@@ -159,10 +156,11 @@ impl<'a> OrderedNest<'a> {
         is_inner && place[self.layout.vector] == 1 && place[around] != 0 && !moves(value) && moves(1 - value)
     }
 
-    /// The vector code of loops in this order, if there is some; `whole` says that every run does all steps of the outermost.
-    fn expanded(&self, split: &NestSplit, whole: bool) -> Option<Expanded> {
+    /// The vector code of loops in this order, if there is some, which writes some buffers past the cache; `whole` says that every run
+    /// does all steps of the outermost.
+    fn expanded(&self, split: &NestSplit, whole: bool, streamed: &[BufferId]) -> Option<Expanded> {
         let partials = (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect();
-        expand::expand(self, whole, partials)
+        expand::expand(self, whole, streamed, partials)
     }
 
     /// Those of some buffers that are filled with whole registers, by one loop.
@@ -189,7 +187,7 @@ impl<'a> OrderedNest<'a> {
         streamed: &[BufferId],
         frame: usize,
     ) -> Option<StreamingCode> {
-        let expanded = OrderedNest { streamed, layout: self.layout.clone(), ..*self }.expanded(split, false)?;
+        let expanded = self.expanded(split, false, streamed)?;
         let stores = expanded.streamed();
         let emitted = emit::emit(&expanded, self.width == 64).filter(|emitted| emitted.frame <= frame)?;
         let code = arena.add(emitted.code, || format!("{} past the cache", nest_name(self.nest)))?;
@@ -200,7 +198,7 @@ impl<'a> OrderedNest<'a> {
     fn written(&self, arena: &CodeArena, split: NestSplit, streamed: &[BufferId]) -> Option<NestCode> {
         let OrderedNest { nest, layout, width, .. } = self;
         let streamed = self.filled(streamed);
-        let expanded = self.expanded(&split, split.chunks == 1 && streamed.is_empty())?;
+        let expanded = self.expanded(&split, split.chunks == 1 && streamed.is_empty(), &[])?;
         let emitted = emit::emit(&expanded, *width == 64)?;
         let machine_code = arena.add(emitted.code, || nest_name(nest))?;
         let streaming =

@@ -220,7 +220,7 @@ fn compiled_and_expanded(isa: Instructions, nest: &Nest, types: &[Type], cut: Cu
     let orders = OrderedNest::all(&arena, nest, &[], cut == Cut::ByWork)?;
     let written = |code: &OrderedNest| {
         let split = split(code);
-        let expanded = code.expanded(&split, split.chunks == 1)?;
+        let expanded = code.expanded(&split, split.chunks == 1, &[])?;
         Some((code.written(&arena, split, &[])?, expanded))
     };
     let code = orders.iter().find_map(|code| code.jammed(written).or_else(|| written(code)))?;

@@ -221,7 +221,7 @@ impl Emitter<'_> {
     }
 
     fn finish(&mut self) {
-        if self.of.streams() {
+        if !self.of.streamed().is_empty() {
             self.assembler.fence();
         }
         self.assembler.add_number(RSP, 8);

@@ -58,11 +58,6 @@ impl Expanded {
         }
         streamed
     }
-
-    /// Whether something is written past the cache.
-    pub(super) fn streams(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Store { form: Form::Streamed, .. }))
-    }
 }
 
 struct Expander<'a> {
@@ -112,11 +107,12 @@ pub(super) fn lanes(nest: &Nest, width: usize) -> Option<usize> {
     (width == 64 || nest.values.iter().all(|(_, dtype)| is_widest(*dtype))).then_some(width / widest)
 }
 
-/// The vector code of a nest, runs of which do all steps of the outermost loop if it is `whole`; `None` where there is none for what
-/// the nest does.
+/// The vector code of a nest, runs of which do all steps of the outermost loop if it is `whole`, and which writes some buffers past
+/// the cache; `None` where there is none for what the nest does.
 pub(super) fn expand(
-    &OrderedNest { nest, ref layout, lanes, width, copies, prefetched, streamed, .. }: &OrderedNest,
+    &OrderedNest { nest, ref layout, lanes, width, copies, prefetched, .. }: &OrderedNest,
     whole: bool,
+    streamed: &[BufferId],
     partials: TermMap<u32, u32>,
 ) -> Option<Expanded> {
     let depth = layout.extents.len();

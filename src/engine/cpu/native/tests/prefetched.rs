@@ -16,7 +16,8 @@ fn lines(nest: &Nest, buffers: &[Vec<u8>], prefetch: Prefetch) -> Vec<Vec<usize>
         let orders = OrderedNest::all(&arena, nest, &prefetched, false).expect("there are orders");
         let plain = OrderedNest::all(&arena, nest, &[], false).expect("there are orders");
         let whole = NestSplit::whole;
-        let written = |code: &OrderedNest| Some((code.written(&arena, whole(), &[])?, code.expanded(&whole(), true)?));
+        let written =
+            |code: &OrderedNest| Some((code.written(&arena, whole(), &[])?, code.expanded(&whole(), true, &[])?));
         let codes: Vec<_> = orders.iter().filter_map(written).collect();
         let plain: Vec<_> = plain.iter().filter_map(written).collect();
         assert!(arena.seal() && !codes.is_empty() && codes.len() == plain.len());

@@ -94,7 +94,8 @@ fn goes_in_rows(body: &Body) -> bool {
         let arena = CodeArena::new(isa).expect("there are instructions");
         let Some(form) = ProductForm::of(product, dtype, arena.register_bytes()) else { return false };
         let orders = OrderedNest::all(&arena, &nest, &[], false).expect("there are orders");
-        let written = |code: &OrderedNest| Some((code.written(&arena, whole(), &[])?, code.expanded(&whole(), true)?));
+        let written =
+            |code: &OrderedNest| Some((code.written(&arena, whole(), &[])?, code.expanded(&whole(), true, &[])?));
         let code = orders.iter().filter(|code| form.suits(code)).find_map(|code| code.in_rows(written));
         is_written &= code.is_some();
         let Some((code, expanded)) = code else { continue };
