@@ -1,8 +1,8 @@
 //! Arrays that are written past the cache.
 //!
 //! Before a processor writes to a line of memory it reads the line, unless instructions say that they write all of it and that it need
-//! not stay in the cache. Arrays that are larger than a share of the last cache, and that no step of the program reads, are written
-//! so: a function of each element of a long array takes two thirds of the time.
+//! not stay in the cache. Results of a program that are larger than a share of the last cache, and that no step of it reads, are
+//! written so: a function of each element of a long array takes two thirds of the time.
 
 use super::axis::Axis;
 use super::code::advance;
@@ -137,6 +137,22 @@ mod tests {
         let x: Vec<f32> = (0..count).map(|k| (k % 1000) as f32).collect();
         let of = stage(|x: &Vector<_, f32>| (x * 2.0 + 1.0, x * x), &zeros(count)).unwrap();
         check(of.program(), 1, &x, [|x| 2.0 * x + 1.0, |x| x * x]);
+    }
+
+    #[test]
+    fn parts_of_one_array_that_are_written_by_one_loop_need_not_be_aligned_alike() {
+        let of = |x: &Vector<_, f32>| concatenate(0, &[x * 2.0 + 1.0, x * x]);
+        let count = LEAST / 8;
+        for count in count..count + 18 {
+            let x: Vec<f32> = (0..count).map(|k| (k % 1000) as f32).collect();
+            let program = stage(of, &zeros(count)).unwrap();
+            let expected = x.iter().map(|x| x * 2.0 + 1.0).chain(x.iter().map(|x| x * x));
+            let [code, streaming] = codes(&Program::new(program.program(), &Cpu::default()).unwrap().machine);
+            assert_eq!(streaming, code, "the loop writes past the cache");
+            let program = program.compile(Cpu::default()).unwrap();
+            let found = program.call(&Vector::from(x.clone())).unwrap().to_vec();
+            assert!(found.into_iter().eq(expected), "{count} elements");
+        }
     }
 
     #[test]

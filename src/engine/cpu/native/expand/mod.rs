@@ -46,14 +46,16 @@ pub(super) struct Expanded {
 }
 
 impl Expanded {
-    /// The pointers and offsets of the first of the registers side by side that are written past the cache.
+    /// The pointers and offsets, less than a register, of what is written past the cache.
     pub(super) fn streamed(&self) -> Vec<(usize, isize)> {
         let mut streamed: Vec<(usize, isize)> = Vec::new();
         for step in &self.steps {
-            if let Step::Store { form: Form::Streamed, address, .. } = step
-                && streamed.iter().all(|&(pointer, _)| pointer != address.pointer as usize)
-            {
-                streamed.push((address.pointer as usize, address.offset as isize));
+            if let Step::Store { form: Form::Streamed, address, .. } = step {
+                // Registers side by side are aligned if one of them is; the parts of an array that are written by one loop need not be.
+                let place = (address.pointer as usize, address.offset as isize % self.bytes as isize);
+                if !streamed.contains(&place) {
+                    streamed.push(place);
+                }
             }
         }
         streamed
