@@ -138,8 +138,8 @@ impl Machine {
         }
         let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
         let shares = target.advance.map(|advance| prefetches(procedure, advance)).unwrap_or_default();
-        let streamed = streamed(procedure, &places);
-        let target = Target { advance: None, prefetched: &[], streamed: &streamed, ..target };
+        let streamed = if target.is_outermost { streamed(procedure, &places) } else { Vec::new() };
+        let target = Target { advance: None, prefetched: &[], is_outermost: false, streamed: &streamed, ..target };
         let mut steps = Vec::with_capacity(procedure.steps.len());
         let (mut kernels, mut table) = (Vec::with_capacity(procedure.steps.len()), 0);
         let mut moving: Vec<BufferId> = Vec::new();

@@ -156,6 +156,21 @@ mod tests {
     }
 
     #[test]
+    fn results_of_steps_of_a_loop_stay_in_the_cache() {
+        let count = LEAST / 8;
+        let of = |(x, y): &(Vector<_, f64>, Vector<_, f64>)| {
+            fold(x.clone(), y, |x, y: Scalar<_, f64>| x.sin() + x.sum() + y)
+        };
+        let of = stage(of, &(zeros(count), zeros(10))).unwrap();
+        let program = Program::new(of.program(), &Cpu::default()).unwrap();
+        let step = program.machine.steps.iter().find_map(|step| match step {
+            CompiledStep::Loop(repeated) => Some(&repeated.step),
+            _ => None,
+        });
+        assert_eq!(codes(step.expect("a loop"))[1], 0);
+    }
+
+    #[test]
     fn arrays_that_are_short_or_read_again_stay_in_the_cache() {
         let count = LEAST / 8 - 1;
         let of = stage(|x: &Vector<_, f64>| (x * 2.0 + 1.0, x * x), &zeros(count)).unwrap();

@@ -20,6 +20,8 @@ pub(super) struct Target<'a> {
     pub(super) advance: Option<&'a BlockAdvance>,
     /// For a nest that brings something into the cache.
     pub(super) prefetched: &'a [Prefetch],
+    /// Whether it is for the steps of the whole program. Results of steps in loops and conditionals are read by others.
+    pub(super) is_outermost: bool,
     /// The buffers of the procedure that are written past the cache.
     pub(super) streamed: &'a [BufferId],
 }
@@ -32,7 +34,7 @@ impl<'a> Target<'a> {
 
     /// For steps that run once.
     pub(super) fn of(isa: Instructions, code: Option<&'a CodeArena>) -> Target<'a> {
-        Target { isa, code, runs: 1, advance: None, prefetched: &[], streamed: &[] }
+        Target { isa, code, runs: 1, advance: None, prefetched: &[], is_outermost: true, streamed: &[] }
     }
 
     /// For the steps of a loop of so many.
