@@ -2,8 +2,9 @@
 
 use super::memory::Lifetimes;
 use super::transpose::transposed;
-use crate::kernel::{BufferId, BufferSource, Nest, NestValue, Procedure, Step, StoreMode};
+use crate::kernel::{BufferId, BufferSource, Nest, NestValue, Procedure, Step, Store, StoreMode};
 use crate::shape::strides;
+use crate::term::hash::TermMap;
 
 /// For each parameter with a result at its position, whether the result may use the parameter's memory: whether nothing is read
 /// there once something else has been written. This holds for the procedure as a machine runs it.
@@ -36,7 +37,10 @@ pub(super) fn in_place(procedure: &Procedure) -> Vec<bool> {
             None => true,
             Some(last) if last < first[result as usize] => true,
             Some(last) if last == first[result as usize] => match &procedure.steps[last] {
-                Step::Nest(nest) => element_by_element(procedure, nest, parameter, result),
+                Step::Nest(nest) => {
+                    let user = ElementwiseStores::of(procedure, nest).only_user(parameter);
+                    user.is_some_and(|store| procedure.origin(nest.stores[store].buffer) == result)
+                }
                 _ => false,
             },
             Some(_) => false,
@@ -53,54 +57,78 @@ enum Users {
     Several,
 }
 
-/// Whether a nest writes every element of the result once, from the parameter's element at the same place, which it
-/// needs for nothing else.
-pub(super) fn element_by_element(procedure: &Procedure, nest: &Nest, parameter: BufferId, result: BufferId) -> bool {
-    let mut users = vec![Users::None; nest.values.len()];
-    let mut written = None;
-    for (at, store) in nest.stores.iter().enumerate() {
-        let user = &mut users[store.value as usize];
-        *user = if *user == Users::None { Users::One(at) } else { Users::Several };
-        if procedure.origin(store.buffer) == result && written.replace(at).is_some() {
-            return false;
-        }
-        if let Some((index, ..)) = store.index {
-            users[index as usize] = Users::Several;
+impl Users {
+    fn and(self, other: Users) -> Users {
+        match (self, other) {
+            (Users::None, users) | (users, Users::None) => users,
+            (a, b) if a == b => a,
+            _ => Users::Several,
         }
     }
-    let Some(written) = written else { return false };
-    let store = &nest.stores[written];
-    let row_major = store.at.offset == 0
-        && store
-            .at
-            .coefficients
-            .iter()
-            .zip(strides(&nest.extents))
-            .zip(&nest.extents)
-            .all(|((&coefficient, stride), &extent)| extent == 1 || usize::try_from(coefficient) == Ok(stride));
-    let plain = store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty();
-    // A copy of elements onto themselves is none that kernels make.
-    if !row_major || !plain || matches!(nest.values[store.value as usize].0, NestValue::Load { .. }) {
-        return false;
-    }
-    for (at, (value, _)) in nest.values.iter().enumerate().rev() {
-        let own = users[at];
-        for operand in value.operands() {
-            let user = &mut users[operand as usize];
-            *user = match (*user, own) {
-                (Users::None, other) | (other, Users::None) => other,
-                (a, b) if a == b => a,
-                _ => Users::Several,
+}
+
+/// The arrays that a nest computes element by element from others.
+pub(super) struct ElementwiseStores<'a> {
+    procedure: &'a Procedure,
+    /// For each buffer that is read, the store that alone needs it, if that writes every element of its array once, from the
+    /// buffer's element at the same place.
+    users: TermMap<BufferId, Option<usize>>,
+}
+
+impl ElementwiseStores<'_> {
+    pub(super) fn of<'a>(procedure: &'a Procedure, nest: &Nest) -> ElementwiseStores<'a> {
+        let mut users = vec![Users::None; nest.values.len()];
+        let mut writers: TermMap<BufferId, Users> = TermMap::default();
+        for (at, store) in nest.stores.iter().enumerate() {
+            let user = &mut users[store.value as usize];
+            *user = if *user == Users::None { Users::One(at) } else { Users::Several };
+            let writer = writers.entry(procedure.origin(store.buffer)).or_insert(Users::None);
+            *writer = writer.and(Users::One(at));
+            if let Some((index, ..)) = store.index {
+                users[index as usize] = Users::Several;
+            }
+        }
+        for (at, (value, _)) in nest.values.iter().enumerate().rev() {
+            for operand in value.operands() {
+                users[operand as usize] = users[operand as usize].and(users[at]);
+            }
+        }
+        let is_alone = |at: usize| {
+            let store = &nest.stores[at];
+            fills(nest, store) && writers[&procedure.origin(store.buffer)] == Users::One(at)
+        };
+        let alone: Vec<bool> = (0..nest.stores.len()).map(is_alone).collect();
+        let mut found: TermMap<BufferId, Option<usize>> = TermMap::default();
+        for ((value, _), &users) in nest.values.iter().zip(&users) {
+            let (buffer, user) = match (value, users) {
+                (NestValue::Load { buffer, at, guards }, Users::One(user)) => {
+                    let is_own = guards.is_empty() && *at == nest.stores[user].at && alone[user];
+                    (buffer, is_own.then_some(user))
+                }
+                (NestValue::Load { buffer, .. } | NestValue::Gather { buffer, .. }, _) => (buffer, None),
+                _ => continue,
             };
+            let known = found.entry(procedure.origin(*buffer)).or_insert(user);
+            *known = known.filter(|_| *known == user);
         }
+        ElementwiseStores { procedure, users: found }
     }
-    nest.values.iter().zip(&users).all(|((value, _), &users)| match value {
-        NestValue::Load { buffer, at, guards } if procedure.origin(*buffer) == parameter => {
-            *at == store.at && guards.is_empty() && users == Users::One(written)
-        }
-        NestValue::Gather { buffer, .. } => procedure.origin(*buffer) != parameter,
-        _ => true,
-    })
+
+    /// The store of the only array that a buffer is read for, if that may be written to where the buffer is: if it needs each element
+    /// for nothing but its own.
+    pub(super) fn only_user(&self, read: BufferId) -> Option<usize> {
+        self.users.get(&self.procedure.origin(read)).copied().flatten()
+    }
+}
+
+/// Whether a store writes as many elements as the nest has steps, side by side, by a function of other elements: a copy of elements onto
+/// themselves is none that kernels make.
+fn fills(nest: &Nest, store: &Store) -> bool {
+    let mut places = store.at.coefficients.iter().zip(strides(&nest.extents)).zip(&nest.extents);
+    let is_row_major = store.at.offset == 0
+        && places.all(|((&coefficient, stride), &extent)| extent == 1 || usize::try_from(coefficient) == Ok(stride));
+    let is_plain = store.mode == StoreMode::Write && store.index.is_none() && store.guards.is_empty();
+    is_row_major && is_plain && !matches!(nest.values[store.value as usize].0, NestValue::Load { .. })
 }
 
 #[cfg(test)]

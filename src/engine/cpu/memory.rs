@@ -1,6 +1,6 @@
 //! Where the buffers of a procedure lie: planned before it runs, so that memory is used again as soon as it may be.
 
-use super::donate::element_by_element;
+use super::donate::ElementwiseStores;
 use crate::kernel::{BufferId, BufferSource, Procedure, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,24 +68,21 @@ impl Lifetimes {
         let is_own = |id: BufferId| {
             matches!(procedure.buffers[id as usize].source, BufferSource::Local) && !procedure.continued.contains(&id)
         };
-        for store in &nest.stores {
-            let heir = procedure.origin(store.buffer);
-            if !is_own(heir) || self.first[heir as usize] != at {
+        let stores = ElementwiseStores::of(procedure, nest);
+        for id in nest.read().map(|id| procedure.origin(id)) {
+            let of = id as usize;
+            let is_over = is_own(id) && self.last[of] == at && self.first[of] < at && !self.is_result[of];
+            if !is_over || self.has_heir[of] {
                 continue;
             }
-            let ty = &procedure.buffers[heir as usize].ty;
-            let gives = |&id: &BufferId| {
-                let of = id as usize;
-                let is_over = is_own(id) && self.last[of] == at && self.first[of] < at && !self.is_result[of];
-                is_over
-                    && !self.has_heir[of]
-                    && procedure.buffers[of].ty == *ty
-                    && element_by_element(procedure, nest, id, heir)
+            let Some(heir) = stores.only_user(id).map(|store| procedure.origin(nest.stores[store].buffer)) else {
+                continue;
             };
-            if let Some(id) = nest.read().map(|id| procedure.origin(id)).find(gives) {
+            let [from, to] = [id, heir].map(|id| &procedure.buffers[id as usize].ty);
+            if is_own(heir) && self.first[heir as usize] == at && from == to {
                 self.heirs.push((id, heir));
-                self.has_heir[id as usize] = true;
-                self.first[heir as usize] = self.first[id as usize];
+                self.has_heir[of] = true;
+                self.first[heir as usize] = self.first[of];
             }
         }
     }
