@@ -19,17 +19,23 @@ const CHUNKS: usize = 64;
 const PARTIAL_CHUNKS: usize = 16;
 const PARTIAL_BYTES: usize = 64 << 20;
 
-/// Has products keep right operands that all blocks have in common. Lines of memory for each.
+/// The most lines of memory that operands are kept in by each thread.
+const MOST_KEPT: usize = (8 << 20) / size_of::<CacheLine>();
+
+/// Has products keep right operands that all blocks have in common, if there is room. Lines of memory for each.
 fn keep_operands(block: &mut Machine, blocks: &RowBlocks) -> Vec<usize> {
     let procedure = &blocks.procedure;
     let is_common = |id: BufferId| match procedure.buffers[procedure.origin(id) as usize].source {
         BufferSource::Parameter(position) => blocks.arguments[position].1 == 0,
         _ => false,
     };
-    let mut kept = Vec::new();
+    let (mut kept, mut room) = (Vec::new(), MOST_KEPT);
     for step in &mut block.steps {
-        if let CompiledStep::Product(product) = step {
-            kept.extend(product.keep(is_common, kept.len()));
+        if let CompiledStep::Product(product) = step
+            && let Some(lines) = product.keep(is_common, room, kept.len())
+        {
+            kept.push(lines);
+            room -= lines;
         }
     }
     kept

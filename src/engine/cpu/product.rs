@@ -5,7 +5,6 @@ use super::places::{MatrixPlaces, OwnPlaces};
 use super::threads::{Own, SharedPointers, Worker};
 use super::vector::Instructions;
 use crate::array::matrix::Update;
-use crate::engine::arrays::CacheLine;
 use crate::kernel::{BATCH, BufferId, COLUMN, MatrixProduct, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::ops::Range;
@@ -15,8 +14,6 @@ const WORK: usize = 1 << 19;
 /// The most chunks, in total and per thread; chunks of many rows and columns pack operands less often.
 const CHUNKS: usize = 64;
 const THREAD_CHUNKS: usize = 4;
-/// Bytes of a right operand that a thread keeps packed at most.
-const MOST_KEPT: usize = 8 << 20;
 /// Rows, or columns, of a chunk are a multiple of this number, which suits the kernels of matrix products.
 const LINES: usize = 32;
 
@@ -82,11 +79,11 @@ impl CompiledProduct {
     }
 
     /// Whether other blocks of rows have the same right operand, given the buffers that all have in common; and lines of memory for
-    /// it, packed. It gets this number.
-    pub(super) fn keep(&mut self, is_common: impl Fn(BufferId) -> bool, number: usize) -> Option<usize> {
+    /// it, packed, of which there are only so many. It gets this number.
+    pub(super) fn keep(&mut self, is_common: impl Fn(BufferId) -> bool, room: usize, number: usize) -> Option<usize> {
         let bytes = self.dtype.bytes();
         let lines = gemm::kept_lines(self.sizes, bytes);
-        let fits = self.batches == 1 && lines <= MOST_KEPT / size_of::<CacheLine>();
+        let fits = self.batches == 1 && lines <= room;
         self.kept =
             (fits && is_common(self.operands[1].buffer) && !is_common(self.operands[0].buffer)).then_some(number);
         self.kept.map(|_| lines)

@@ -85,7 +85,7 @@ macro_rules! compiled {
         /// A loop that is compiled for each set of instructions; its implementations are always inlined.
         pub(super) trait $loop {
             /// Whether it is compiled for more than what every machine has. Machine code runs instead of nearly all kernels, so
-            /// that those of integers, whose results are the same with all instructions, make do with one.
+            /// that loops over integers, whose results are the same with all instructions, make do with one; their sums do not.
             const HAS_LEVELS: bool = true;
 
             /// Runs the loop.
