@@ -15,7 +15,7 @@ pub(crate) enum Update {
 }
 
 /// Instructions that parts of kernels are compiled for.
-pub(crate) trait Target<T> {
+pub(crate) trait Target<T>: Copy {
     /// The vectors that hold small matrices, one in each lane.
     type Vector: Vector<T>;
 

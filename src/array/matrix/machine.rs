@@ -53,6 +53,7 @@ pub(super) fn divide<T: MatrixElement, V: Vector<T>, const N: usize>(x: &mut [T;
 }
 
 /// The instructions of every machine.
+#[derive(Clone, Copy)]
 pub(crate) struct AnyMachine;
 
 impl<T: MatrixElement> Target<T> for AnyMachine {

@@ -12,6 +12,7 @@ macro_rules! parts {
     ($($name:ident($($argument:ident: $type:ty),*) => $function:expr;)*) => {
         /// A part of a kernel, with its operands.
         pub(crate) enum Part<'a, T> {
+            Lanes(Work<'a, T>),
             $($name($($type),*),)*
         }
 
@@ -19,6 +20,7 @@ macro_rules! parts {
             /// Runs the part, which is compiled for the instructions.
             pub(crate) fn run_by<I: Target<T>>(self, instructions: I) {
                 match self {
+                    Part::Lanes(work) => lanes::run(instructions, work),
                     $(Part::$name($($argument),*) => instructions.run(
                         #[inline(always)]
                         || $function($($argument),*),
@@ -30,7 +32,6 @@ macro_rules! parts {
 }
 
 parts! {
-    Lanes(work: Work<'a, T>) => lanes::run::<T, I::Vector>;
     Cholesky(a: ArrayViewMut2<'a, T>, is_definite: &'a mut bool) => cholesky::factor_small::<T, I::Vector>;
     CholeskyForward(l: ArrayView2<'a, T>, s: ArrayViewMut2<'a, T>) => cholesky_derivative::forward_small::<T, I::Vector>;
     CholeskyAdjoint(l: ArrayView2<'a, T>, z: ArrayViewMut2<'a, T>) => cholesky_derivative::adjoint_small::<T, I::Vector>;

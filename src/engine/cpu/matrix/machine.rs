@@ -51,8 +51,10 @@ impl<T: MatrixElement + GemmElement> RegisterElement for T {}
 
 /// Instructions that a machine has, which whoever makes these knows.
 #[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
 struct Avx512;
 #[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
 struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
