@@ -112,10 +112,32 @@ pub(crate) fn steps(extents: impl IntoIterator<Item = usize>) -> usize {
     extents.into_iter().fold(Some(1), product).unwrap_or(0)
 }
 
-/// Sorts positions by a number of each, equals in their order; the complements of numbers sort the largest first. Sorting is much
-/// code, of which there is one copy for all of these.
-pub(crate) fn sort_by_rank(positions: &mut [usize], rank: &dyn Fn(usize) -> usize) {
-    positions.sort_by_key(|&position| rank(position));
+/// Sorts by a number of each item, equals in their order; the complements of numbers sort the largest first. Sorting is much code, of
+/// which there is one copy for items of all types.
+pub(crate) fn sort_by_rank<T>(items: &mut [T], rank: impl Fn(&T) -> u64) {
+    let order = order_by_rank(items.len(), &|at| rank(&items[at]));
+    for at in 0..items.len() {
+        // What was there before has been exchanged for another.
+        let mut from = order[at];
+        while from < at {
+            from = order[from];
+        }
+        items.swap(at, from);
+    }
+}
+
+/// The positions of items in the order of [`sort_by_rank`].
+fn order_by_rank(count: usize, rank: &dyn Fn(usize) -> u64) -> SmallVec<[usize; 4]> {
+    let mut ranks: SmallVec<[(u64, usize); 4]> = SmallVec::with_capacity(count);
+    ranks.extend((0..count).map(|at| (rank(at), at)));
+    ranks.sort_unstable();
+    ranks.into_iter().map(|(_, at)| at).collect()
+}
+
+/// Ranks floats as [`f64::total_cmp`] does.
+pub(crate) fn rank_of_float(x: f64) -> u64 {
+    let bits = x.to_bits();
+    if x.is_sign_negative() { !bits } else { bits | 1 << 63 }
 }
 
 /// Row-major strides in elements.
@@ -306,6 +328,24 @@ impl std::hash::Hash for Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn items_are_sorted_by_rank_as_by_key() {
+        for count in 0..100_usize {
+            let items: Vec<(usize, usize)> = (0..count).map(|at| (at * at % 17, at)).collect();
+            let (mut found, mut expected) = (items.clone(), items);
+            sort_by_rank(&mut found, |&(number, _)| number as u64);
+            expected.sort_by_key(|&(number, _)| number);
+            assert_eq!(found, expected);
+            sort_by_rank(&mut found, |&(_, at)| !(at as u64));
+            assert!(found.iter().map(|&(_, at)| at).eq((0..count).rev()));
+        }
+        let numbers = [1.5, -0.0, f64::NAN, f64::NEG_INFINITY, 0.0, -f64::NAN, f64::INFINITY, -2.0, f64::MIN_POSITIVE];
+        let (mut found, mut expected) = (numbers, numbers);
+        sort_by_rank(&mut found, |&number| rank_of_float(number));
+        expected.sort_by(f64::total_cmp);
+        assert_eq!(found.map(f64::to_bits), expected.map(f64::to_bits));
+    }
 
     #[test]
     fn sizes_and_strides() {

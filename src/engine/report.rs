@@ -3,7 +3,7 @@
 use crate::kernel::roots::own_cost;
 use crate::kernel::{BATCH, Nest, NestValue, Procedure, Step, StoreMode};
 use crate::operation::Reduction;
-use crate::shape::size;
+use crate::shape::{rank_of_float, size, sort_by_rank};
 use crate::term::{Op, Steps, print};
 use std::fmt;
 
@@ -211,7 +211,7 @@ fn nest_work(nest: &Nest) -> String {
             work.push((1.0, name));
         }
     }
-    work.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    sort_by_rank(&mut work, |&(work, _)| !rank_of_float(work));
     let more = if work.len() > LISTED { ", .." } else { "" };
     let names: Vec<&str> = work.iter().take(LISTED).map(|&(_, name)| name).collect();
     if names.is_empty() { String::new() } else { format!(" ({}{more})", names.join(", ")) }

@@ -9,7 +9,7 @@ use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::procedure::{Procedure, RowBlocks, Step};
 use crate::kernel::rows::{RowStep, extents};
 use crate::operation::Reduction;
-use crate::shape::Type;
+use crate::shape::{Type, sort_by_rank};
 use crate::term::hash::TermMap;
 use std::collections::HashSet;
 
@@ -134,10 +134,11 @@ fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>)
         });
     }
     let mut tried: Vec<(usize, usize)> = counts.into_iter().filter(|&(_, count)| count > 1).collect();
-    tried.sort_unstable_by_key(|&(extent, count)| std::cmp::Reverse((count, extent)));
+    sort_by_rank(&mut tried, |&(extent, _)| !(extent as u64));
+    sort_by_rank(&mut tried, |&(_, count)| !(count as u64));
     tried.truncate(TRIED);
     // An extent whose multiples are others' finds their steps too; of those, the largest has the smallest rows.
-    tried.sort_unstable_by_key(|&(extent, _)| std::cmp::Reverse(extent));
+    sort_by_rank(&mut tried, |&(extent, _)| !(extent as u64));
     let mut best: Option<(f64, BlockGroup)> = None;
     for (extent, _) in tried {
         let group = BlockGroup::of(procedure, window, extent);

@@ -121,7 +121,9 @@ fn turned(body: &Body) -> TermMap<NodeId, (NodeId, AffineMap)> {
     for (id, node) in (0..).zip(&body.nodes) {
         let Op::Contract(spec) = &node.op else { continue };
         let mut operands = [(node.args[0], &spec.left), (node.args[1], &spec.right)];
-        operands.sort_by_key(|&(operand, _)| operand);
+        if operands[1].0 < operands[0].0 {
+            operands.swap(0, 1);
+        }
         // Labels by where they come first.
         let mut order = Labels::new();
         for &label in operands[0].1.iter().chain(operands[1].1) {

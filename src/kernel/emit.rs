@@ -7,7 +7,7 @@ use crate::kernel::draft::{AccessId, Demand, NestDraft, needed_outside};
 use crate::kernel::nest::{NestBuilder, NestValue, ValueId};
 use crate::kernel::roots::strided_source;
 use crate::operation::{Binary, Comparison};
-use crate::shape::{self, DType};
+use crate::shape::{self, DType, sort_by_rank};
 use crate::term::hash::TermMap;
 use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
@@ -134,7 +134,7 @@ impl<'a> Emitter<'a> {
             open.extend(needed.iter().filter(|demand| !self.draft.values.contains_key(*demand)));
             // The highest comes first: in a long chain, the operands of each link besides the link before would otherwise be
             // written, and wait, before the first link is.
-            open[before..].sort_by_key(|&(id, _)| self.height(id));
+            sort_by_rank(&mut open[before..], |&(id, _)| self.height(id).into());
             if open.len() == before {
                 let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.draft.values[demand]).collect();
                 let value = match self.value(demand, &operands, guards, root) {

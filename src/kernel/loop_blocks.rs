@@ -8,7 +8,7 @@ use crate::kernel::blocks::{ALIGNED, BLOCK, LEAST_EXTENT, TRIED};
 use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
 use crate::kernel::procedure::{Loop, Procedure, RowBlocks, Step};
 use crate::kernel::rows::{RowStep, RowStride, extents};
-use crate::shape::{Type, size};
+use crate::shape::{Type, size, sort_by_rank};
 use crate::term::hash::TermMap;
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ pub(crate) fn loops_in_blocks(mut procedure: Procedure) -> Procedure {
 fn blocks_of(procedure: &Procedure, repeated: &Loop) -> Option<RowBlocks> {
     let mut tried: Vec<usize> = repeated.step.steps.iter().flat_map(extents).collect();
     tried.retain(|&extent| extent >= LEAST_EXTENT);
-    tried.sort_unstable_by_key(|&extent| std::cmp::Reverse(extent));
+    sort_by_rank(&mut tried, |&extent| !(extent as u64));
     tried.dedup();
     tried.into_iter().take(TRIED).find_map(|extent| LoopRows::of(repeated, extent)?.blocks(procedure))
 }

@@ -8,7 +8,7 @@ use crate::kernel::nest::StoreMode;
 use crate::kernel::procedure::{BATCH, ByRole, COLUMN, MatrixProduct, ROW, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
 use crate::operation::Labels;
-use crate::shape::{Shape, Type, steps, strides};
+use crate::shape::{Shape, Type, sort_by_rank, steps, strides};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -142,7 +142,7 @@ fn row_major(buffer: BufferId, labels: Labels, shape: &[usize]) -> ProductOperan
 /// Labels by how far the larger of two operands, or else the first, advances along them, outermost first.
 fn put_in_order(labels: &mut Labels, [first, second]: [&ProductOperand; 2], extent: &impl Fn(u8) -> usize) {
     let larger = if second.size(extent) > first.size(extent) { second } else { first };
-    labels.sort_by_key(|&label| std::cmp::Reverse(larger.stride(label).abs()));
+    sort_by_rank(labels, |&label| !larger.stride(label).unsigned_abs());
 }
 
 /// The product of matrices whose axes have these labels by role. Labels that run together in all operands become one axis.

@@ -8,7 +8,7 @@ use super::views::{offsets_of, rows_of};
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::Binary;
-use crate::shape::{Shape, Value, is_sparse, size};
+use crate::shape::{Shape, Value, is_sparse, size, sort_by_rank};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -206,7 +206,7 @@ fn merge(graph: &mut Graph, operands: &[(NodeId, bool)]) -> Option<NodeId> {
         return None;
     }
     // Constants side by side are added up by a rule.
-    others.sort_by_key(|&other| !matches!(graph.node(other).op, Op::Constant(_)));
+    sort_by_rank(&mut others, |&other| u64::from(!matches!(graph.node(other).op, Op::Constant(_))));
     others.extend(selections);
     others.extend(scatters);
     others.extend(scattered);
@@ -263,7 +263,7 @@ fn join_along(graph: &mut Graph, parts: Vec<SumOperand>, axis: usize) -> Vec<Sum
     }
     let mut joined = Vec::new();
     for mut group in groups {
-        group.sort_by_key(|part| part.support.start[axis]);
+        sort_by_rank(&mut group, |part| part.support.start[axis] as u64);
         // Lanes of parts that don't overlap; the lane that ends first is on top of the heap.
         let mut lanes: Vec<Vec<SumOperand>> = Vec::new();
         let mut ends: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();

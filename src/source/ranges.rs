@@ -6,7 +6,7 @@ use super::inline::{Elementary, InlineFunction, inline};
 use super::text::Text;
 use super::writer::NestWriter;
 use crate::kernel::{NestValue, ValueId};
-use crate::shape::{DType, Value};
+use crate::shape::{DType, Value, sort_by_rank};
 use crate::term::recurrence::Elementwise;
 
 /// A function with a limited range, by its value.
@@ -91,7 +91,7 @@ impl NestWriter<'_> {
     fn batch(&mut self, text: &mut Text, level: usize, ends: (String, String), limited: &[Limited]) {
         let (language, variable) = (self.language, self.variable(self.order[level]));
         let mut counted: Vec<DType> = limited.iter().map(|&(id, _)| self.counts_outside(id)).collect();
-        counted.sort_by_key(|dtype| dtype.bytes());
+        sort_by_rank(&mut counted, |dtype| dtype.bytes() as u64);
         counted.dedup();
         for &dtype in &counted {
             let none = language.literal(Value::from_i64(dtype, 0));

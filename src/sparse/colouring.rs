@@ -7,7 +7,6 @@ use super::pattern::Pattern;
 use crate::error::{Error, Result};
 use crate::shape::sort_by_rank;
 use smallvec::SmallVec;
-use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 /// A colour, counted from 0, for every row or column.
@@ -55,7 +54,7 @@ impl Colouring {
             return natural;
         }
         let mut order: Vec<usize> = (0..pattern.rows()).collect();
-        sort_by_rank(&mut order, &|row| !pattern.row(row).len());
+        sort_by_rank(&mut order, |&row| !(pattern.row(row).len() as u64));
         let mut best = fewest(natural, || Colouring::new(apart(pattern, order)));
         // Class by class, in any order of the classes, no more colours are needed, and perhaps fewer (Culberson, 1992).
         for round in 0..ROUNDS {
@@ -65,11 +64,10 @@ impl Colouring {
             let mut sizes = vec![0; best.count];
             best.colours.iter().for_each(|&colour| sizes[colour] += 1);
             let mut order: Vec<usize> = (0..pattern.rows()).collect();
-            order.sort_by_key(|&row| {
-                let colour = best.colours[row];
-                // Now the last classes first, now the largest.
-                (if round % 2 == 0 { Reverse(colour) } else { Reverse(sizes[colour]) }, colour)
-            });
+            // Now the last classes first, now the largest.
+            sort_by_rank(&mut order, |&row| best.colours[row] as u64);
+            let ranks: Vec<usize> = if round % 2 == 0 { (0..best.count).collect() } else { sizes };
+            sort_by_rank(&mut order, |&row| !(ranks[best.colours[row]] as u64));
             best = Colouring::new(apart(pattern, order));
         }
         best
@@ -105,7 +103,7 @@ impl Colouring {
             return Ok(natural);
         }
         let mut order: Vec<usize> = (0..rows).collect();
-        sort_by_rank(&mut order, &|vertex| !graph.row(vertex).len());
+        sort_by_rank(&mut order, |&vertex| !(graph.row(vertex).len() as u64));
         let largest_first = fewest(natural, || Colouring::new(stars(graph, order)));
         Ok(fewest(largest_first, || Colouring::new(stars(graph, smallest_last(graph)))))
     }

@@ -1,5 +1,6 @@
 //! Sets of columns: the elements of the input that an element may depend on.
 
+use crate::shape::sort_by_rank;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -66,7 +67,7 @@ impl ColumnSet {
     pub(super) fn union_of<'a>(sets: impl IntoIterator<Item = &'a ColumnSet>) -> ColumnSet {
         let mut sets: Vec<&ColumnSet> = sets.into_iter().filter(|set| !set.is_empty()).collect();
         // Equal handles of one set lie beside each other then.
-        sets.sort_unstable_by_key(|set| set.as_slice().as_ptr());
+        sort_by_rank(&mut sets, |set| set.as_slice().as_ptr().addr() as u64);
         sets.dedup_by_key(|set| set.as_slice().as_ptr());
         match sets[..] {
             [] => return ColumnSet::None,

@@ -11,7 +11,7 @@ use crate::array::Array;
 use crate::engine::cpu::CompiledAtFirstCall;
 use crate::error::{Error, Result};
 use crate::evaluate::Failure;
-use crate::shape::{DType, Type};
+use crate::shape::{DType, Type, sort_by_rank};
 use crate::tensor::{Float, Vector};
 use crate::term::Body;
 use std::panic::Location;
@@ -342,7 +342,7 @@ impl CompressionRequest<'_> {
         candidates.extend(copies.map(|copies| (most_in_a_column(&copies.pattern), Compression::Reads)));
         candidates.retain(|&(_, candidate)| self.compression.is_none_or(|wanted| wanted == candidate));
         // The most promising first, so that colourings that can't be better are not made.
-        candidates.sort();
+        sort_by_rank(&mut candidates, |&(least, _)| least as u64);
         let mut best: Option<(usize, Compression, Colouring)> = None;
         for (least, compression) in candidates {
             if best.as_ref().is_some_and(|&(count, other, _)| (least, compression) > (count, other)) {

@@ -1,7 +1,7 @@
 //! Finite differences along a direction, and how far their rounding may take them.
 
 use crate::array::Array;
-use crate::shape::{DType, Type, Value};
+use crate::shape::{DType, Type, Value, rank_of_float, sort_by_rank};
 
 /// How many units in the last place the rounding of a sum of sampled values is taken to be, relative to the largest.
 const ROUNDING: f64 = 32.0;
@@ -178,7 +178,7 @@ pub(super) fn groups(scales: &[Vec<f64>]) -> Vec<Vec<Vec<bool>>> {
     let (smallest, largest) = all().fold((f64::INFINITY, 0.0_f64), |(low, high), s| (low.min(s), high.max(s)));
     let group = |scale: f64| if largest > SPREAD * smallest { (scale.log10() / SPREAD.log10()).floor() } else { 0.0 };
     let mut numbers: Vec<f64> = all().map(group).collect();
-    numbers.sort_by(f64::total_cmp);
+    sort_by_rank(&mut numbers, |&number| rank_of_float(number));
     numbers.dedup();
     let members = |&number: &f64| -> Vec<Vec<bool>> {
         scales.iter().map(|scales| scales.iter().map(|&scale| group(scale) == number).collect()).collect()

@@ -143,7 +143,7 @@ impl LoopChoice<'_> {
         };
         if along.1 < LEAST_TILE as usize || !self.nest.values.iter().all(is_read_once) {
             let stored = |axis: usize| self.nest.stores.iter().filter(|store| store.at.coefficients[axis] != 0).count();
-            sort_by_rank(&mut rest, &|axis| !stored(axis));
+            sort_by_rank(&mut rest, |&axis| !(stored(axis) as u64));
         }
         LoopOrder { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
     }

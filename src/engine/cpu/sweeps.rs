@@ -239,7 +239,7 @@ impl CompiledSweep {
         // Values that later sweeps read come first.
         let mut order: Vec<usize> = (0..sweep.keeps).collect();
         let is_read = loops.read_later(at);
-        sort_by_rank(&mut order, &|kept| usize::from(!is_read[kept]));
+        sort_by_rank(&mut order, |&kept| u64::from(!is_read[kept]));
         let count = is_read.iter().filter(|&&is_read| is_read).count();
         let sizes = order.iter().map(|&kept| result_bytes(sweep.carries + kept)).collect::<Option<Vec<usize>>>()?;
         let record = RecordLayout::of(sizes[..count].iter().copied())?.bytes;

@@ -3,7 +3,7 @@
 use super::seen::{LineFacts, Seen};
 use super::stage::Stage;
 use super::values::Fingerprint;
-use crate::shape::Type;
+use crate::shape::{Type, rank_of_float, sort_by_rank};
 use std::collections::HashMap;
 
 /// A line is linked to no more lines than this.
@@ -37,7 +37,7 @@ impl<'a> LineIndex<'a> {
                 index.parameters.insert(parameter, at);
             }
         }
-        index.values.values_mut().for_each(|lines| lines.sort_by(|a, b| a.0.total_cmp(&b.0)));
+        index.values.values_mut().for_each(|lines| sort_by_rank(lines, |&(number, _)| rank_of_float(number)));
         index
     }
 

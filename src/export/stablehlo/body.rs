@@ -77,7 +77,7 @@ fn permutation(body: &Body, id: NodeId) -> Axes {
 fn permuted_axes(body: &Body, id: NodeId) -> Axes {
     let order = permutation(body, id);
     let mut axes: Axes = (0..order.len()).collect();
-    sort_by_rank(&mut axes, &|axis| order[axis]);
+    sort_by_rank(&mut axes, |&axis| order[axis] as u64);
     axes
 }
 

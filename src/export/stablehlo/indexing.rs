@@ -91,7 +91,7 @@ pub(super) fn scatter_add(
     let places = indices[0].ty.rank();
     let (indexed, whole) = axes.split_at(indices.len());
     let mut inner: Axes = (0..whole.len()).collect();
-    sort_by_rank(&mut inner, &|at| whole[at]);
+    sort_by_rank(&mut inner, |&at| whole[at] as u64);
     let updates = writer.transpose(updates, &after(places, inner));
     let indexing = Indexing { positions: places, indexed: indexed.into(), whole: whole.len() };
     let rows = rows(writer, indices);

@@ -182,7 +182,7 @@ fn block(writer: &mut ModuleWriter, a: &Handle, map: &AffineMap, lines: &[AxisRe
     let summed = writer.reduce(Reduction::Sum, a, &ignored);
     // The axes, which are in the order of the result, in the order of the source.
     let mut order: Vec<usize> = (0..kept.len()).collect();
-    sort_by_rank(&mut order, &|at| kept[at].1);
+    sort_by_rank(&mut order, |&at| kept[at].1 as u64);
     let turned = writer.transpose(&summed, &order);
     let moving = || lines.iter().filter(|line| line.column.is_some());
     let inside = moving().zip(&turned.ty.shape).map(|(line, extent)| (line.before, extent - line.after, 1));

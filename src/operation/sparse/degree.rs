@@ -3,6 +3,8 @@
 //! Eliminating a variable joins all its neighbours with each other. Such a clique is kept as one *element*, a list of variables, so
 //! that the graph never grows. A variable's degree is bounded from above by the sizes of its elements.
 
+use crate::shape::sort_by_rank;
+
 /// No variable.
 const NONE: u32 = u32::MAX;
 
@@ -90,7 +92,7 @@ pub(super) fn minimum_degree(offsets: &[usize], columns: &[u32]) -> Vec<u32> {
             last.push(row);
         }
     }
-    last.sort_by_key(|&row| graph.degrees[row as usize]);
+    sort_by_rank(&mut last, |&row| graph.degrees[row as usize].into());
     for row in (0..n as u32).rev() {
         if graph.states[row as usize] == State::Variable {
             graph.buckets.insert(row, graph.degrees[row as usize]);

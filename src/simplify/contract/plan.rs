@@ -3,7 +3,7 @@
 use super::product::{Factor, LabelledProduct, set};
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Contraction, Label, Labels, Reduction, Unary};
-use crate::shape::{Axes, Shape, Value};
+use crate::shape::{Axes, Shape, Value, sort_by_rank};
 use crate::simplify::Simplifier;
 use crate::simplify::views_of::view;
 use crate::term::{NodeId, Op};
@@ -147,7 +147,7 @@ fn price(
         // Small factors are multiplied first.
         let mut own: Vec<&FactorClass> =
             classes.iter().zip(&places).filter(|&(_, &other)| other == place).map(|(class, _)| class).collect();
-        own.sort_by_key(|class| product.size(class.set));
+        sort_by_rank(&mut own, |class| product.rank(class.set));
         for class in own {
             if place == FactorPlace::Outside && class.set & !kept != 0 {
                 return None;
@@ -214,7 +214,7 @@ struct Summing<'a> {
 impl Summing<'_> {
     /// The product of factors, small ones first, under masks.
     fn operand(&self, arena: &mut Simplifier, mut factors: Vec<Factor>, masks: &[Factor]) -> Factor {
-        factors.sort_by_key(|factor| self.product.size(factor.set()));
+        sort_by_rank(&mut factors, |factor| self.product.rank(factor.set()));
         let product = factors.into_iter().reduce(|a, b| self.joined(arena, Op::Binary(Binary::Mul), &a, &b));
         let product = product.expect("an operand has a factor");
         let mask = masks.iter().cloned().reduce(|a, b| self.joined(arena, Op::Binary(Binary::And), &a, &b));

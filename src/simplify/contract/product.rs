@@ -3,7 +3,7 @@
 use super::LABELS;
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Label, Labels, Unary};
-use crate::shape::Shape;
+use crate::shape::{Shape, sort_by_rank};
 use crate::simplify::Simplifier;
 use crate::simplify::arithmetic::{exponent, movable_exponent};
 use crate::simplify::views_of::{columns, view};
@@ -45,7 +45,8 @@ impl Factor {
         let mut kept: SmallVec<[usize; 4]> = (0..labels.len()).filter(|column| !ignored.contains(column)).collect();
         // Where every axis moves through one axis of the source alone, they come in its order.
         if let Some(rows) = single_rows(&map, &kept) {
-            kept.sort_by_key(|&column| rows.iter().position(|&other| other == column));
+            let rank = |&column: &usize| rows.iter().position(|&other| other == column).map_or(0, |at| at as u64 + 1);
+            sort_by_rank(&mut kept, rank);
         }
         let map = columns(&map, &kept);
         match map.permutation() {
@@ -276,5 +277,10 @@ impl LabelledProduct {
     pub fn size(&self, set: u32) -> u128 {
         let extents = self.extents.iter().enumerate().filter(|&(label, _)| set >> label & 1 == 1);
         extents.fold(1u128, |size, (_, &extent)| size.saturating_mul(extent as u128))
+    }
+
+    /// Ranks sets by their sizes; those that no memory holds are equals.
+    pub fn rank(&self, set: u32) -> u64 {
+        u64::try_from(self.size(set)).unwrap_or(u64::MAX)
     }
 }

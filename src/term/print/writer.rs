@@ -198,7 +198,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         }
         // Widest first, so that few are named; among equals the first.
         let mut order: Vec<usize> = (0..inline.len()).collect();
-        sort_by_rank(&mut order, &|at| !inline[at].0);
+        sort_by_rank(&mut order, |&at| !(inline[at].0 as u64));
         let mut bound: Vec<usize> = Vec::new();
         for at in order {
             if width <= budget {

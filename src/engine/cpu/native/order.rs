@@ -6,7 +6,7 @@ use crate::engine::cpu::vector::formulas;
 use crate::kernel::stretch::moved;
 use crate::kernel::{Affine, Guard, Nest, NestValue, Store, StoreMode};
 use crate::operation::Binary;
-use crate::shape::DType;
+use crate::shape::{DType, rank_of_float, sort_by_rank};
 
 /// Costs in simple instructions: of a transcendental function, of an element that lies apart from the one before, of one whose cache
 /// line has been read before and is no longer near, of a step of a loop, of an element at a computed position that is stored, and of
@@ -117,7 +117,7 @@ pub(super) fn layouts(nest: &Nest, cut: bool, lanes: usize, width: usize) -> Vec
             found.push((chooser.cost(&layout), layout));
         }
     }
-    found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    sort_by_rank(&mut found, |&(cost, _)| rank_of_float(cost));
     if found.is_empty() {
         let layout = NestLayout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None };
         return vec![(instructions(nest), layout)];

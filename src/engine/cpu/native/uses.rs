@@ -1,6 +1,7 @@
 //! Where the values of a program are read.
 
 use super::program::{Step, Value};
+use crate::shape::sort_by_rank;
 use crate::term::hash::TermMap;
 use std::collections::HashSet;
 
@@ -89,7 +90,7 @@ impl Uses {
                 Step::Begin(_) => open.push((at, Vec::new())),
                 Step::End(_) => {
                     let (begin, mut read) = open.pop().expect("a loop was begun");
-                    read.sort_unstable();
+                    sort_by_rank(&mut read, |&(value, changes)| 2 * u64::from(value) + u64::from(changes));
                     let mut all: Vec<(Value, bool, u32)> = Vec::new();
                     for (value, changes) in read {
                         uses.last[value as usize] = at;
@@ -101,7 +102,7 @@ impl Uses {
                             _ => all.push((value, changes, 1)),
                         }
                     }
-                    all.sort_by_key(|&(_, changes, count)| (!changes, std::cmp::Reverse(count)));
+                    sort_by_rank(&mut all, |&(_, changes, count)| u64::from(!changes) << 32 | u64::from(!count));
                     uses.read.insert(begin, all);
                 }
                 _ => {}

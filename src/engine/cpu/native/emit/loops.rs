@@ -6,6 +6,7 @@ use super::{
 use crate::engine::cpu::native::encode::{Condition, General, Label, Place};
 use crate::engine::cpu::native::program::{Count, Loop, Step, Value};
 use crate::engine::cpu::slot::Slot;
+use crate::shape::sort_by_rank;
 
 impl Emitter<'_> {
     /// Gives general registers to counters and pointers.
@@ -50,7 +51,7 @@ impl Emitter<'_> {
         }
         self.pointers = (0..of.bases.len()).map(|at| Scalar::Memory(in_table(at))).collect();
         let mut all: Vec<usize> = (0..of.bases.len()).collect();
-        all.sort_by_key(|&at| (is_ahead[at], !is_moved[at]));
+        sort_by_rank(&mut all, |&at| 2 * u64::from(is_ahead[at]) + u64::from(!is_moved[at]));
         for at in all {
             if !free.is_empty() {
                 self.pointers[at] = Scalar::Register(free.remove(0));

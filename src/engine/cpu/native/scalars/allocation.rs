@@ -3,6 +3,7 @@
 use super::intervals::{Class, Interval};
 use crate::engine::cpu::native::encode::{General, RBP, RDI, RSI};
 use crate::engine::cpu::scalars::RegisterIndex;
+use crate::shape::{rank_of_float, sort_by_rank};
 use std::collections::BTreeMap;
 
 /// Vector registers for values; the others are free for what an instruction needs.
@@ -34,7 +35,7 @@ impl Taken {
 /// often, for how long they hold a value, come first.
 pub(super) fn allocate(mut intervals: Vec<Interval>, registers: usize) -> (Vec<Home>, Vec<RegisterIndex>) {
     let density = |interval: &Interval| interval.uses / f64::from(interval.end - interval.start + 1);
-    intervals.sort_by(|a, b| density(b).total_cmp(&density(a)));
+    sort_by_rank(&mut intervals, |interval| !rank_of_float(density(interval)));
     let mut floats: Vec<Taken> = (0..FLOATS).map(|_| Taken::default()).collect();
     let generals = CHANGED.into_iter().chain(LEFT);
     let mut generals: Vec<(General, Taken)> = generals.map(|general| (general, Taken::default())).collect();
