@@ -5,7 +5,6 @@
 //! was read back.
 
 mod dot;
-mod form;
 mod html;
 #[cfg(feature = "json")]
 mod json;

@@ -4,7 +4,7 @@ use crate::operation::Unary;
 use crate::shape::Type;
 use crate::term::graph::Graph;
 use crate::term::hash::{BodyFacts, TermHasher};
-use crate::term::op::{Body, Branch, Build, Content, Extension, Node, NodeId, Op, Scan};
+use crate::term::op::{Body, Branch, Build, Content, Extension, Never, Node, NodeId, Op, Scan};
 use crate::term::visits::visit;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -206,33 +206,73 @@ impl Body<Build> {
     }
 }
 
-/// Bodies as source programs, of those that stand in several places one.
-#[derive(Default)]
-pub(crate) struct Widened(HashMap<*const Body, Arc<Body<Build>>>);
+/// Bodies in another form of the language, of those that stand in several places one. They differ in type only.
+pub(crate) struct Converted<X: Extension, Y: Extension>(HashMap<*const Body<X>, Arc<Body<Y>>>);
 
-impl Widened {
-    /// The body as a source program. It lives as long as the table does.
-    pub(crate) fn of(&mut self, body: &Arc<Body>) -> Arc<Body<Build>> {
+/// Bodies as source programs.
+pub(crate) type Widened = Converted<Never, Build>;
+
+impl<X: Extension, Y: Extension> Default for Converted<X, Y> {
+    fn default() -> Self {
+        Converted(HashMap::new())
+    }
+}
+
+impl<X: Extension, Y: Extension> Converted<X, Y> {
+    /// The body in the other form. The one that is given lives as long as the table does.
+    pub(crate) fn of(&mut self, body: &Arc<Body<X>>) -> Arc<Body<Y>> {
         if let Some(known) = self.0.get(&Arc::as_ptr(body)) {
             return known.clone();
         }
-        let widened = Arc::new(body.widened(self));
-        self.0.insert(Arc::as_ptr(body), widened.clone());
-        widened
+        let converted = Arc::new(self.body(body));
+        self.0.insert(Arc::as_ptr(body), converted.clone());
+        converted
+    }
+
+    /// # Panics
+    ///
+    /// When there is an operation that the other form lacks.
+    fn body(&mut self, body: &Body<X>) -> Body<Y> {
+        let converted =
+            |node: &Node<X>| Node { op: self.op(&node.op), args: node.args.clone(), types: node.types.clone() };
+        let nodes = body.nodes.iter().map(converted).collect();
+        Body::of(body.parameters, body.captures, nodes, body.results.clone())
+    }
+
+    fn op(&mut self, op: &Op<X>) -> Op<Y> {
+        match op {
+            Op::Scan(scan) => Op::Scan(Arc::new(Scan {
+                body: self.of(&scan.body),
+                carries: scan.carries,
+                inputs: scan.inputs,
+                length: scan.length,
+                reverse: scan.reverse,
+            })),
+            Op::Branch(branch) => {
+                Op::Branch(Arc::new(Branch { then: self.of(&branch.then), otherwise: self.of(&branch.otherwise) }))
+            }
+            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| self.of(body)))),
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| self.of(body)))),
+            op => op.in_form().expect("an operation without bodies that both forms have"),
+        }
+    }
+}
+
+impl Body<Build> {
+    /// The source program as a bulk program.
+    ///
+    /// # Panics
+    ///
+    /// When there is a `build`.
+    pub(crate) fn narrow(&self) -> Body {
+        Converted::default().body(self)
     }
 }
 
 impl Body {
     /// The bulk program as a source program: it differs in type only.
     pub fn widen(&self) -> Body<Build> {
-        self.widened(&mut Widened::default())
-    }
-
-    fn widened(&self, known: &mut Widened) -> Body<Build> {
-        let widened =
-            |node: &Node| Node { op: node.op.widen(known), args: node.args.clone(), types: node.types.clone() };
-        let nodes = self.nodes.iter().map(widened).collect();
-        Body::of(self.parameters, self.captures, nodes, self.results.clone())
+        Widened::default().body(self)
     }
 
     /// Whether some node, also of a nested body, says something to differentiation only: [`Op::Mark`],
@@ -316,26 +356,5 @@ impl Body {
             });
         }
         self.results.iter().map(|&id| ids[id as usize]).collect()
-    }
-}
-
-impl Op {
-    /// The bulk operation as one of the source language.
-    pub(crate) fn widen(&self, known: &mut Widened) -> Op<Build> {
-        match self {
-            Op::Scan(scan) => Op::Scan(Arc::new(Scan {
-                body: known.of(&scan.body),
-                carries: scan.carries,
-                inputs: scan.inputs,
-                length: scan.length,
-                reverse: scan.reverse,
-            })),
-            Op::Branch(branch) => {
-                Op::Branch(Arc::new(Branch { then: known.of(&branch.then), otherwise: known.of(&branch.otherwise) }))
-            }
-            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| known.of(body)))),
-            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| known.of(body)))),
-            op => op.in_form().expect("an operation without bodies"),
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Programs with the names that they are exported under.
 
 use crate::term::print::Printer;
-use crate::term::{Body, Extension, Never};
+use crate::term::{Body, Build, Extension, Never};
 use std::fmt;
 use std::sync::Arc;
 
@@ -52,6 +52,18 @@ impl<X: Extension> Program<X> {
     pub(crate) fn printer(&self) -> Printer<'_, X> {
         let printer = Printer::new(&self.body).program(&self.name[..]);
         printer.parameters(&self.parameters[..]).results(&self.results[..])
+    }
+}
+
+impl Program<Build> {
+    /// The program in bulk form.
+    ///
+    /// # Panics
+    ///
+    /// When there is a `build`.
+    pub(crate) fn narrow(self) -> Program {
+        let Program { name, parameters, results, body } = self;
+        Program { name, parameters, results, body: Arc::new(body.narrow()) }
     }
 }
 

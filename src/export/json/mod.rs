@@ -14,8 +14,7 @@ mod tests;
 
 use crate::error::{Error, Result};
 use crate::export::Program;
-use crate::export::form::Form;
-use crate::term::{Build, Extension, Never};
+use crate::term::{Build, Extension};
 
 /// The bulk program as JSON that [`from_json`] reads back: the same program, node by node.
 ///
@@ -57,7 +56,7 @@ pub fn json_source(program: impl Into<Program<Build>>) -> String {
 /// [`Error::Parse`] where the text is no JSON or lacks fields of the schema, [`Error::Schema`] where the document has another
 /// format or version, or is inconsistent. JSON may be nested 128 deep, which allows more than 20 nested bodies.
 pub fn from_json(text: &str) -> Result<Program> {
-    read::<Never>(text)
+    read(text, false).map(Program::narrow)
 }
 
 /// Reads a source program, which may contain `build`, from JSON.
@@ -66,14 +65,14 @@ pub fn from_json(text: &str) -> Result<Program> {
 ///
 /// As [`from_json`].
 pub fn from_json_source(text: &str) -> Result<Program<Build>> {
-    read::<Build>(text)
+    read(text, true)
 }
 
 fn written<X: Extension>(program: &Program<X>) -> String {
     serde_json::to_string(&write::document(program)).expect("the schema has strings for keys, and memory is the writer")
 }
 
-fn read<X: Form>(text: &str) -> Result<Program<X>> {
+fn read(text: &str, has_build: bool) -> Result<Program<Build>> {
     let syntax = |error: serde_json::Error| {
         let (line, column) = (error.line(), error.column());
         // The message ends with where it is.
@@ -92,5 +91,5 @@ fn read<X: Form>(text: &str) -> Result<Program<X>> {
         return Err(Error::Schema { problem, path: "version".into() });
     }
     let document: schema::Document = serde_json::from_str(text).map_err(syntax)?;
-    read::program(document, text.len())
+    read::program(document, text.len(), has_build)
 }

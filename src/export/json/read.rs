@@ -8,21 +8,20 @@ use super::schema::{self, Document};
 use crate::concrete::Array;
 use crate::error::{Error, Result};
 use crate::export::Program;
-use crate::export::form::Form;
 use crate::export::limits::InputLimits;
 use crate::shape::{Shape, Type};
-use crate::term::{Body, Branch, Checkpoints, Custom, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps};
+use crate::term::{Body, Branch, Build, Checkpoints, Custom, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The program of a document of so many bytes.
-pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Program<X>> {
+/// The program of a document of so many bytes, which may contain `build` or not.
+pub(super) fn program(document: Document, bytes: usize, has_build: bool) -> Result<Program<Build>> {
     let Document { name, parameters, results, constants, body, .. } = document;
-    let mut reader = DocumentReader { limits: InputLimits::of(bytes), constants: Vec::new() };
+    let mut reader = DocumentReader { limits: InputLimits::of(bytes), constants: Vec::new(), has_build };
     let read = |reader: &mut DocumentReader| {
         reader.constants(constants).within("constants")?;
-        let body = reader.body::<X>(body).within("body")?;
+        let body = reader.body(body).within("body")?;
         // Whatever a document says, the result here is well formed.
         body.validate().within("body")?;
         if parameters.len() > body.arity() {
@@ -39,6 +38,7 @@ pub(super) fn program<X: Form>(document: Document, bytes: usize) -> Result<Progr
 struct DocumentReader {
     limits: InputLimits,
     constants: Vec<Array>,
+    has_build: bool,
 }
 
 impl DocumentReader {
@@ -63,12 +63,12 @@ impl DocumentReader {
     }
 
     /// A body. The recursion is as deep as bodies are nested, which the JSON parser bounds.
-    fn body<X: Form>(&mut self, body: schema::Body) -> DocumentResult<Body<X>> {
+    fn body(&mut self, body: schema::Body) -> DocumentResult<Body<Build>> {
         let mut types = self.types(&body.parameters).within("parameters")?;
         let parameters = types.len();
         types.extend(self.types(&body.captures).within("captures")?);
         let arity = types.len();
-        let mut nodes: Vec<Node<X>> = Vec::new();
+        let mut nodes: Vec<Node<Build>> = Vec::new();
         for (position, ty) in types.into_iter().enumerate() {
             let types = SmallVec::from_elem(ty, 1);
             nodes.push(Node { op: Op::Parameter(position), args: SmallVec::new(), types });
@@ -91,12 +91,12 @@ impl DocumentReader {
         Ok(Body::of(parameters, arity - parameters, nodes, body.results))
     }
 
-    fn node<X: Form>(
+    fn node(
         &mut self,
         node: schema::Node,
-        nodes: &[Node<X>],
+        nodes: &[Node<Build>],
         picked: &mut HashSet<(NodeId, usize)>,
-    ) -> DocumentResult<Node<X>> {
+    ) -> DocumentResult<Node<Build>> {
         let mut operands: SmallVec<[&[Type]; 4]> = SmallVec::new();
         let is_output = matches!(node.op, schema::Op::Output(_));
         for (at, &operand) in node.operands.iter().enumerate() {
@@ -128,7 +128,7 @@ impl DocumentReader {
         Ok(Node { op, args: node.operands.into(), types })
     }
 
-    fn full<X>(&mut self, value: serde_json::Value, stated: &[Type]) -> DocumentResult<Op<X>> {
+    fn full(&mut self, value: serde_json::Value, stated: &[Type]) -> DocumentResult<Op<Build>> {
         let [ty] = stated else { return problem("a constant is one array").within("full") };
         match element::from_json(&value, ty.dtype) {
             Some(value) => Ok(Op::Constant(Array::full(&ty.shape, value))),
@@ -136,20 +136,20 @@ impl DocumentReader {
         }
     }
 
-    fn constant<X>(&mut self, position: usize, _: &[Type]) -> DocumentResult<Op<X>> {
+    fn constant(&mut self, position: usize, _: &[Type]) -> DocumentResult<Op<Build>> {
         match self.constants.get(position) {
             Some(array) => Ok(Op::Constant(array.clone())),
             None => problem(format!("there is no constant {position}")).within("constant"),
         }
     }
 
-    fn scan<X: Form>(&mut self, scan: schema::Scan) -> DocumentResult<Op<X>> {
+    fn scan(&mut self, scan: schema::Scan) -> DocumentResult<Op<Build>> {
         let schema::Scan { length, reverse, carries, inputs, body } = scan;
         let body = Arc::new(self.body(body).within("body").within("scan")?);
         Ok(Op::Scan(Arc::new(Scan { body, carries, inputs, length, reverse })))
     }
 
-    fn branch<X: Form>(&mut self, branch: schema::Branch) -> DocumentResult<Op<X>> {
+    fn branch(&mut self, branch: schema::Branch) -> DocumentResult<Op<Build>> {
         let then = Arc::new(self.body(branch.then).within("then").within("branch")?);
         let otherwise = Arc::new(self.body(branch.otherwise).within("else").within("branch")?);
         if then.parameters + otherwise.parameters > 0 {
@@ -158,13 +158,13 @@ impl DocumentReader {
         Ok(Op::Branch(Arc::new(Branch { then, otherwise })))
     }
 
-    fn sweeps<X: Form>(&mut self, sweeps: schema::Sweeps) -> DocumentResult<Op<X>> {
+    fn sweeps(&mut self, sweeps: schema::Sweeps) -> DocumentResult<Op<Build>> {
         Ok(Op::Sweeps(Arc::new(self.loops(sweeps).within("sweeps")?)))
     }
 
-    fn custom<X: Form>(&mut self, custom: schema::Custom) -> DocumentResult<Op<X>> {
+    fn custom(&mut self, custom: schema::Custom) -> DocumentResult<Op<Build>> {
         let schema::Custom { value, vjp, jvp } = custom;
-        let mut read = |body: schema::Body, part: &str| -> DocumentResult<Arc<Body<X>>> {
+        let mut read = |body: schema::Body, part: &str| -> DocumentResult<Arc<Body<Build>>> {
             Ok(Arc::new(self.body(body).within(part).within("custom")?))
         };
         let value = read(value, "value")?;
@@ -173,8 +173,8 @@ impl DocumentReader {
         Ok(Op::Custom(Arc::new(Custom { value, vjp, jvp })))
     }
 
-    fn build<X: Form>(&mut self, build: schema::Build) -> DocumentResult<Op<X>> {
-        if !X::HAS_BUILD {
+    fn build(&mut self, build: schema::Build) -> DocumentResult<Op<Build>> {
+        if !self.has_build {
             let text = "a bulk program has no `build`: this one is read as a source program";
             return problem(text).within("build");
         }
@@ -183,13 +183,10 @@ impl DocumentReader {
         if body.parameters != extents.len() {
             return problem("the body has a parameter for each extent").within("build");
         }
-        match X::build(extents, body) {
-            Some(op) => Ok(op),
-            None => unreachable!("the form has builds"),
-        }
+        Ok(Op::Extra(Build { extents, body }))
     }
 
-    fn loops<X: Form>(&mut self, sweeps: schema::Sweeps) -> DocumentResult<Sweeps<X>> {
+    fn loops(&mut self, sweeps: schema::Sweeps) -> DocumentResult<Sweeps<Build>> {
         let steps = match sweeps.steps {
             schema::Steps::Count(count) => Steps::Count(count),
             schema::Steps::While(condition) => {
@@ -225,7 +222,7 @@ macro_rules! reading {
     )*) => {
         impl DocumentReader {
             /// The operation of a program, of which the document states the types.
-            fn operation<X: Form>(&mut self, op: schema::Op, stated: &[Type]) -> DocumentResult<Op<X>> {
+            fn operation(&mut self, op: schema::Op, stated: &[Type]) -> DocumentResult<Op<Build>> {
                 match op {
                     $(schema::Op::$other(written) => self.$read(written, stated),)*
                     $(

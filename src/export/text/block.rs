@@ -1,10 +1,10 @@
 //! Lets, and the results of a body.
 
-use super::reader::{Form, ParseResult, TextReader};
+use super::reader::{ParseResult, TextReader};
 use super::tokens::{TextProblem, TokenKind};
 use crate::term::{NodeId, Op};
 
-impl<'t, X: Form> TextReader<'t, X> {
+impl<'t> TextReader<'t> {
     /// Lets, each followed by the expression that uses it, on lines of their own.
     pub(super) fn block(&mut self) -> ParseResult<Vec<NodeId>> {
         self.kind(TokenKind::Newline, "the end of the line")?;

@@ -1,18 +1,18 @@
 //! Reading bodies: names and operations go to the innermost of those that are open.
 
 use super::frame::{BodyFrame, Captures, NamedParameter, OpenBody};
-use super::reader::{Form, ParseResult, TextReader};
+use super::reader::{ParseResult, TextReader};
 use super::tokens::TextProblem;
 use crate::array::Array;
 use crate::export::limits::NESTING;
 use crate::shape::Type;
-use crate::term::{Body, Node, NodeId, Op};
+use crate::term::{Body, Build, Node, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-impl<'t, X: Form> TextReader<'t, X> {
-    fn top(&mut self) -> &mut BodyFrame<'t, X> {
+impl<'t> TextReader<'t> {
+    fn top(&mut self) -> &mut BodyFrame<'t> {
         self.frames.last_mut().expect("bodies are read in frames")
     }
 
@@ -34,7 +34,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         captures: Captures,
         closed: bool,
         read: impl FnOnce(&mut Self) -> ParseResult<Vec<NodeId>>,
-    ) -> ParseResult<OpenBody<'t, X>> {
+    ) -> ParseResult<OpenBody<'t>> {
         if self.frames.len() == NESTING {
             return self.fail(format!("bodies are nested more than {NESTING} deep"));
         }
@@ -60,12 +60,12 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// The captures of a body and its siblings, for the next sibling.
-    pub(super) fn captures(open: &mut OpenBody<'t, X>) -> Captures {
+    pub(super) fn captures(open: &mut OpenBody<'t>) -> Captures {
         std::mem::take(&mut open.frame.captures)
     }
 
     /// Finishes bodies that refer to the same nodes of the innermost frame.
-    pub(super) fn close(&mut self, bodies: Vec<OpenBody<'t, X>>, captures: &Captures) -> Vec<Arc<Body<X>>> {
+    pub(super) fn close(&mut self, bodies: Vec<OpenBody<'t>>, captures: &Captures) -> Vec<Arc<Body<Build>>> {
         let types: Vec<Type> = captures.nodes().iter().map(|&node| self.type_of(node).clone()).collect();
         for &node in captures.nodes() {
             self.stays(node);
@@ -79,7 +79,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// Finishes the outermost body, of whose parameters the last are captures.
-    pub(super) fn finish(&mut self, open: OpenBody<'t, X>, captures: usize) -> Body<X> {
+    pub(super) fn finish(&mut self, open: OpenBody<'t>, captures: usize) -> Body<Build> {
         let mut body = open.frame.finish(&[], open.results);
         body.parameters -= captures;
         body.captures = captures;
@@ -136,7 +136,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// Adds an operation to the innermost body. A mismatch is reported at a place of the text.
-    pub(super) fn add(&mut self, op: Op<X>, args: &[NodeId], place: usize) -> ParseResult<NodeId> {
+    pub(super) fn add(&mut self, op: Op<Build>, args: &[NodeId], place: usize) -> ParseResult<NodeId> {
         let frame = self.frames.last().expect("bodies are read in frames");
         let types = {
             let operands: SmallVec<[&[Type]; 4]> =

@@ -2,10 +2,10 @@
 
 use super::expression::ParsedTerm;
 use super::frame::{Captures, NamedParameter, OpenBody};
-use super::reader::{Form, ParseResult, TextReader};
+use super::reader::{ParseResult, TextReader};
 use super::tokens::{TextProblem, TokenKind};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Branch, Checkpoints, Custom, NodeId, Op, Scan, Steps, Sweep, Sweeps};
+use crate::term::{Branch, Build, Checkpoints, Custom, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use std::sync::Arc;
 
 /// A sweep whose body is not finished.
@@ -16,7 +16,7 @@ struct Started {
     keeps: usize,
 }
 
-impl<'t, X: Form> TextReader<'t, X> {
+impl<'t> TextReader<'t> {
     /// The operation of several outputs that a let defines, up to the end of its last line, if it is one.
     pub(super) fn definition(&mut self) -> ParseResult<Option<NodeId>> {
         if self.token().kind != TokenKind::Word {
@@ -41,7 +41,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 
     /// Parameters, so many as there are values for them, and a body to the end of its last line.
-    fn step(&mut self, count: usize, captures: Captures, closed: bool) -> ParseResult<OpenBody<'t, X>> {
+    fn step(&mut self, count: usize, captures: Captures, closed: bool) -> ParseResult<OpenBody<'t>> {
         let place = self.place();
         let parameters = self.lambda()?;
         if parameters.len() != count {
@@ -54,14 +54,14 @@ impl<'t, X: Form> TextReader<'t, X> {
     /// `build [3, 4] λ[i, j].`
     fn build_head(&mut self) -> ParseResult<(Shape, Vec<NamedParameter<'t>>, usize)> {
         let place = self.next().place();
-        if !X::HAS_BUILD {
+        if !self.has_build {
             let problem = "a bulk program has no `build`: this one is read as a source program";
             return Err(TextProblem::new(problem, place));
         }
         let extents = self.shape()?;
         self.symbol("λ")?;
         self.bracket()?;
-        let index = |reader: &mut TextReader<'t, X>| {
+        let index = |reader: &mut TextReader<'t>| {
             let (name, place) = reader.name()?;
             Ok((name, Type::scalar(DType::I64), place))
         };
@@ -74,13 +74,10 @@ impl<'t, X: Form> TextReader<'t, X> {
         Ok((extents, parameters, place))
     }
 
-    fn built(&mut self, extents: Shape, mut open: OpenBody<'t, X>, place: usize) -> ParseResult<NodeId> {
+    fn built(&mut self, extents: Shape, mut open: OpenBody<'t>, place: usize) -> ParseResult<NodeId> {
         let captures = TextReader::captures(&mut open);
         let body = self.close(vec![open], &captures).remove(0);
-        match X::build(extents, body) {
-            Some(op) => self.add(op, captures.nodes(), place),
-            None => unreachable!("the head was refused"),
-        }
+        self.add(Op::Extra(Build { extents, body }), captures.nodes(), place)
     }
 
     /// A build inside of an expression, or to its end.
@@ -94,7 +91,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     pub(super) fn build_of_a_let(&mut self) -> ParseResult<NodeId> {
         let (extents, parameters, place) = self.build_head()?;
         let on_lines = self.token().kind == TokenKind::Newline;
-        let read = |reader: &mut TextReader<'t, X>| match on_lines {
+        let read = |reader: &mut TextReader<'t>| match on_lines {
             true => reader.block(),
             false => {
                 let node = reader.operand()?;
@@ -142,7 +139,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         let condition = self.node(condition)?;
         self.word("then")?;
         let on_lines = self.token().kind == TokenKind::Newline;
-        let first = |reader: &mut TextReader<'t, X>| if on_lines { reader.block() } else { reader.value() };
+        let first = |reader: &mut TextReader<'t>| if on_lines { reader.block() } else { reader.value() };
         let mut then = self.body(Vec::new(), Captures::default(), false, first)?;
         let captures = TextReader::captures(&mut then);
         self.word("else")?;

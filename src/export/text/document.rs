@@ -1,14 +1,15 @@
 //! A program from its first line to its constants.
 
-use super::reader::{Form, ParseResult, TextReader};
+use super::reader::{ParseResult, TextReader};
 use super::tokens::{TextProblem, TokenKind};
 use crate::export::Program;
 use crate::shape::Type;
+use crate::term::Build;
 use std::sync::Arc;
 
-impl<'t, X: Form> TextReader<'t, X> {
+impl<'t> TextReader<'t> {
     /// The program that the text is.
-    pub(super) fn document(mut self) -> ParseResult<Program<X>> {
+    pub(super) fn document(mut self) -> ParseResult<Program<Build>> {
         let below = self.constants_below();
         if let Some(mark) = below {
             self.go_to(mark);
@@ -56,7 +57,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         }
     }
 
-    fn program(&mut self) -> ParseResult<Program<X>> {
+    fn program(&mut self) -> ParseResult<Program<Build>> {
         self.word("program")?;
         let (name, _) = self.name()?;
         self.symbol("(")?;

@@ -1,7 +1,7 @@
 //! Expressions: operations on operands, written in each other.
 
 use super::literal::NumberLiteral;
-use super::reader::{Form, ParseResult, TextReader};
+use super::reader::{ParseResult, TextReader};
 use super::tokens::{TextProblem, TokenKind};
 use super::view::{self, is_view};
 use crate::affine::AffineMap;
@@ -10,7 +10,7 @@ use crate::concrete::Array;
 use crate::operation::{Binary, Comparison, MatrixOperation, SparseKind, Unary};
 use crate::shape::{DType, Shape};
 use crate::structural;
-use crate::term::{NodeId, Op};
+use crate::term::{Build, NodeId, Op};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ fn binary(word: &str) -> Option<Binary> {
     Binary::named(word).filter(|&op| !is_operator(op))
 }
 
-impl<'t, X: Form> TextReader<'t, X> {
+impl<'t> TextReader<'t> {
     /// An expression as an operand.
     pub(super) fn operand(&mut self) -> ParseResult<NodeId> {
         let term = self.expression()?;
@@ -68,7 +68,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     /// An elementwise operation; the operands in `alike` have one element type.
     fn elementwise(
         &mut self,
-        op: Op<X>,
+        op: Op<Build>,
         terms: Vec<ParsedTerm<'t>>,
         alike: Range<usize>,
         place: usize,
@@ -170,7 +170,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         self.apply(Op::Unary(Unary::Neg), term, place)
     }
 
-    fn apply(&mut self, op: Op<X>, term: ParsedTerm<'t>, place: usize) -> ParseResult<ParsedTerm<'t>> {
+    fn apply(&mut self, op: Op<Build>, term: ParsedTerm<'t>, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let node = self.node(term)?;
         Ok(ParsedTerm::Node(self.add(op, &[node], place)?))
     }
@@ -216,7 +216,7 @@ impl<'t, X: Form> TextReader<'t, X> {
         self.apply(op, term, place)
     }
 
-    fn unary_of_a_number(&mut self, word: &str) -> ParseResult<Op<X>> {
+    fn unary_of_a_number(&mut self, word: &str) -> ParseResult<Op<Build>> {
         self.bracket()?;
         let place = self.place();
         let number = self.integer()?;

@@ -1,9 +1,8 @@
 //! Bodies that are being read: their nodes in the order of the text, and the arena that becomes of them.
 
 use crate::array::Array;
-use crate::export::form::Form;
 use crate::shape::Type;
-use crate::term::{Body, Node, NodeId, Op};
+use crate::term::{Body, Build, Node, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -30,9 +29,9 @@ impl Captures {
 }
 
 /// A body that is being read. Nodes are numbered in the order of the text, parameters first.
-pub(super) struct BodyFrame<'t, X> {
+pub(super) struct BodyFrame<'t> {
     pub(super) names: HashMap<&'t str, NodeId>,
-    pub(super) nodes: Vec<Node<X>>,
+    pub(super) nodes: Vec<Node<Build>>,
     pub(super) parameters: usize,
     pub(super) captures: Captures,
     /// For nodes of the frame around, the node here, and the position among the captures.
@@ -50,8 +49,8 @@ pub(super) struct BodyFrame<'t, X> {
     pub(super) stays: Vec<bool>,
 }
 
-impl<X> BodyFrame<'_, X> {
-    pub(super) fn push(&mut self, node: Node<X>) -> NodeId {
+impl BodyFrame<'_> {
+    pub(super) fn push(&mut self, node: Node<Build>) -> NodeId {
         self.nodes.push(node);
         self.stays.push(false);
         (self.nodes.len() - 1) as NodeId
@@ -64,8 +63,8 @@ impl<X> BodyFrame<'_, X> {
 }
 
 /// A body whose end was read, but of whose siblings perhaps not.
-pub(super) struct OpenBody<'t, X> {
-    pub(super) frame: BodyFrame<'t, X>,
+pub(super) struct OpenBody<'t> {
+    pub(super) frame: BodyFrame<'t>,
     pub(super) results: Vec<NodeId>,
 }
 
@@ -81,17 +80,17 @@ enum User {
     Several,
 }
 
-impl<X: Form> BodyFrame<'_, X> {
+impl BodyFrame<'_> {
     /// The arena, with captures of these types, in an order in which it prints as it was read.
-    pub(super) fn finish(self, types: &[Type], results: Vec<NodeId>) -> Body<X> {
+    pub(super) fn finish(self, types: &[Type], results: Vec<NodeId>) -> Body<Build> {
         let order = self.order(&results);
         let mut places: Vec<NodeId> = vec![NodeId::MAX; self.nodes.len()];
         places[..self.parameters].iter_mut().enumerate().for_each(|(at, place)| *place = at as NodeId);
         for &(here, position) in self.captured.values() {
             places[here as usize] = (self.parameters + position) as NodeId;
         }
-        let mut nodes: Vec<Option<Node<X>>> = self.nodes.into_iter().map(Some).collect();
-        let mut arena: Vec<Node<X>> =
+        let mut nodes: Vec<Option<Node<Build>>> = self.nodes.into_iter().map(Some).collect();
+        let mut arena: Vec<Node<Build>> =
             nodes[..self.parameters].iter_mut().map(|node| node.take().expect("of the frame")).collect();
         for (position, ty) in types.iter().enumerate() {
             let op = Op::Parameter(self.parameters + position);

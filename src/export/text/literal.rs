@@ -1,6 +1,6 @@
 //! Numbers, and lists of them.
 
-use super::reader::{Form, ParseResult, TextReader};
+use super::reader::{ParseResult, TextReader};
 use super::tokens::{TextProblem, TokenKind};
 use crate::array::{Array, Data, ElementType};
 use crate::shape::{DType, Shape, Type, Value, size};
@@ -82,7 +82,7 @@ fn ending(text: &str) -> (&str, Option<DType>) {
     split.unwrap_or((text, None))
 }
 
-impl<'t, X: Form> TextReader<'t, X> {
+impl<'t> TextReader<'t> {
     /// Whether the next token is a number, without a sign.
     pub(super) fn is_number(&self) -> bool {
         match self.token().kind {

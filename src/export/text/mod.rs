@@ -17,8 +17,7 @@ mod tests;
 
 use crate::error::{Error, Result};
 use crate::export::Program;
-use crate::term::{Build, Extension, Never};
-use reader::Form;
+use crate::term::{Build, Extension};
 
 /// The bulk program as text that [`parse`] reads back: the output of `Display`, followed by the elements of large constants.
 ///
@@ -85,7 +84,7 @@ fn written<X: Extension>(program: Program<X>) -> String {
 /// more than 64 deep, types that no memory could hold, and arrays of hundreds of axes beyond a limit in proportion to the text.
 /// A text that contains `build` is one for [`parse_source`].
 pub fn parse(text: &str) -> Result<Program> {
-    read::<Never>(text)
+    read(text, false).map(Program::narrow)
 }
 
 /// Reads a source program, which may contain `build`, from its text.
@@ -94,12 +93,13 @@ pub fn parse(text: &str) -> Result<Program> {
 ///
 /// As [`parse`].
 pub fn parse_source(text: &str) -> Result<Program<Build>> {
-    read::<Build>(text)
+    read(text, true)
 }
 
-fn read<X: Form>(text: &str) -> Result<Program<X>> {
+fn read(text: &str, has_build: bool) -> Result<Program<Build>> {
     let tokens = tokens::tokens(text).map_err(|problem| problem.error(text))?;
-    let program = reader::TextReader::new(text, &tokens).document().map_err(|problem| problem.error(text))?;
+    let program =
+        reader::TextReader::new(text, &tokens, has_build).document().map_err(|problem| problem.error(text))?;
     // Whatever a text says, the result here is well formed.
     match program.body.validate() {
         Ok(()) => Ok(program),

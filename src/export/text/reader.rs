@@ -3,7 +3,6 @@
 use super::frame::BodyFrame;
 use super::tokens::{TextProblem, Token, TokenKind};
 use crate::array::Array;
-pub(super) use crate::export::form::Form;
 use crate::export::limits::InputLimits;
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::structural::Attributes;
@@ -15,21 +14,23 @@ use std::collections::HashMap;
 pub(super) type ParseResult<T> = Result<T, TextProblem>;
 
 /// A text that is being read, token by token.
-pub(super) struct TextReader<'t, X> {
+pub(super) struct TextReader<'t> {
     text: &'t str,
     tokens: &'t [Token],
     at: usize,
     /// The bodies that are open, the innermost last.
-    pub(super) frames: Vec<BodyFrame<'t, X>>,
+    pub(super) frames: Vec<BodyFrame<'t>>,
     /// The large constants, by number.
     pub(super) constants: HashMap<usize, Array>,
     pub(super) limits: InputLimits,
+    /// Whether it is a source program, which may contain `build`.
+    pub(super) has_build: bool,
 }
 
-impl<'t, X: Form> TextReader<'t, X> {
-    pub(super) fn new(text: &'t str, tokens: &'t [Token]) -> TextReader<'t, X> {
+impl<'t> TextReader<'t> {
+    pub(super) fn new(text: &'t str, tokens: &'t [Token], has_build: bool) -> TextReader<'t> {
         let limits = InputLimits::of(text.len());
-        TextReader { text, tokens, at: 0, frames: Vec::new(), constants: HashMap::new(), limits }
+        TextReader { text, tokens, at: 0, frames: Vec::new(), constants: HashMap::new(), limits, has_build }
     }
 
     /// The next token; there always is one, since nothing goes beyond the last.
@@ -265,7 +266,7 @@ impl<'t, X: Form> TextReader<'t, X> {
     }
 }
 
-impl<X: Form> Attributes for TextReader<'_, X> {
+impl Attributes for TextReader<'_> {
     type Problem = TextProblem;
     fn axis(&mut self) -> ParseResult<usize> {
         TextReader::axis(self)

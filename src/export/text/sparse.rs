@@ -1,14 +1,14 @@
 //! Operations on sparse matrices, with their patterns.
 
 use super::expression::ParsedTerm;
-use super::reader::{Form, ParseResult, TextReader};
+use super::reader::{ParseResult, TextReader};
 use super::tokens::TextProblem;
 use crate::array::Array;
 use crate::operation::{SparseKind, SparseOperation};
 use crate::shape::{DType, Value};
 use crate::term::Op;
 
-impl<'t, X: Form> TextReader<'t, X> {
+impl<'t> TextReader<'t> {
     /// A pattern, the row and the column of each entry, and the operands behind it.
     pub(super) fn sparse(&mut self, kind: SparseKind, place: usize) -> ParseResult<ParsedTerm<'t>> {
         let at = self.place();

@@ -1,6 +1,6 @@
 //! Views by their names, and by their maps.
 
-use super::reader::{Form, ParseResult, TextReader};
+use super::reader::{ParseResult, TextReader};
 use super::tokens::{TextProblem, TokenKind};
 use crate::affine::AffineMap;
 use crate::shape::Shape;
@@ -95,7 +95,7 @@ pub(super) enum ViewHead {
     Diagonal,
 }
 
-impl<'t, X: Form> TextReader<'t, X> {
+impl<'t> TextReader<'t> {
     /// The map whose rows read single axes.
     fn by_rows(
         &mut self,
