@@ -117,7 +117,7 @@ pub(crate) fn steps(extents: impl IntoIterator<Item = usize>) -> usize {
 pub(crate) fn sort_by_rank<T>(items: &mut [T], rank: impl Fn(&T) -> u64) {
     let order = order_by_rank(items.len(), &|at| rank(&items[at]));
     for at in 0..items.len() {
-        // What was there before has been exchanged for another.
+        // Exchanges may have moved the item on.
         let mut from = order[at];
         while from < at {
             from = order[from];

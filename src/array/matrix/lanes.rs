@@ -60,10 +60,10 @@ macro_rules! unrolled {
         $on.run(
             #[inline(always)]
             || {
-                if I::Vector::IS_REGISTER $(&& $n == 3)* {
+                if V::IS_REGISTER $(&& $n == 3)* {
                     $(let $n = 3;)*
                     $expression
-                } else if I::Vector::IS_REGISTER $(&& $n == 4)* {
+                } else if V::IS_REGISTER $(&& $n == 4)* {
                     $(let $n = 4;)*
                     $expression
                 } else {
@@ -83,73 +83,75 @@ pub(crate) struct Work<'a, T> {
     pub scratch: &'a mut [T],
 }
 
-/// Runs the operation. Each is compiled by itself, since compilers take far more than twice as long for twice the code; so is what reads
-/// and writes matrices for all of them. Extents are said again where they are written out.
-pub(super) fn run<T: MatrixElement, I: Target<T>>(on: I, Work { sized, count, operands, out, scratch }: Work<T>) {
+/// Runs the operation. Each is compiled by itself, since compilers take far more than twice as long for twice the code; so is the
+/// code that reads and writes matrices for all of them. Extents are said again where they are written out.
+pub(super) fn run<T: MatrixElement, V: Vector<T>, I: Target<T, Vector = V>>(
+    on: I,
+    Work { sized, count, operands, out, scratch }: Work<T>,
+) {
     let size = |[rows, columns]: [usize; 2]| rows * columns;
     // The last two operands, or the only one that is used, from the last on.
     let used = if sized.op == MatrixOperation::InversePositive { 1 } else { operands.len().min(2) };
     let extents = |place: usize| if place < used { sized.operands[operands.len() - 1 - place] } else { [0, 0] };
-    let (elements, scratch) = scratch.split_at_mut(size(extents(0)) * I::Vector::LANES);
+    let (elements, scratch) = scratch.split_at_mut(size(extents(0)) * V::LANES);
     let mut last = Cells { elements, columns: extents(0)[1] };
-    let (elements, scratch) = scratch.split_at_mut(size(extents(1)) * I::Vector::LANES);
+    let (elements, scratch) = scratch.split_at_mut(size(extents(1)) * V::LANES);
     let mut other = Cells { elements, columns: extents(1)[1] };
-    let mut result =
-        Cells { elements: &mut scratch[..size(sized.result) * I::Vector::LANES], columns: sized.result[1] };
+    let mut result = Cells { elements: &mut scratch[..size(sized.result) * V::LANES], columns: sized.result[1] };
     let [m, n] = match sized.op {
         MatrixOperation::LuForward | MatrixOperation::LuAdjoint => sized.result,
         _ => sized.operands[0],
     };
     let each = size(sized.result);
-    for first in (0..count).step_by(I::Vector::LANES) {
+    for first in (0..count).step_by(V::LANES) {
         for (place, cells) in [&mut last, &mut other].into_iter().enumerate().take(used) {
             let (matrices, each) = (operands[operands.len() - 1 - place], size(extents(place)));
             on.run(
                 #[inline(always)]
-                || cells.gather::<I::Vector>(matrices, first, each),
+                || cells.gather::<V>(matrices, first, each),
             );
         }
         let (last, other, x) = (&mut last, &mut other, &mut result);
         let found = match sized.op {
             MatrixOperation::Cholesky => {
-                unrolled!(on, n => positive::cholesky::<T, I::Vector>(n, &mut last.of::<I::Vector>([n, n])));
+                unrolled!(on, n => positive::cholesky::<T, V>(n, &mut last.of::<V>([n, n])));
                 last
             }
             MatrixOperation::CholeskyForward => {
-                unrolled!(on, n => positive::forward::<T, I::Vector>(n, &other.of::<I::Vector>([n, n]), &mut last.of::<I::Vector>([n, n])));
+                unrolled!(on, n => positive::forward::<T, V>(n, &other.of::<V>([n, n]), &mut last.of::<V>([n, n])));
                 last
             }
             MatrixOperation::CholeskyAdjoint => {
-                unrolled!(on, n => positive::adjoint::<T, I::Vector>(n, &other.of::<I::Vector>([n, n]), &mut last.of::<I::Vector>([n, n])));
+                unrolled!(on, n => positive::adjoint::<T, V>(n, &other.of::<V>([n, n]), &mut last.of::<V>([n, n])));
                 last
             }
             MatrixOperation::InversePositive => {
-                unrolled!(on, n => positive::inverse::<T, I::Vector>(n, &mut last.of::<I::Vector>([n, n]), &mut x.of::<I::Vector>([n, n])));
+                unrolled!(on, n => positive::inverse::<T, V>(n, &mut last.of::<V>([n, n]), &mut x.of::<V>([n, n])));
                 x
             }
             MatrixOperation::Lu => {
-                unrolled!(on, m, n => lu::factor::<T, I::Vector>([m, n], &last.of::<I::Vector>([m, n]), &mut x.of::<I::Vector>([m, n + 1])));
+                unrolled!(on, m, n => lu::factor::<T, V>([m, n], &last.of::<V>([m, n]), &mut x.of::<V>([m, n + 1])));
                 x
             }
             MatrixOperation::Qr | MatrixOperation::QrTriangle | MatrixOperation::FullQr => {
                 let has_q = sized.op != MatrixOperation::QrTriangle;
-                unrolled!(on, m, n => qr::factor::<T, I::Vector>([m, n], has_q, &mut last.of::<I::Vector>([m, n]), x));
+                unrolled!(on, m, n => qr::factor::<T, V>([m, n], has_q, &mut last.of::<V>([m, n]), x));
                 x
             }
             MatrixOperation::LuForward => {
-                unrolled!(on, m, n => lu::forward::<T, I::Vector>([m, n], other, &last.of::<I::Vector>([m, n]), &mut x.of::<I::Vector>([m, n])));
+                unrolled!(on, m, n => lu::forward::<T, V>([m, n], other, &last.of::<V>([m, n]), &mut x.of::<V>([m, n])));
                 x
             }
             MatrixOperation::LuAdjoint => {
-                unrolled!(on, m, n => lu::adjoint::<T, I::Vector>([m, n], other, &mut last.of::<I::Vector>([m, n]), &mut x.of::<I::Vector>([m, n])));
+                unrolled!(on, m, n => lu::adjoint::<T, V>([m, n], other, &mut last.of::<V>([m, n]), &mut x.of::<V>([m, n])));
                 x
             }
             MatrixOperation::SolveGeneral => {
-                unrolled!(on, n => lu::solve::<T, I::Vector>(n, other, last, x));
+                unrolled!(on, n => lu::solve::<T, V>(n, other, last, x));
                 x
             }
             MatrixOperation::SolveGeneralTransposed => {
-                unrolled!(on, n => lu::solve_transposed::<T, I::Vector>(n, other, last, x));
+                unrolled!(on, n => lu::solve_transposed::<T, V>(n, other, last, x));
                 x
             }
             op => {
@@ -160,7 +162,7 @@ pub(super) fn run<T: MatrixElement, I: Target<T>>(on: I, Work { sized, count, op
                 for triangle in triangles.into_iter().flatten() {
                     on.run(
                         #[inline(always)]
-                        || solve::<T, I::Vector>(triangle, n, other, last),
+                        || solve::<T, V>(triangle, n, other, last),
                     );
                 }
                 last
@@ -168,7 +170,7 @@ pub(super) fn run<T: MatrixElement, I: Target<T>>(on: I, Work { sized, count, op
         };
         on.run(
             #[inline(always)]
-            || found.scatter::<I::Vector>(&mut out[first * each..], each),
+            || found.scatter::<V>(&mut out[first * each..], each),
         );
     }
 }
