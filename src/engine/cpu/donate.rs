@@ -37,10 +37,7 @@ pub(super) fn in_place(procedure: &Procedure) -> Vec<bool> {
             None => true,
             Some(last) if last < first[result as usize] => true,
             Some(last) if last == first[result as usize] => match &procedure.steps[last] {
-                Step::Nest(nest) => {
-                    let user = ElementwiseStores::of(procedure, nest).only_user(parameter);
-                    user.is_some_and(|store| procedure.origin(nest.stores[store].buffer) == result)
-                }
+                Step::Nest(nest) => computed_element_by_element(procedure, nest).get(&parameter) == Some(&result),
                 _ => false,
             },
             Some(_) => false,
@@ -67,58 +64,45 @@ impl Users {
     }
 }
 
-/// The arrays that a nest computes element by element from others.
-pub(super) struct ElementwiseStores<'a> {
-    procedure: &'a Procedure,
-    /// For each buffer that is read, the store that alone needs it, if that writes every element of its array once, from the
-    /// buffer's element at the same place.
-    users: TermMap<BufferId, Option<usize>>,
-}
-
-impl ElementwiseStores<'_> {
-    pub(super) fn of<'a>(procedure: &'a Procedure, nest: &Nest) -> ElementwiseStores<'a> {
-        let mut users = vec![Users::None; nest.values.len()];
-        let mut writers: TermMap<BufferId, Users> = TermMap::default();
-        for (at, store) in nest.stores.iter().enumerate() {
-            let user = &mut users[store.value as usize];
-            *user = if *user == Users::None { Users::One(at) } else { Users::Several };
-            let writer = writers.entry(procedure.origin(store.buffer)).or_insert(Users::None);
-            *writer = writer.and(Users::One(at));
-            if let Some((index, ..)) = store.index {
-                users[index as usize] = Users::Several;
-            }
+/// The arrays that a nest computes element by element from others, by those others: it writes every element once, from the other
+/// array's element at the same place, which it needs for nothing else.
+pub(super) fn computed_element_by_element(procedure: &Procedure, nest: &Nest) -> TermMap<BufferId, BufferId> {
+    let mut users = vec![Users::None; nest.values.len()];
+    let mut writers: TermMap<BufferId, Users> = TermMap::default();
+    for (at, store) in nest.stores.iter().enumerate() {
+        let (user, writer) =
+            (&mut users[store.value as usize], writers.entry(procedure.origin(store.buffer)).or_insert(Users::None));
+        (*user, *writer) = (user.and(Users::One(at)), writer.and(Users::One(at)));
+        if let Some((index, ..)) = store.index {
+            users[index as usize] = Users::Several;
         }
-        for (at, (value, _)) in nest.values.iter().enumerate().rev() {
-            for operand in value.operands() {
-                users[operand as usize] = users[operand as usize].and(users[at]);
-            }
+    }
+    for (at, (value, _)) in nest.values.iter().enumerate().rev() {
+        for operand in value.operands() {
+            users[operand as usize] = users[operand as usize].and(users[at]);
         }
-        let is_alone = |at: usize| {
-            let store = &nest.stores[at];
-            fills(nest, store) && writers[&procedure.origin(store.buffer)] == Users::One(at)
+    }
+    let is_alone = |at: usize| {
+        let store = &nest.stores[at];
+        fills(nest, store) && writers[&procedure.origin(store.buffer)] == Users::One(at)
+    };
+    let alone: Vec<bool> = (0..nest.stores.len()).map(is_alone).collect();
+    // `None` for arrays that are needed for something else.
+    let mut computed: TermMap<BufferId, Option<BufferId>> = TermMap::default();
+    for ((value, _), &users) in nest.values.iter().zip(&users) {
+        let (buffer, result) = match (value, users) {
+            (NestValue::Load { buffer, at, guards }, Users::One(user)) => {
+                let store = &nest.stores[user];
+                let is_own = guards.is_empty() && *at == store.at && alone[user];
+                (buffer, is_own.then(|| procedure.origin(store.buffer)))
+            }
+            (NestValue::Load { buffer, .. } | NestValue::Gather { buffer, .. }, _) => (buffer, None),
+            _ => continue,
         };
-        let alone: Vec<bool> = (0..nest.stores.len()).map(is_alone).collect();
-        let mut found: TermMap<BufferId, Option<usize>> = TermMap::default();
-        for ((value, _), &users) in nest.values.iter().zip(&users) {
-            let (buffer, user) = match (value, users) {
-                (NestValue::Load { buffer, at, guards }, Users::One(user)) => {
-                    let is_own = guards.is_empty() && *at == nest.stores[user].at && alone[user];
-                    (buffer, is_own.then_some(user))
-                }
-                (NestValue::Load { buffer, .. } | NestValue::Gather { buffer, .. }, _) => (buffer, None),
-                _ => continue,
-            };
-            let known = found.entry(procedure.origin(*buffer)).or_insert(user);
-            *known = known.filter(|_| *known == user);
-        }
-        ElementwiseStores { procedure, users: found }
+        let known = computed.entry(procedure.origin(*buffer)).or_insert(result);
+        *known = known.filter(|_| *known == result);
     }
-
-    /// The store of the only array that a buffer is read for, if that may be written to where the buffer is: if it needs each element
-    /// for nothing but its own.
-    pub(super) fn only_user(&self, read: BufferId) -> Option<usize> {
-        self.users.get(&self.procedure.origin(read)).copied().flatten()
-    }
+    computed.into_iter().filter_map(|(buffer, result)| Some((buffer, result?))).collect()
 }
 
 /// Whether a store writes as many elements as the nest has steps, side by side, by a function of other elements: a copy of elements onto

@@ -1,6 +1,6 @@
 //! Where the buffers of a procedure lie: planned before it runs, so that memory is used again as soon as it may be.
 
-use super::donate::ElementwiseStores;
+use super::donate::computed_element_by_element;
 use crate::kernel::{BufferId, BufferSource, Procedure, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,16 +68,14 @@ impl Lifetimes {
         let is_own = |id: BufferId| {
             matches!(procedure.buffers[id as usize].source, BufferSource::Local) && !procedure.continued.contains(&id)
         };
-        let stores = ElementwiseStores::of(procedure, nest);
+        let computed = computed_element_by_element(procedure, nest);
         for id in nest.read().map(|id| procedure.origin(id)) {
             let of = id as usize;
             let is_over = is_own(id) && self.last[of] == at && self.first[of] < at && !self.is_result[of];
             if !is_over || self.has_heir[of] {
                 continue;
             }
-            let Some(heir) = stores.only_user(id).map(|store| procedure.origin(nest.stores[store].buffer)) else {
-                continue;
-            };
+            let Some(&heir) = computed.get(&id) else { continue };
             let [from, to] = [id, heir].map(|id| &procedure.buffers[id as usize].ty);
             if is_own(heir) && self.first[heir as usize] == at && from == to {
                 self.heirs.push((id, heir));
