@@ -8,6 +8,7 @@ use crate::operation::{
 use crate::shape::{Axes, DType, Shape, Type};
 use crate::term::hash::BodyFacts;
 use smallvec::{SmallVec, smallvec};
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -21,6 +22,10 @@ pub trait Extension: sealed::Sealed + Clone + PartialEq + Eq + Hash + Debug + Se
     /// The body of the extra operation, in its own form of the language.
     #[doc(hidden)]
     fn body(&self) -> &Arc<Body<Self>>;
+
+    /// The program as a source program. Code that is not worth compiling for both forms reads this one.
+    #[doc(hidden)]
+    fn widened(body: &Body<Self>) -> Cow<'_, Body<Build>>;
 }
 
 mod sealed {
@@ -41,6 +46,10 @@ impl Extension for Never {
 
     fn body(&self) -> &Arc<Body> {
         match *self {}
+    }
+
+    fn widened(body: &Body) -> Cow<'_, Body<Build>> {
+        Cow::Owned(body.widen())
     }
 }
 
@@ -64,6 +73,10 @@ impl Extension for Build {
 
     fn body(&self) -> &Arc<Body<Build>> {
         &self.body
+    }
+
+    fn widened(body: &Body<Build>) -> Cow<'_, Body<Build>> {
+        Cow::Borrowed(body)
     }
 }
 

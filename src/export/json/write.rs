@@ -14,7 +14,7 @@ use std::ops::Range;
 /// The document of a program.
 pub(super) fn document<X: Extension>(program: &Program<X>) -> Document {
     let mut writer = DocumentWriter::default();
-    let body = writer.body(&program.body);
+    let body = writer.body(&X::widened(&program.body));
     let names = |names: &[String], count: usize| names.iter().take(count).cloned().collect();
     Document {
         format: FORMAT.into(),
@@ -40,7 +40,7 @@ struct DocumentWriter {
 
 impl DocumentWriter {
     /// A body. The recursion is as deep as bodies are nested.
-    fn body<X: Extension>(&mut self, body: &Body<X>) -> schema::Body {
+    fn body(&mut self, body: &Body<Build>) -> schema::Body {
         let types = |positions: Range<usize>| positions.map(|at| ty(body.parameter_type(at))).collect();
         schema::Body {
             parameters: types(0..body.parameters),
@@ -50,7 +50,7 @@ impl DocumentWriter {
         }
     }
 
-    fn node<X: Extension>(&mut self, node: &Node<X>) -> schema::Node {
+    fn node(&mut self, node: &Node<Build>) -> schema::Node {
         schema::Node {
             op: self.operation(&node.op),
             operands: node.args.to_vec(),
@@ -71,7 +71,7 @@ impl DocumentWriter {
         schema::Op::Constant(position)
     }
 
-    fn scan<X: Extension>(&mut self, scan: &Scan<X>) -> schema::Scan {
+    fn scan(&mut self, scan: &Scan<Build>) -> schema::Scan {
         schema::Scan {
             length: scan.length,
             reverse: scan.reverse,
@@ -81,11 +81,11 @@ impl DocumentWriter {
         }
     }
 
-    fn branch<X: Extension>(&mut self, branch: &Branch<X>) -> schema::Branch {
+    fn branch(&mut self, branch: &Branch<Build>) -> schema::Branch {
         schema::Branch { then: self.body(&branch.then), otherwise: self.body(&branch.otherwise) }
     }
 
-    fn sweeps<X: Extension>(&mut self, sweeps: &Sweeps<X>) -> schema::Sweeps {
+    fn sweeps(&mut self, sweeps: &Sweeps<Build>) -> schema::Sweeps {
         let steps = match &sweeps.steps {
             Steps::Count(count) => schema::Steps::Count(*count),
             Steps::While(condition) => schema::Steps::While(self.body(condition)),
@@ -107,7 +107,7 @@ impl DocumentWriter {
         schema::Sweeps { steps, reverse: sweeps.reverse, checkpoints, sweeps: each }
     }
 
-    fn custom<X: Extension>(&mut self, custom: &Custom<X>) -> schema::Custom {
+    fn custom(&mut self, custom: &Custom<Build>) -> schema::Custom {
         schema::Custom {
             value: self.body(&custom.value),
             vjp: custom.vjp.as_ref().map(|body| self.body(body)),
@@ -128,7 +128,7 @@ macro_rules! writing {
     )*) => {
         impl DocumentWriter {
             /// The operation as documents have it.
-            fn operation<X: Extension>(&mut self, op: &Op<X>) -> schema::Op {
+            fn operation(&mut self, op: &Op<Build>) -> schema::Op {
                 match op {
                     $($(Op::$name $(($part))? $(($($field),*))? => schema::Op::$name
                         $((OperationPart::write($part)))?
@@ -139,7 +139,7 @@ macro_rules! writing {
                     Op::Branch(branch) => schema::Op::Branch(Box::new(self.branch(branch))),
                     Op::Sweeps(sweeps) => schema::Op::Sweeps(Box::new(self.sweeps(sweeps))),
                     Op::Custom(custom) => schema::Op::Custom(Box::new(self.custom(custom))),
-                    Op::Extra(extra) => schema::Op::Build(Box::new(self.build(extra.as_build()))),
+                    Op::Extra(extra) => schema::Op::Build(Box::new(self.build(extra))),
                 }
             }
         }

@@ -155,7 +155,7 @@ impl<X: Extension> fmt::Display for Printer<'_, X> {
         for line in wrap(self.header(&program, &parameters), 0) {
             writeln!(f, "{line}")?;
         }
-        for line in ProgramWriter::new(names, self.spelling).program(self.body, parameters) {
+        for line in ProgramWriter::new(names, self.spelling).program(&X::widened(self.body), parameters) {
             writeln!(f, "{line}")?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::array::Array;
 use crate::shape::{Type, sort_by_rank};
 use crate::term::Custom;
 use crate::term::op::{Body, Node, NodeId};
-use crate::term::op::{Branch, Build, Extension, Op, Scan};
+use crate::term::op::{Branch, Build, Op, Scan};
 use std::collections::HashMap;
 use std::mem;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ pub(super) struct ProgramWriter {
     names: Names,
     constants: Constants,
     /// For each body, by its address, which parameters and captures its text mentions.
-    mentions: HashMap<*const (), Rc<[bool]>>,
+    mentions: HashMap<*const Body<Build>, Rc<[bool]>>,
 }
 
 /// Where the value of a node is found.
@@ -49,7 +49,7 @@ impl ProgramWriter {
     }
 
     /// The lines below a program's first; spelled exactly they are followed by the elements of the constants.
-    pub(super) fn program<X: Extension>(mut self, body: &Body<X>, parameters: Vec<Name>) -> Vec<String> {
+    pub(super) fn program(mut self, body: &Body<Build>, parameters: Vec<Name>) -> Vec<String> {
         let mut lines = self.body(body, parameters, STEP).into_lines(STEP);
         let constants = self.constants.number(&mut lines);
         if self.constants.spelling == LiteralSpelling::Exact && !constants.is_empty() {
@@ -62,9 +62,9 @@ impl ProgramWriter {
     }
 
     /// Which of a body's parameters and captures occur in its text. A body may have captures that it has no use for.
-    fn mentions<X: Extension>(&mut self, body: &Body<X>) -> Rc<[bool]> {
-        let address: *const Body<X> = body;
-        if let Some(known) = self.mentions.get(&address.cast()) {
+    fn mentions(&mut self, body: &Body<Build>) -> Rc<[bool]> {
+        let address: *const Body<Build> = body;
+        if let Some(known) = self.mentions.get(&address) {
             return known.clone();
         }
         let mut mentioned = vec![false; body.arity()];
@@ -80,19 +80,19 @@ impl ProgramWriter {
         }
         body.results.iter().copied().for_each(&mut mention);
         let mentioned: Rc<[bool]> = mentioned.into();
-        self.mentions.insert(address.cast(), mentioned.clone());
+        self.mentions.insert(address, mentioned.clone());
         mentioned
     }
 
     /// The operands that occur in the text of a node's bodies. The recursion is as deep as bodies are nested.
-    fn captures<X: Extension>(&mut self, node: &Node<X>) -> Vec<NodeId> {
+    fn captures(&mut self, node: &Node<Build>) -> Vec<NodeId> {
         let captures = &node.args[own_operands(&node.op).min(node.args.len())..];
         if captures.is_empty() {
             return Vec::new();
         }
         let mut bodies: Vec<Rc<[bool]>> = node.op.bodies().into_iter().map(|body| self.mentions(body)).collect();
         if let Op::Extra(extra) = &node.op {
-            bodies.push(self.mentions(&extra.as_build().body));
+            bodies.push(self.mentions(&extra.body));
         }
         // Captures are the last of every body's arguments.
         let mentions = |at: usize| bodies.iter().any(|body| body[body.len() - captures.len() + at]);
@@ -100,7 +100,7 @@ impl ProgramWriter {
     }
 
     /// A body whose lines begin at a column. The recursion is as deep as bodies are nested.
-    fn body<X: Extension>(&mut self, body: &Body<X>, parameters: Vec<Name>, indent: usize) -> TextBlock {
+    fn body(&mut self, body: &Body<Build>, parameters: Vec<Name>, indent: usize) -> TextBlock {
         let mut walk = BodyWriter::new(self, body, parameters, indent);
         for at in body.arity()..body.nodes.len() {
             walk.node(at);
@@ -110,9 +110,9 @@ impl ProgramWriter {
 }
 
 /// One body on its way to lines.
-struct BodyWriter<'w, 'b, X: Extension> {
+struct BodyWriter<'w, 'b> {
     writer: &'w mut ProgramWriter,
-    body: &'b Body<X>,
+    body: &'b Body<Build>,
     indent: usize,
     /// How often nodes are written as operands and results.
     uses: Vec<u32>,
@@ -122,8 +122,8 @@ struct BodyWriter<'w, 'b, X: Extension> {
     lines: Vec<String>,
 }
 
-impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
-    fn new(writer: &'w mut ProgramWriter, body: &'b Body<X>, parameters: Vec<Name>, indent: usize) -> Self {
+impl<'w, 'b> BodyWriter<'w, 'b> {
+    fn new(writer: &'w mut ProgramWriter, body: &'b Body<Build>, parameters: Vec<Name>, indent: usize) -> Self {
         debug_assert_eq!(parameters.len(), body.arity());
         let (mut captured, mut uses) = (vec![false; body.nodes.len()], vec![0; body.nodes.len()]);
         for node in &body.nodes {
@@ -153,7 +153,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
             Op::Branch(branch) => self.branch(at, branch),
             Op::Custom(custom) => self.custom(at, custom),
             Op::Sweeps(sweeps) => self.sweeps(at, sweeps),
-            Op::Extra(extra) => self.build(at, extra.as_build()),
+            Op::Extra(extra) => self.build(at, extra),
             _ => {
                 let expression = self.operation(node);
                 self.place(at, expression)
@@ -163,12 +163,12 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
     }
 
     /// Columns for an expression that might follow `let m1: f64[3] = `.
-    fn budget(&self, node: &Node<X>) -> usize {
+    fn budget(&self, node: &Node<Build>) -> usize {
         let types: usize = node.types.iter().map(|ty| ty.to_string().len() + 8).sum();
         WIDTH.saturating_sub(self.indent + types + 6).max(NARROWEST)
     }
 
-    fn operation(&mut self, node: &Node<X>) -> PrintedExpression {
+    fn operation(&mut self, node: &Node<Build>) -> PrintedExpression {
         let budget = self.budget(node);
         self.fit(&node.args, budget);
         loop {
@@ -331,7 +331,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         }
     }
 
-    fn scan(&mut self, at: usize, scan: &Scan<X>) -> NodeText {
+    fn scan(&mut self, at: usize, scan: &Scan<Build>) -> NodeText {
         let args = &self.body.nodes[at].args;
         let (carries, rest) = args.split_at(scan.carries);
         let (inputs, captures) = rest.split_at(scan.inputs);
@@ -358,7 +358,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         NodeText::Outputs(outputs)
     }
 
-    fn branch(&mut self, at: usize, branch: &Branch<X>) -> NodeText {
+    fn branch(&mut self, at: usize, branch: &Branch<Build>) -> NodeText {
         let args = &self.body.nodes[at].args;
         self.fit(&args[..1], WIDTH / 2);
         let condition = self.operand(args[0] as usize).expression.at(Precedence::Atom);
@@ -380,7 +380,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
         NodeText::Outputs(outputs)
     }
 
-    fn custom(&mut self, at: usize, custom: &Custom<X>) -> NodeText {
+    fn custom(&mut self, at: usize, custom: &Custom<Build>) -> NodeText {
         let args = &self.body.nodes[at].args;
         self.fit(args, WIDTH / 2);
         let operands = self.listed(args);
@@ -440,7 +440,7 @@ impl<'w, 'b, X: Extension> BodyWriter<'w, 'b, X> {
 }
 
 /// How many of an operation's operands are evaluated with it; the others are captured by its bodies.
-pub(super) fn own_operands<X: Extension>(op: &Op<X>) -> usize {
+pub(super) fn own_operands(op: &Op<Build>) -> usize {
     match op {
         Op::Scan(scan) => scan.carries + scan.inputs,
         Op::Branch(_) => 1,

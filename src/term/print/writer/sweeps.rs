@@ -1,7 +1,7 @@
 //! Loops with several sweeps, as text.
 
 use super::{BodyWriter, NodeText};
-use crate::term::op::Extension;
+use crate::term::op::Build;
 use crate::term::op::{Checkpoints, Steps, Sweeps};
 use crate::term::print::lines::{STEP, WIDTH};
 use crate::term::print::names::Name;
@@ -16,9 +16,9 @@ pub(in crate::term::print) fn checkpoints(checkpoints: Checkpoints) -> String {
     }
 }
 
-impl<X: Extension> BodyWriter<'_, '_, X> {
+impl BodyWriter<'_, '_> {
     /// `sweeps[10]`, the condition if there is one, and then each sweep, indented.
-    pub(super) fn sweeps(&mut self, at: usize, sweeps: &Sweeps<X>) -> NodeText {
+    pub(super) fn sweeps(&mut self, at: usize, sweeps: &Sweeps<Build>) -> NodeText {
         let args = &self.body.nodes[at].args;
         let own = sweeps.captures();
         self.fit(&args[..own], WIDTH / 2);
@@ -63,7 +63,7 @@ impl<X: Extension> BodyWriter<'_, '_, X> {
     }
 
     /// A head, the names of a body's parameters, and the body.
-    fn part(&mut self, head: String, body: &crate::term::Body<X>, mut parameters: Vec<Name>, captures: &[Name]) {
+    fn part(&mut self, head: String, body: &crate::term::Body<Build>, mut parameters: Vec<Name>, captures: &[Name]) {
         let typed: Vec<String> = parameters
             .iter()
             .enumerate()
