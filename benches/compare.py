@@ -1,8 +1,8 @@
 """Times the tasks of examples/tasks in this library and others, in turns, and writes what was found to RESULTS.md.
 
-    python compare.py BINARY [--linalg] [--threads N] [--rounds N] [--tools jax,torch,numpy,faer] [TASK...]
+    python compare.py BINARY [--linalg] [--threads N[,N]] [--rounds N] [--tools jax,torch,numpy,faer] [TASK...]
 
-With --linalg the tasks are those of linear algebra, and the file is LINALG.md.
+With --linalg the tasks are those of linear algebra, and the file is LINALG.md. It has a table for each number of threads.
 """
 
 import argparse
@@ -75,26 +75,14 @@ def version(tool):
     return next(package["version"] for package in packages if package["name"] == "faer")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("binary")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tools")
-    parser.add_argument("--linalg", action="store_true")
-    parser.add_argument("--out")
-    parser.add_argument("tasks", nargs="*")
-    options = parser.parse_intermixed_args()
-    title, tasks, out = ("Linear algebra", LINEAR_ALGEBRA, "LINALG.md") if options.linalg else ("Results", TASKS, "RESULTS.md")
-    usual = "jax,torch,numpy,faer" if options.linalg else "jax,torch"
-    tools = [tool for tool in (usual if options.tools is None else options.tools).split(",") if tool]
-    cores = sorted(os.sched_getaffinity(0))[: options.threads]
-    commands = {"deltaray": [options.binary, "--threads", str(options.threads), "--task"]}
+def measured(options, tools, chosen, threads):
+    """What each tool printed of each task: times of the objective, and of it with its derivative, of each round."""
+    cores = sorted(os.sched_getaffinity(0))[:threads]
+    commands = {"deltaray": [options.binary, "--threads", str(threads), "--task"]}
     for tool in tools:
         commands[tool] = [str(FAER / "target/release/deltaray-benches-faer")] if tool == "faer" else [sys.executable, str(HERE / "peers"), tool]
-    environment = os.environ | {"OMP_NUM_THREADS": str(options.threads)}
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     found = collections.defaultdict(list)
-    chosen = [task for task in tasks if not options.tasks or task in options.tasks]
     for _ in range(options.rounds):
         for task in chosen:
             for tool, command in commands.items():
@@ -110,28 +98,27 @@ def main():
                     words = line.split()
                     if len(words) == 4 and words[1] == task:
                         found[task, tool].append((float(words[2]), float(words[3])))
-        print(f"a round of {len(chosen)} tasks", flush=True)
+        print(f"a round of {len(chosen)} tasks, {counted(threads, 'thread')}", flush=True)
+    return found
+
+
+def counted(count, noun):
+    return f"{count} {noun}{'s' if count > 1 else ''}"
+
+
+def number(microseconds):
+    return f"{microseconds:,.0f}" if microseconds >= 100 else f"{microseconds:.1f}"
+
+
+def table(tools, tasks, chosen, found):
+    """The medians of what was measured, a row for each task."""
 
     def of(task, tool):
         rows = found.get((task, tool))
         return rows and [statistics.median(column) for column in zip(*rows)]
 
-    def number(microseconds):
-        return f"{microseconds:,.0f}" if microseconds >= 100 else f"{microseconds:.1f}"
-
-    versions = ", ".join(f"{tool} {version(tool)}" for tool in tools)
-    text = [
-        f"# {title}",
-        "",
-        "Medians in microseconds, objective / objective with its derivative; behind those of others, the ratio of the latter to "
-        "ours. Written by `scripts/compare`, which runs the tools in turns; ratios are comparable, times are this machine's.",
-        "",
-        f"{processor()}, {options.threads} thread{'s' if options.threads > 1 else ''}; {versions}; "
-        f"medians of {options.rounds} round{'s' if options.rounds > 1 else ''}; f64 unless said.",
-        "",
-        "| task | deltaray | " + " | ".join(tools) + " |",
-        "|---|--:|" + "--:|" * len(tools),
-    ]
+    yield "| task | deltaray | " + " | ".join(tools) + " |"
+    yield "|---|--:|" + "--:|" * len(tools)
     for task in chosen:
         own = of(task, "deltaray")
         row = f"| `{task}`: {tasks[task]} | {number(own[0])} / {number(own[1])} |"
@@ -143,7 +130,35 @@ def main():
                 row += f" {number(other[0])} / {number(other[1])} (**{other[1] / own[1]:.1f}×**) |"
             else:
                 row += f" {number(other[0])} / – |"
-        text.append(row)
+        yield row
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary")
+    parser.add_argument("--threads", default="1")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tools")
+    parser.add_argument("--linalg", action="store_true")
+    parser.add_argument("--out")
+    parser.add_argument("tasks", nargs="*")
+    options = parser.parse_intermixed_args()
+    title, tasks, out = ("Linear algebra", LINEAR_ALGEBRA, "LINALG.md") if options.linalg else ("Results", TASKS, "RESULTS.md")
+    usual = "jax,torch,numpy,faer" if options.linalg else "jax,torch"
+    tools = [tool for tool in (usual if options.tools is None else options.tools).split(",") if tool]
+    chosen = [task for task in tasks if not options.tasks or task in options.tasks]
+    versions = ", ".join(f"{tool} {version(tool)}" for tool in tools)
+    text = [
+        f"# {title}",
+        "",
+        "Medians in microseconds, objective / objective with its derivative; behind those of others, the ratio of the latter to "
+        "ours. Written by `scripts/compare`, which runs the tools in turns; ratios are comparable, times are this machine's.",
+        "",
+        f"{processor()}; {versions}; medians of {counted(options.rounds, 'round')}; f64 unless said.",
+    ]
+    for threads in map(int, options.threads.split(",")):
+        found = measured(options, tools, chosen, threads)
+        text += ["", f"## {counted(threads, 'thread').capitalize()}", "", *table(tools, tasks, chosen, found)]
     pathlib.Path(options.out or HERE / out).write_text("\n".join(text) + "\n")
     print("\n".join(text))
 
