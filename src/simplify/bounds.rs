@@ -146,8 +146,9 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
             decided(*op, of(0), of(1)).map_or(unknown, |known| (i64::from(known), i64::from(known)))
         }
         Op::Cast(dtype) if integral && own.dtype != DType::Bool => {
-            let range = full_range(*dtype);
-            (args[0].interval.0.clamp(range.0, range.1), args[0].interval.1.clamp(range.0, range.1))
+            let (low, high) = of(0);
+            // Integers that the type lacks wrap.
+            exact(low, high, *dtype)
         }
         // Reads outside give 0.
         Op::View(map) => {

@@ -184,6 +184,13 @@ impl Emitter<'_> {
                         self.vector(op::VPBROADCASTQ, Width::B32, result, 0, Vector(result).into());
                     }
                 }
+                // All lanes have the boolean, also those that the mask leaves out.
+                if let Some(mask) = mask {
+                    match self.wide {
+                        true => self.assembler.vex(op::KANDW, Width::B32, result, result, Vector(mask).into()),
+                        false => self.vector(op::VPANDQ, Width::B32, result, result, Vector(mask).into()),
+                    }
+                }
             }
             (Form::Run, mask) if self.wide => {
                 let (extend, test) = match is_double {

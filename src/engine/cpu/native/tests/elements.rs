@@ -50,6 +50,16 @@ fn booleans_have_the_bits_of_the_kernels() {
             draft.write(read);
             draft.write(guarded);
             draft.check_written(false);
+            // So are guards on reads of one for all lanes.
+            let draft = &mut Draft::new(&[n]);
+            let input = draft.input(DType::Bool, n);
+            let [x, y] = [dtype, dtype]
+                .map(|dtype| draft.input(dtype, n))
+                .map(|input| draft.load(input, at(0, &[1]), Guards::new()));
+            let repeated = draft.load(input, at(n as i64 / 2, &[0]), vec![guard(at(-3, &[1]), n)]);
+            let chosen = draft.add(NestValue::Select(repeated, x, y), dtype);
+            draft.write(chosen);
+            draft.check_written(true);
         }
     }
 }
