@@ -121,9 +121,7 @@ impl Emitter<'_> {
     /// Jumps unless a mask holds for all lanes.
     fn jump_unless_all(&mut self, mask: u8, kind: Kind, to: Label) {
         if self.wide {
-            // The carry says whether all bits are set.
-            let test = if self.of.lanes == 8 { op::KORTESTB } else { op::KORTESTW };
-            self.assembler.vex(test, Width::B16, mask, 0, Vector(mask).into());
+            self.test_mask(mask, kind);
             return self.assembler.jump_if(Condition::AtLeast, to);
         }
         let bits = if kind.bytes() == 8 { op::VMOVMSKPD } else { op::VMOVMSKPS };

@@ -31,14 +31,21 @@ impl Emitter<'_> {
         Some(Place { base, index, distance: address.offset })
     }
 
+    /// Sets the flag of equality where a mask holds for no lane, and with AVX-512 the carry where it holds for all.
+    pub(super) fn test_mask(&mut self, mask: u8, kind: Kind) {
+        if self.wide {
+            // A mask's upper bits, those of no lane, may be set.
+            let test = if self.of.lanes == 8 { op::KORTESTB } else { op::KORTESTW };
+            self.assembler.vex(test, Width::B16, mask, 0, Vector(mask).into());
+        } else {
+            let test = if kind.bytes() == 4 { op::VTESTPS } else { op::VTESTPD };
+            self.vector(test, Width::B32, mask, 0, Vector(mask).into());
+        }
+    }
+
     /// Jumps where a mask holds for no lane.
     fn jump_if_none(&mut self, mask: u8, kind: Kind, to: Label) {
-        if self.wide {
-            self.assembler.vex(op::KORTESTW, Width::B16, mask, 0, Vector(mask).into());
-        } else {
-            let row = if kind.bytes() == 4 { op::VTESTPS } else { op::VTESTPD };
-            self.vector(row, Width::B32, mask, 0, Vector(mask).into());
-        }
+        self.test_mask(mask, kind);
         self.assembler.jump_if(Condition::Equal, to);
     }
 

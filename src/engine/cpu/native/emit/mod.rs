@@ -322,12 +322,7 @@ impl Emitter<'_> {
                     self.vector(op::VMOVAPD, self.width(kind), copy, 0, Vector(target).into());
                     target = copy;
                 }
-                if self.wide {
-                    self.assembler.vex(op::KORTESTW, Width::B16, mask_register, 0, Vector(mask_register).into());
-                } else {
-                    let row = if kind.bytes() == 8 { op::VTESTPD } else { op::VTESTPS };
-                    self.vector(row, Width::B32, mask_register, 0, Vector(mask_register).into());
-                }
+                self.test_mask(mask_register, kind);
                 let (label, back) = (self.assembler.label(), self.assembler.label());
                 self.assembler.jump_if(Condition::Different, label);
                 self.assembler.place(back);
