@@ -143,7 +143,8 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array {
         Self::bind(&Op::Select, smallvec![mask, yes, no])
     }
-    /// Conversion of the element type: floats to integers saturate and truncate, NaN becomes 0, non-zero becomes `true`.
+    /// Conversion of the element type: floats to integers saturate and truncate, NaN becomes 0, `i64` to `i32` wraps, non-zero becomes
+    /// `true`.
     #[track_caller]
     fn cast(a: Self::Array, dtype: DType) -> Self::Array {
         Self::bind(&Op::Cast(dtype), smallvec![a])

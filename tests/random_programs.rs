@@ -1,7 +1,8 @@
 //! Random programs agree across all instances and passes.
 //!
 //! `DELTARAY_RANDOM_PROGRAMS` sets the number of programs, `DELTARAY_SEED` the first seed; a failure names the seed of its
-//! program, and `DELTARAY_PROGRAM` runs one program by that seed, with `DELTARAY_FAMILY=writes` one of the loops that write.
+//! program, and `DELTARAY_PROGRAM` runs one program by that seed, with `DELTARAY_FAMILY=writes` one of the loops that write, with
+//! `DELTARAY_FAMILY=whole` one of whole numbers.
 //! `DELTARAY_WITHOUT` leaves out the pipelines and laws whose names contain one of its words, which are separated by commas.
 //! Pipelines on devices have further variables: `random/devices.rs`.
 
@@ -18,13 +19,14 @@ use deltaray::operation::Binary;
 use deltaray::simplify::{Simplifier, rules, simplify_replacing};
 use deltaray::term::{Body, Build, NodeId, Op, interpret_source};
 use random::chance::seed_at;
-use random::compare::{Pipeline, Report, Suite, Verdict};
+use random::compare::{Pipeline, Report, Suite, Verdict, show};
 use random::frequency::Frequency;
 use random::generate::Case;
 use random::pipelines::{everything, value};
+use random::shrink::minimal;
 use random::stages::Stages;
 use random::undone::puts_back;
-use random::writes;
+use random::{whole, writes};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -67,6 +69,20 @@ fn loops_that_write_agree() {
     let report = suite.explore(writes::case, seed, programs, 10);
     tell(&suite, &report, start);
     assert_fair(&suite, &report, programs);
+}
+
+#[test]
+fn engines_agree_on_whole_numbers() {
+    let programs = setting("DELTARAY_RANDOM_PROGRAMS").unwrap_or(PROGRAMS);
+    let seed = setting("DELTARAY_SEED").unwrap_or(29);
+    for position in 0..programs {
+        let case = whole::case(seed_at(seed, position));
+        if let Some(original) = whole::difference(&case) {
+            let small = minimal(&case, 1000, &|case| whole::difference(case).is_some());
+            let difference = whole::difference(&small);
+            panic!("seed {}: {original}; shrunk: {difference:?}\n{}", case.seed, show(&small));
+        }
+    }
 }
 
 /// All pipelines and laws except for those that the environment leaves out.
@@ -149,9 +165,16 @@ fn a_rare_construct_is_found() {
 #[test]
 fn one_program() {
     let Some(seed) = setting("DELTARAY_PROGRAM") else { return };
-    let is_loop = std::env::var("DELTARAY_FAMILY").is_ok_and(|family| family == "writes");
-    let mut case = if is_loop { writes::case(seed) } else { Case::from_seed(seed) };
-    println!("{}", random::compare::show(&case));
+    let family = std::env::var("DELTARAY_FAMILY").unwrap_or_default();
+    let mut case = match family.as_str() {
+        "writes" => writes::case(seed),
+        "whole" => whole::case(seed),
+        _ => Case::from_seed(seed),
+    };
+    println!("{}", show(&case));
+    if family == "whole" {
+        return assert_eq!(whole::difference(&case), None);
+    }
     match everything().judge_fairly(&mut case) {
         Verdict::Differ(problem) => panic!("{problem}"),
         verdict => println!("{verdict:?}"),

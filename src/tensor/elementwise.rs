@@ -325,8 +325,8 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         not_equal NotEqual;
     }
 
-    /// The elements as another type: floats to integers truncate and saturate and take NaN to 0, non-zero is `true`, and `true`
-    /// is 1. The derivative passes between floats, and is 0 elsewhere.
+    /// The elements as another type: floats to integers truncate and saturate and take NaN to 0, `i64` to `i32` wraps, non-zero is
+    /// `true`, and `true` is 1. The derivative passes between floats, and is 0 elsewhere.
     ///
     /// ```
     /// # use deltaray::prelude::*;

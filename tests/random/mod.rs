@@ -15,4 +15,5 @@ pub mod reference;
 pub mod shrink;
 pub mod stages;
 pub mod undone;
+pub mod whole;
 pub mod writes;

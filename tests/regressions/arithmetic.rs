@@ -1,4 +1,4 @@
-//! Values of simplified programs: infinite and very small ones, integers that wrap, and booleans at edges.
+//! Values of simplified programs: infinite and very small ones, and booleans at edges.
 
 use super::*;
 
@@ -167,32 +167,6 @@ fn polygamma_of_any_order_is_exported() {
         let rust = deltaray::export::rust(&gradient).unwrap();
         let next = order.saturating_add(1).to_string();
         assert!(c.contains(&format!("polygamma_f64({next}, ")) && rust.contains(&format!("polygamma_f64({next}, ")));
-    }
-}
-
-/// Integers of 64 bits were thought to saturate where they become those of 32 bits.
-#[test]
-fn integers_that_are_cast_to_narrower_ones_wrap() {
-    fn narrowed<A: Algebra>(
-        x: &Vector<A, i64>,
-    ) -> (Vector<A, i32>, Vector<A, bool>, Vector<A, i32>, Vector<A, bool>, Vector<A, i32>) {
-        let narrow = x.modulo(1_i64 << 33).cast::<i32>();
-        let quotient = narrow.cast::<i64>().floor_div(1_i64 << 28);
-        let known = (iota::<A>(x.len()) * (1_i64 << 32) + (1_i64 << 31)).cast::<i32>();
-        (narrow.clone(), narrow.ge(0), narrow.max(0), quotient.lt(0), known)
-    }
-    let x = Vector::<Concrete, i64>::from([1, 1 << 31, (1 << 31) + 7, 3 << 30, (1 << 32) + 5, (1 << 33) - 1].to_vec());
-    let wrapped = [1, i32::MIN, i32::MIN + 7, -(1 << 30), 5, -1];
-    let staged = stage(narrowed, &x).unwrap();
-    let compiled = staged.compile(Cpu::default()).unwrap();
-    for (narrow, is_positive, positive, is_negative, known) in
-        [narrowed(&x), staged.interpret(&x).unwrap(), compiled.call(&x).unwrap()]
-    {
-        assert_eq!(narrow.to_vec(), wrapped);
-        assert_eq!(is_positive.to_vec(), wrapped.map(|x| x >= 0));
-        assert_eq!(positive.to_vec(), wrapped.map(|x| x.max(0)));
-        assert_eq!(is_negative.to_vec(), wrapped.map(|x| x < 0));
-        assert_eq!(known.to_vec(), [i32::MIN; 6]);
     }
 }
 

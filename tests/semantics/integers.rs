@@ -1,5 +1,7 @@
 //! Integer arithmetic: on all pairs of a grid with 0, -1 and the ends of the range.
 
+use deltaray::algebra::Algebra;
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 
 #[test]
@@ -88,5 +90,31 @@ fn sums_wrap() {
         |a, b| a * 0 + (a * 0 + I::MAX).sum(), |_, _| I::MAX.wrapping_mul(144);
         |a, b| a * 0 + a.dot(&(b * 0 + 3)) - a.sum() * 3, |_, _| 0;
         |a, b| b * 0 + scan(scalar(1), a, a.len(), |c, _| (c * 3, ())).0, |_, _| (3 as I).wrapping_pow(144);
+    }
+}
+
+/// Simplification knows of it, too: it once took such casts for ones that saturate.
+#[test]
+fn integers_that_are_cast_to_narrower_ones_wrap() {
+    fn narrowed<A: Algebra>(
+        x: &Vector<A, i64>,
+    ) -> (Vector<A, i32>, Vector<A, bool>, Vector<A, i32>, Vector<A, bool>, Vector<A, i32>) {
+        let narrow = x.modulo(1_i64 << 33).cast::<i32>();
+        let quotient = narrow.cast::<i64>().floor_div(1_i64 << 28);
+        let known = (iota::<A>(x.len()) * (1_i64 << 32) + (1_i64 << 31)).cast::<i32>();
+        (narrow.clone(), narrow.ge(0), narrow.max(0), quotient.lt(0), known)
+    }
+    let x = Vector::<Concrete, i64>::from([1, 1 << 31, (1 << 31) + 7, 3 << 30, (1 << 32) + 5, (1 << 33) - 1].to_vec());
+    let wrapped = [1, i32::MIN, i32::MIN + 7, -(1 << 30), 5, -1];
+    let staged = stage(narrowed, &x).unwrap();
+    let compiled = staged.compile(Cpu::default()).unwrap();
+    for (narrow, is_positive, positive, is_negative, known) in
+        [narrowed(&x), staged.interpret(&x).unwrap(), compiled.call(&x).unwrap()]
+    {
+        assert_eq!(narrow.to_vec(), wrapped);
+        assert_eq!(is_positive.to_vec(), wrapped.map(|x| x >= 0));
+        assert_eq!(positive.to_vec(), wrapped.map(|x| x.max(0)));
+        assert_eq!(is_negative.to_vec(), wrapped.map(|x| x < 0));
+        assert_eq!(known.to_vec(), [i32::MIN; 6]);
     }
 }

@@ -40,7 +40,10 @@ const ROWS: &[(&str, &[&str])] = &[
     ("several `sc", &["the_last_write_to_a_position_wins"]),
     ("an array that", &["reads_in_the_statement_that_writes_see_the_array_before"]),
     ("slices in", &["slices_in_no_segment_have_no_influence"]),
-    ("integer `/`", &["quotients_and_remainders", "overflow_wraps", "sums_wrap"]),
+    (
+        "integer `/`",
+        &["quotients_and_remainders", "overflow_wraps", "sums_wrap", "integers_that_are_cast_to_narrower_ones_wrap"],
+    ),
     (
         "`cond`, ",
         &[
