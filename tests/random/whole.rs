@@ -1,9 +1,9 @@
 //! Bulk programs of whole numbers, which no order of sums rounds, so that engines give equal elements: elementwise operations of
 //! all types around shifted, reversed and repeated views, whose guards are masks of machine code, at lengths around registers.
 
-use super::arrays::{array, full, numbers};
+use super::arrays::{array, full};
 use super::chance::Random;
-use super::compare::catching;
+use super::compare::{self, Scale, catching};
 use super::generate::Case;
 use super::stages::Stages;
 use deltaray::affine::AffineMap;
@@ -20,6 +20,8 @@ const MOST: f64 = 64.0;
 const EXTENTS: [usize; 14] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 65];
 /// The most elements of a value.
 const SIZE: usize = 10_000;
+/// No difference is allowed.
+const EQUAL: Scale = Scale { relative: 0.0, largest: 0.0, of_derivatives: false };
 
 struct Writer<'r> {
     random: &'r mut Random,
@@ -166,7 +168,7 @@ impl Writer<'_> {
         self.values.push((id, if self.dtype(id) == DType::Bool { 1.0 } else { bound }));
     }
 
-    /// A result: a value, its columns, its sum along some axes, or several side by side.
+    /// A result: a value, its axes in another order, sums along one, or values side by side.
     fn result(&mut self) -> NodeId {
         let (id, _) = self.values[self.values.len() - 1 - self.random.below(self.values.len().min(6))];
         let (rank, dtype) = (self.shape.len(), self.dtype(id));
@@ -256,11 +258,6 @@ pub fn difference(case: &Case) -> Option<String> {
             Ok(found) => found,
             Err(panic) => return Some(format!("{name} {panic}")),
         };
-        expected.iter().zip(&found).enumerate().find_map(|(result, (expected, found))| {
-            assert_eq!(expected.ty(), found.ty());
-            let (expected, found) = (numbers(expected), numbers(found));
-            let at = expected.iter().zip(&found).position(|(x, y)| x != y)?;
-            Some(format!("{name}: element {at} of result {result} is {} instead of {}", found[at], expected[at]))
-        })
+        compare::difference(&expected, &found, &EQUAL).map(|problem| format!("{name}: {problem}"))
     })
 }
