@@ -8,7 +8,7 @@
 use super::elements::{counted, load, store};
 #[cfg(target_arch = "x86_64")]
 use super::microkernel::Registers;
-use super::microkernel::{Microkernel, PlainProduct};
+use super::microkernel::{Interleave, Microkernel, PlainProduct};
 use super::places::{MatrixPlaces, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
@@ -21,8 +21,10 @@ use crate::engine::arrays::CacheLine;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// The part of the right operand's rows that is packed at once: a panel of the left operand stays in the first cache.
+/// The part of the right operand's rows that is packed at once, at most: a panel of the left operand stays in the first cache.
 const DEPTH: usize = 256;
+/// Parts are multiples of this, which registers divide.
+const STEPS: usize = 16;
 /// Rows of the left operand that are packed at once, which stay in the second cache.
 const ROWS: usize = 144;
 /// Columns of the right operand that are packed at once, which stay in the third cache.
@@ -173,7 +175,12 @@ fn cycles<const R: usize, const C: usize>([m, k, n]: [usize; 3], is_right_run: b
 
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]
-unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const C: usize>(
+unsafe fn blocked<
+    T: GemmElement,
+    K: Microkernel<T, R, C> + Interleave<T, R> + Interleave<T, C>,
+    const R: usize,
+    const C: usize,
+>(
     [rows, columns]: [Range<usize>; 2],
     k: usize,
     [a, b, c]: [MatrixPlaces<'_, T>; 3],
@@ -196,6 +203,8 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
         kept.is_packed = true;
         kept.lines.as_mut_ptr().cast::<T>()
     });
+    // Parts of about the same depth: a thin one costs as many reads and writes of the result as a thick one.
+    let part = k.div_ceil(k.div_ceil(DEPTH).max(1)).next_multiple_of(STEPS).max(STEPS);
     let mut depths = [[const { MaybeUninit::uninit() }; DEPTH]; 2];
     let (mut down, mut starts) = ([MaybeUninit::uninit(); ROWS], [MaybeUninit::uninit(); ROWS]);
     // A tile whose rows do not lie together in the result, and the rows that one at the end lacks; zeros, since sums may be
@@ -203,8 +212,8 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
     let mut sums = [[T::ZERO; C]; R];
     counted!(column in (columns.start)..columns.end, COLUMNS => {
         let width = COLUMNS.min(columns.end - column);
-        counted!(depth in 0..k.max(1), DEPTH => {
-            let count = DEPTH.min(k - depth);
+        counted!(depth in 0..k.max(1), part => {
+            let count = part.min(k - depth);
             let update = if update == Update::Set && depth > 0 { Update::Add } else { update };
             let [left_depths, right_depths] = &mut depths;
             let left_depths = a.columns.fill(depth, &mut left_depths[..count]);
@@ -221,7 +230,7 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
             unsafe {
                 if !is_packed {
                     let rest = column + direct..column + width;
-                    pack::<T, C>((b.start, b.columns), rest, right_depths, packed_right.wrapping_add(direct * count));
+                    pack::<T, K, C>((b.start, b.columns), rest, right_depths, packed_right.wrapping_add(direct * count));
                 }
                 counted!(row in (rows.start)..rows.end, ROWS => {
                     let height = ROWS.min(rows.end - row);
@@ -230,7 +239,7 @@ unsafe fn blocked<T: GemmElement, K: Microkernel<T, R, C>, const R: usize, const
                     let (starts, left_distance) = match left_distance {
                         Some(distance) => (a.rows.fill(row, &mut starts[..height]), distance),
                         None => {
-                            pack::<T, R>((a.start, a.rows), row..row + height, left_depths, packed_left);
+                            pack::<T, K, R>((a.start, a.rows), row..row + height, left_depths, packed_left);
                             (&[][..], R as isize)
                         }
                     };
@@ -317,7 +326,7 @@ pub(super) fn minus_one<T: GemmElement>() -> T {
 /// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines in turn. Missing lines are
 /// zeros.
 #[inline(always)]
-unsafe fn pack<T: GemmElement, const W: usize>(
+unsafe fn pack<T: GemmElement, K: Interleave<T, W>, const W: usize>(
     (start, lines): (*mut T, Places<'_>),
     part: Range<usize>,
     depths: &[isize],
@@ -337,12 +346,17 @@ unsafe fn pack<T: GemmElement, const W: usize>(
                         store(panel.wrapping_add(p.wrapping_mul(W)).cast(), load(from.cast::<[T; W]>()));
                     });
                 }
-                Some(distance) => {
-                    counted!(p in 0..depths.len() => {
+                Some(between) => {
+                    let first = start.wrapping_offset(depths.first().unwrap_or(&0).wrapping_add(places[0]));
+                    let interleaved = match distance(depths) {
+                        Some(1) => K::interleave((first, between), depths.len(), panel),
+                        _ => 0,
+                    };
+                    counted!(p in interleaved..depths.len() => {
                         let from = start.wrapping_offset(depths[p].wrapping_add(places[0]));
                         let to = panel.wrapping_add(p.wrapping_mul(W));
                         counted!(i in 0..W => {
-                            let from = from.wrapping_offset((i as isize).wrapping_mul(distance));
+                            let from = from.wrapping_offset((i as isize).wrapping_mul(between));
                             store(to.wrapping_add(i), load(from));
                         });
                     });

@@ -1,4 +1,4 @@
-//! Products of panels, with all sums in registers.
+//! Products of panels, with all sums in registers, and what panels are packed by.
 
 use super::elements::{counted, load};
 use super::gemm::{GemmElement, minus_one, put};
@@ -27,8 +27,24 @@ pub(super) trait Microkernel<T, const R: usize, const C: usize> {
     );
 }
 
+/// Interleaves lines in registers.
+pub(super) trait Interleave<T, const W: usize> {
+    /// Writes the elements of `W` lines in turns, for as many steps as fill registers, and says how many steps these are.
+    ///
+    /// # Safety
+    ///
+    /// There are `W` lines of so many adjacent elements, at this distance, and room for all of them. The machine has the
+    /// instructions.
+    #[inline(always)]
+    unsafe fn interleave(_lines: (*const T, isize), _steps: usize, _to: *mut T) -> usize {
+        0
+    }
+}
+
 /// Without vectors of its own.
 pub(super) struct PlainProduct;
+
+impl<T, const W: usize> Interleave<T, W> for PlainProduct {}
 
 impl<T: GemmElement, const R: usize, const C: usize> Microkernel<T, R, C> for PlainProduct {
     #[inline(always)]
@@ -111,6 +127,48 @@ where
                 });
             });
         }
+    }
+}
+
+/// The lines that registers interleave at most: as many registers are left for results.
+#[cfg(target_arch = "x86_64")]
+const INTERLEAVED: usize = 16;
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Packed, const W: usize> Interleave<V::Element, W> for Registers<V>
+where
+    V::Element: GemmElement,
+{
+    #[inline(always)]
+    unsafe fn interleave((from, distance): (*const V::Element, isize), steps: usize, to: *mut V::Element) -> usize {
+        let zeros = V::repeated(V::Element::ZERO);
+        if !W.is_power_of_two() || W > INTERLEAVED || V::zip(zeros, zeros).is_none() {
+            return 0;
+        }
+        let whole = steps - steps % V::WIDTH;
+        counted!(step in 0..whole, V::WIDTH => {
+            let mut lines = [zeros; W];
+            counted!(i in 0..W => {
+                let line = from.wrapping_offset(distance.wrapping_mul(i as isize));
+                // SAFETY: as the caller's.
+                lines[i] = unsafe { V::load(line.wrapping_add(step)) };
+            });
+            // Each round moves the elements of the second half of all between those of the first.
+            counted!(_round in 0..W.ilog2() => {
+                let halves = lines;
+                counted!(i in 0..W / 2 => {
+                    if let Some([first, second]) = V::zip(halves[i], halves[i + W / 2]) {
+                        lines[2 * i] = first;
+                        lines[2 * i + 1] = second;
+                    }
+                });
+            });
+            counted!(i in 0..W => {
+                // SAFETY: as the caller's.
+                unsafe { lines[i].store(to.wrapping_add(step.wrapping_mul(W)).wrapping_add(i * V::WIDTH)) };
+            });
+        });
+        whole
     }
 }
 

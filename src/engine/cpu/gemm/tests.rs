@@ -99,6 +99,13 @@ fn products_of_all_layouts_and_sizes_around_blocks() {
         check::<f64>([ROWS + 5, DEPTH + 3, 9], layout, Update::Subtract);
         check::<f32>([7, 2, COLUMNS + 3], layout, Update::Set);
         check::<f64>([COLUMNS + 3, 2 * DEPTH, 5], layout, Update::Set);
+        // Either operand is packed: whole registers of steps and some more, whole panels and a part of one.
+        for lines in [19, 41] {
+            check::<f64>([lines, 2 * STEPS + 5, DIRECT + 5], layout, update(layout));
+            check::<f32>([DIRECT + 5, DEPTH + 2 * STEPS + 5, lines], layout, update(layout + 1));
+            check::<f32>([lines, 2 * STEPS + 5, DIRECT + 5], layout, update(layout + 2));
+            check::<i32>([DIRECT + 5, 2 * STEPS + 5, lines], layout, update(layout));
+        }
     }
     check::<f64>([0, 3, 2], 0, Update::Set);
     check::<f32>([3, 3, 0], 0, Update::Add);

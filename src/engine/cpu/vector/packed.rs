@@ -94,6 +94,11 @@ pub(in crate::engine::cpu) trait Packed: Copy {
         // SAFETY: a register has no more elements.
         unsafe { Self::load(elements.as_ptr()) }
     }
+    /// The elements of both in turns, as two registers, where there is an instruction for it; known when compiled.
+    #[inline(always)]
+    fn zip(self, _: Self) -> Option<[Self; 2]> {
+        None
+    }
     /// The sum; of booleans, or.
     fn plus(self, other: Self) -> Self;
     /// The larger elements, this one's if they are equal; NaN wins.

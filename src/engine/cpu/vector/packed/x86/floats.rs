@@ -1,5 +1,6 @@
 //! Registers of floats.
 
+use crate::array::matrix::Vector;
 use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::lanes::{Half32, Half64, Lanes, Register, Wide32, Wide64};
 use crate::engine::cpu::vector::level::Avx2;
@@ -46,6 +47,16 @@ macro_rules! reversed {
         #[inline(always)]
         fn reversed(self) -> Self {
             Self::from_bits(self.bits().reversed())
+        }
+    };
+}
+
+/// The elements of two registers in turns.
+macro_rules! zip {
+    () => {
+        #[inline(always)]
+        fn zip(self, other: Self) -> Option<[Self; 2]> {
+            Some(Vector::zip(self, other))
         }
     };
 }
@@ -172,10 +183,12 @@ fn saturated_half(x: Half64) -> __m256i {
 }
 
 floats!(Wide64 of f64, mask __mmask8:
-    |sum| total_f64(_mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd::<1>(sum)))
+    |sum| total_f64(_mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd::<1>(sum)));
+    zip!();
 );
 floats!(Wide32 of f32, mask __mmask16:
-    |sum| total_f32(_mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps::<1>(sum)))
+    |sum| total_f32(_mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps::<1>(sum)));
+    zip!();
 );
 floats!(Half64 of f64, mask Half64: |sum| total_f64(sum);
     reversed!();
