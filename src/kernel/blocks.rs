@@ -23,8 +23,10 @@ pub(super) const TRIED: usize = 8;
 pub(super) const BLOCK: usize = 512 << 10;
 /// Blocks of products have at least so many rows: a product goes through its other operand for each.
 const PRODUCT_ROWS: usize = 32;
-/// An operand that blocks of products have in common stays in the second-level cache up to so many bytes.
+/// What blocks of products have in common stays in the second-level cache up to so many bytes.
 const NEAR: usize = 1 << 20;
+/// Where it doesn't stay there, its way to the processor takes little of the time of products of so many rows.
+const MANY_ROWS: usize = 128;
 /// Rows of a block are a multiple of this, if there are as many.
 pub(super) const ALIGNED: usize = 8;
 /// The bytes that must stay inside of blocks for blocking to pay.
@@ -267,17 +269,35 @@ impl<'a> BlockGroup<'a> {
         self.procedure.buffers[id as usize].ty.bytes().unwrap_or(usize::MAX)
     }
 
+    /// Bytes of the operands and the sums that the products of all blocks have in common.
+    fn common(&self) -> usize {
+        let products = self.steps.iter().filter(|step| matches!(step.step, Step::Product(_)));
+        let all = products.flat_map(|step| step.reads.iter().chain(step.writes.iter().map(|(rows, _)| rows)));
+        let common: HashSet<BufferId> =
+            all.filter(|rows| rows.stride == 0).map(|rows| self.procedure.origin(rows.buffer)).collect();
+        common.into_iter().map(|id| self.bytes(id)).fold(0, usize::saturating_add)
+    }
+
     /// Rows of a block.
-    fn rows(&self) -> usize {
+    fn rows(&self, inner: &HashSet<BufferId>) -> usize {
         let mut moving: HashSet<BufferId> = HashSet::new();
         for step in &self.steps {
             let all = step.reads.iter().chain(step.writes.iter().map(|(rows, _)| rows));
             moving.extend(all.filter(|rows| rows.stride != 0).map(|rows| self.procedure.origin(rows.buffer)));
         }
-        let row = moving.iter().map(|&id| self.bytes(id) / self.extent).fold(0, usize::saturating_add);
+        let fitting = |buffers: &HashSet<BufferId>, bytes: usize| {
+            let row = buffers.iter().map(|&id| self.bytes(id) / self.extent).fold(0, usize::saturating_add);
+            bytes / row.max(1) / ALIGNED * ALIGNED
+        };
         let has_products = self.steps.iter().any(|step| matches!(step.step, Step::Product(_)));
-        let least = if has_products { PRODUCT_ROWS } else { ALIGNED };
-        ((BLOCK / row.max(1)) / ALIGNED * ALIGNED).max(least).min(self.extent)
+        let least = match has_products {
+            true if self.common() > NEAR => fitting(inner, NEAR).clamp(PRODUCT_ROWS, MANY_ROWS),
+            true => PRODUCT_ROWS,
+            false => ALIGNED,
+        };
+        let most = fitting(&moving, BLOCK).max(least).min(self.extent);
+        // As many in each block, if they are a multiple.
+        self.extent.div_ceil(self.extent.div_ceil(most)).next_multiple_of(ALIGNED).min(most)
     }
 
     /// Bytes that need not pass through memory, if there are enough of them.
@@ -285,23 +305,18 @@ impl<'a> BlockGroup<'a> {
         if self.steps.len() < 2 {
             return None;
         }
-        let blocks = self.extent.div_ceil(self.rows());
-        let saved: f64 = self.inner(uses).iter().map(|&id| 2.0 * self.bytes(id) as f64).sum();
-        let mut again = 0.0;
-        for step in &self.steps {
-            if let Step::Product(_) = step.step {
-                let all = step.reads.iter().chain(step.writes.iter().map(|(rows, _)| rows));
-                let common = all.filter(|rows| rows.stride == 0).map(|rows| self.bytes(rows.buffer));
-                again += common.filter(|&bytes| bytes > NEAR).map(|bytes| bytes as f64).sum::<f64>();
-            }
-        }
+        let inner = self.inner(uses);
+        let blocks = self.extent.div_ceil(self.rows(&inner));
+        let saved: f64 = inner.iter().map(|&id| 2.0 * self.bytes(id) as f64).sum();
+        let common = self.common();
+        let again = if common > NEAR { common as f64 } else { 0.0 };
         let gain = saved - AGAIN * again * (blocks - 1) as f64;
         (blocks > 1 && gain >= LEAST_GAIN).then_some(gain)
     }
 
     fn finish(self, uses: &TermMap<BufferId, usize>) -> FoundBlocks {
         let inner = self.inner(uses);
-        let rows = self.rows();
+        let rows = self.rows(&inner);
         let mut interface = BlockInterface::default();
         let procedure = self.instance(rows, &inner, &mut interface);
         let rest = self.extent % rows;

@@ -146,3 +146,24 @@ fn operations_on_many_small_matrices_pass_them_on_in_blocks() {
     assert_eq!(count(4), 1);
     assert_eq!(count(33), 2);
 }
+
+#[test]
+fn blocks_have_more_rows_where_what_they_have_in_common_leaves_the_cache() {
+    // The rows of blocks of two layers.
+    let rows = |[count, outside, inside]: [usize; 3]| {
+        let types = [[count, outside], [outside, inside], [inside, outside]].map(|shape| Type::new(DType::F32, &shape));
+        let mut graph: Graph = Graph::new(&types, 0);
+        let product = || Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2]));
+        let hidden = graph.add(product(), &[0, 1]);
+        let hidden = graph.add(Op::Unary(Unary::Tanh), &[hidden]);
+        let result = graph.add(product(), &[hidden, 2]);
+        match lower(&graph.finish(&[result])).steps.as_slice() {
+            [Step::Blocks(blocks)] => blocks.rows,
+            steps => panic!("{} steps", steps.len()),
+        }
+    };
+    assert_eq!(rows([4096, 64, 1024]), 56, "0.5 MiB for moving rows, the same in common");
+    assert_eq!(rows([4104, 640, 512]), 128, "2.5 MiB in common");
+    assert_eq!(rows([4096, 64, 2560]), 48, "1.25 MiB in common, 1 MiB for rows inside of blocks");
+    assert_eq!(rows([300, 640, 512]), 104, "three blocks of about the same");
+}
