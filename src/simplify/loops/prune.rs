@@ -13,7 +13,7 @@ use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use continued::{Continued, ContinuedCarry, ordered};
-use slices::SliceSource;
+use slices::{SliceSource, read_elementwise};
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -294,6 +294,7 @@ impl PrunePass {
         let (mut inputs, mut captures) = (DistinctOperands::default(), DistinctOperands::default());
         let mut bindings: Vec<Binding> = Vec::with_capacity(body.arity());
         let mut computes = false;
+        let elementwise = read_elementwise(body);
         for (at, &arg) in args.iter().enumerate() {
             bindings.push(if at < scan.carries && carried[at] {
                 carries.push(arg);
@@ -312,6 +313,12 @@ impl PrunePass {
                         Binding::Inside(Arc::new(body), sources.collect())
                     }
                 }
+            } else if at >= first_capture
+                && elementwise[at]
+                && let Some((body, source)) = self.computed_capture(arg)
+            {
+                computes = true;
+                Binding::Inside(Arc::new(body), vec![self.capture(&mut captures, source)])
             } else {
                 self.capture(&mut captures, arg)
             });

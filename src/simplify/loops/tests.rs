@@ -264,3 +264,33 @@ fn slices_that_repeat_smaller_arrays_are_computed_in_each_step() {
     let largest = simple.nodes.iter().flat_map(|node| &node.types).map(Type::size).max();
     assert_eq!(largest, Some(steps), "{simple}");
 }
+
+#[test]
+fn captures_that_repeat_smaller_arrays_are_repeated_in_each_step() {
+    let shape = [100, 50];
+    let program = |is_elementwise: bool| {
+        program(&[f64s(&shape), f64s(&[50])], |g| {
+            let repeated = g.add(Op::View(AffineMap::broadcast(&[50], &shape, &[1])), &[1]);
+            let step = body(&[f64s(&shape), f64s(&shape)], 1, |g| {
+                let flat = |g: &mut Graph, node| {
+                    let reversed = g.add(Op::Unary(Unary::Sin), &[node]);
+                    let sum = g.add(Op::Reduce(crate::operation::Reduction::Sum, [0, 1].as_slice().into()), &[node]);
+                    let all = g.add(Op::View(AffineMap::broadcast(&[], &shape, &[])), &[sum]);
+                    mul(g, reversed, all)
+                };
+                let addend = if is_elementwise { 1 } else { flat(g, 1) };
+                vec![add(g, 0, addend)]
+            });
+            let scan = Scan { body: step, carries: 1, inputs: 0, length: 10, reverse: false };
+            let node = g.add(Op::Scan(Arc::new(scan)), &[0, repeated]);
+            outputs(g, node, &[0])
+        })
+    };
+    let captured = |simple: &Body| {
+        let scan = simple.nodes.iter().find(|node| matches!(node.op, Op::Scan(_))).expect("a loop");
+        simple.node(scan.args[1]).ty().shape.to_vec()
+    };
+    assert_eq!(captured(&checked(&program(true))), [50]);
+    // A sum over all of it goes through all of it in each step.
+    assert_eq!(captured(&checked(&program(false))), shape);
+}

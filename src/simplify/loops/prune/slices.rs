@@ -1,7 +1,8 @@
-//! Slices of a loop's inputs that its steps compute.
+//! Slices of a loop's inputs, and captures, that its steps compute.
 //!
 //! An input that repeats smaller arrays, such as rows of one of them under masks, is as large as all steps together. A step
-//! computes its slice from their slices instead: so nothing larger than those arrays is kept.
+//! computes its slice from their slices instead: so nothing larger than those arrays is kept. A capture that repeats a smaller array,
+//! such as a bias for all samples, would be read from memory in each step, and its derivative would be summed up as large as it is.
 
 use super::PrunePass;
 use crate::affine::AffineMap;
@@ -13,9 +14,9 @@ use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Inputs of fewer elements are kept.
+/// Inputs and captures of fewer elements are kept.
 const LARGE: usize = 4096;
-/// An input must have at least this many times the elements of the arrays that it is computed from.
+/// Others must have at least this many times the elements of the arrays that they are computed from.
 const GROWTH: usize = 4;
 /// Slices that take at most so many operations are computed.
 const OPERATIONS: usize = 16;
@@ -68,7 +69,35 @@ fn is_cheap(op: &Op) -> bool {
     }
 }
 
+/// For each parameter whether nothing but elementwise operations read it, which need no copy of what repeats.
+pub(super) fn read_elementwise(body: &Body) -> Vec<bool> {
+    let mut all = vec![true; body.arity()];
+    let others = body
+        .nodes
+        .iter()
+        .filter(|node| !matches!(node.op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_)));
+    for &id in others.flat_map(|node| &node.args).chain(&body.results) {
+        if let Some(elementwise) = all.get_mut(id as usize) {
+            *elementwise = false;
+        }
+    }
+    all
+}
+
 impl PrunePass {
+    /// A capture as a view of a smaller array that it repeats; `None` for captures to be kept.
+    pub(super) fn computed_capture(&self, capture: NodeId) -> Option<(Body, NodeId)> {
+        let node = self.graph.node(capture);
+        let Op::View(map) = &node.op else { return None };
+        let (elements, source) = (size(map.result()), self.graph.ty(node.args[0]));
+        if map.ignored().is_empty() || elements < LARGE || source.size().saturating_mul(GROWTH) > elements {
+            return None;
+        }
+        let mut graph = Graph::new(std::slice::from_ref(source), 0);
+        let view = graph.add(node.op.clone(), &[0]);
+        Some((graph.finish(&[view]), node.args[0]))
+    }
+
     /// A slice of an input as a function of smaller arrays and slices; `None` for inputs to be kept.
     pub(super) fn computed_slice(&self, input: NodeId) -> Option<(Body, Vec<SliceSource>)> {
         let of_type = |id: NodeId| self.graph.ty(id);
