@@ -310,7 +310,8 @@ impl Program {
         self.procedure.kernels()
     }
 
-    /// The kernels, what they compute and move, and the time that they took where it was measured.
+    /// The kernels, what they compute and move, and the time that they took where it was measured. Printed, each line
+    /// ends with a bar, which compares the kernel's time with the longest, or the operations where no time was measured.
     ///
     /// ```
     /// use deltaray::engine::cpu::Program;
