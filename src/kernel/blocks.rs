@@ -27,6 +27,8 @@ const PRODUCT_ROWS: usize = 32;
 const NEAR: usize = 1 << 20;
 /// Where it doesn't stay there, its way to the processor takes little of the time of products of so many rows.
 const MANY_ROWS: usize = 128;
+/// Blocks have as many only if so many blocks are left for threads to share.
+const LEAST_BLOCKS: usize = 16;
 /// Rows of a block are a multiple of this, if there are as many.
 pub(super) const ALIGNED: usize = 8;
 /// The bytes that must stay inside of blocks for blocking to pay.
@@ -291,7 +293,10 @@ impl<'a> BlockGroup<'a> {
         };
         let has_products = self.steps.iter().any(|step| matches!(step.step, Step::Product(_)));
         let least = match has_products {
-            true if self.common() > NEAR => fitting(inner, NEAR).clamp(PRODUCT_ROWS, MANY_ROWS),
+            true if self.common() > NEAR => {
+                let shared = self.extent / LEAST_BLOCKS / ALIGNED * ALIGNED;
+                fitting(inner, NEAR).min(MANY_ROWS).min(shared).max(PRODUCT_ROWS)
+            }
             true => PRODUCT_ROWS,
             false => ALIGNED,
         };
@@ -308,8 +313,14 @@ impl<'a> BlockGroup<'a> {
         let inner = self.inner(uses);
         let blocks = self.extent.div_ceil(self.rows(&inner));
         let saved: f64 = inner.iter().map(|&id| 2.0 * self.bytes(id) as f64).sum();
-        let common = self.common();
-        let again = if common > NEAR { common as f64 } else { 0.0 };
+        let mut again = 0.0;
+        for step in &self.steps {
+            if let Step::Product(_) = step.step {
+                let all = step.reads.iter().chain(step.writes.iter().map(|(rows, _)| rows));
+                let common = all.filter(|rows| rows.stride == 0).map(|rows| self.bytes(rows.buffer));
+                again += common.filter(|&bytes| bytes > NEAR).map(|bytes| bytes as f64).sum::<f64>();
+            }
+        }
         let gain = saved - AGAIN * again * (blocks - 1) as f64;
         (blocks > 1 && gain >= LEAST_GAIN).then_some(gain)
     }

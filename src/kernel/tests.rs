@@ -165,5 +165,5 @@ fn blocks_have_more_rows_where_what_they_have_in_common_leaves_the_cache() {
     assert_eq!(rows([4096, 64, 1024]), 56, "0.5 MiB for moving rows, the same in common");
     assert_eq!(rows([4104, 640, 512]), 128, "2.5 MiB in common");
     assert_eq!(rows([4096, 64, 2560]), 48, "1.25 MiB in common, 1 MiB for rows inside of blocks");
-    assert_eq!(rows([300, 640, 512]), 104, "three blocks of about the same");
+    assert_eq!(rows([1032, 320, 1024]), 64, "sixteen blocks at least, and about the same number of rows in each");
 }

@@ -11,6 +11,7 @@ use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
+use crate::term::recurrence::Recurrence;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use continued::{Continued, ContinuedCarry, ordered};
 use slices::{SliceSource, read_elementwise};
@@ -294,7 +295,12 @@ impl PrunePass {
         let (mut inputs, mut captures) = (DistinctOperands::default(), DistinctOperands::default());
         let mut bindings: Vec<Binding> = Vec::with_capacity(body.arity());
         let mut computes = false;
-        let elementwise = read_elementwise(body);
+        // Recurrences keep captures as they are: they have a value of each for every place.
+        let elementwise = match Recurrence::of(scan) {
+            Some(_) => vec![false; args.len()],
+            None => read_elementwise(body),
+        };
+        let reads = self.read_arrays((0..args.len()).filter(|&at| live[at]).map(|at| args[at]));
         for (at, &arg) in args.iter().enumerate() {
             bindings.push(if at < scan.carries && carried[at] {
                 carries.push(arg);
@@ -315,7 +321,7 @@ impl PrunePass {
                 }
             } else if at >= first_capture
                 && elementwise[at]
-                && let Some((body, source)) = self.computed_capture(arg)
+                && let Some((body, source)) = self.computed_capture(arg, &reads)
             {
                 computes = true;
                 Binding::Inside(Arc::new(body), vec![self.capture(&mut captures, source)])

@@ -4,6 +4,7 @@ use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::simplify::check::{checked, f64s, operations, program};
 use crate::term::{Body, Branch, Checkpoints, Graph, NodeId, Op, Scan, Steps, Sweep, Sweeps};
+use smallvec::smallvec;
 use std::sync::Arc;
 
 fn body(parameters: &[Type], captures: usize, build: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Arc<Body> {
@@ -268,29 +269,36 @@ fn slices_that_repeat_smaller_arrays_are_computed_in_each_step() {
 #[test]
 fn captures_that_repeat_smaller_arrays_are_repeated_in_each_step() {
     let shape = [100, 50];
-    let program = |is_elementwise: bool| {
-        program(&[f64s(&shape), f64s(&[50])], |g| {
-            let repeated = g.add(Op::View(AffineMap::broadcast(&[50], &shape, &[1])), &[1]);
-            let step = body(&[f64s(&shape), f64s(&shape)], 1, |g| {
-                let flat = |g: &mut Graph, node| {
-                    let reversed = g.add(Op::Unary(Unary::Sin), &[node]);
-                    let sum = g.add(Op::Reduce(crate::operation::Reduction::Sum, [0, 1].as_slice().into()), &[node]);
-                    let all = g.add(Op::View(AffineMap::broadcast(&[], &shape, &[])), &[sum]);
-                    mul(g, reversed, all)
-                };
-                let addend = if is_elementwise { 1 } else { flat(g, 1) };
-                vec![add(g, 0, addend)]
+    let [rows, columns] = [1, 0].map(|axis| AffineMap::broadcast(&[shape[axis]], &shape, &[axis]));
+    let backwards = AffineMap::new(&[50], &shape, &[smallvec![0, -1]], &[49]);
+    let loop_over = |captures: &[(&AffineMap, NodeId)], step: &dyn Fn(&mut Graph, NodeId) -> NodeId| {
+        let program = program(&[f64s(&shape), f64s(&[50]), f64s(&[100])], |g| {
+            let captures: Vec<NodeId> = captures.iter().map(|&(map, id)| g.add(Op::View(map.clone()), &[id])).collect();
+            let step = body(&vec![f64s(&shape); captures.len() + 1], captures.len(), |g| {
+                let sum = (1..=captures.len()).fold(0, |sum, id| add(g, sum, id as NodeId));
+                vec![step(g, sum)]
             });
             let scan = Scan { body: step, carries: 1, inputs: 0, length: 10, reverse: false };
-            let node = g.add(Op::Scan(Arc::new(scan)), &[0, repeated]);
+            let node = g.add(Op::Scan(Arc::new(scan)), &[&[0], captures.as_slice()].concat());
             outputs(g, node, &[0])
-        })
-    };
-    let captured = |simple: &Body| {
+        });
+        let simple = checked(&program);
         let scan = simple.nodes.iter().find(|node| matches!(node.op, Op::Scan(_))).expect("a loop");
-        simple.node(scan.args[1]).ty().shape.to_vec()
+        scan.args[1..].iter().map(|&id| simple.node(id).ty().shape.to_vec()).collect::<Vec<_>>()
     };
-    assert_eq!(captured(&checked(&program(true))), [50]);
-    // A sum over all of it goes through all of it in each step.
-    assert_eq!(captured(&checked(&program(false))), shape);
+    let reversed = AffineMap::new(&shape, &shape, &[smallvec![-1, 0], smallvec![0, 1]], &[99, 0]);
+    let turned = |g: &mut Graph, id: NodeId| g.add(Op::View(reversed.clone()), &[id]);
+    assert_eq!(loop_over(&[(&rows, 1)], &turned), [[50]]);
+    // Others stay: those of recurrences, those that do not repeat rows as they are, and two of one array.
+    assert_eq!(loop_over(&[(&rows, 1)], &|g, id| g.add(Op::Unary(Unary::Sin), &[id])), [shape]);
+    assert_eq!(loop_over(&[(&columns, 2)], &turned), [shape]);
+    assert_eq!(loop_over(&[(&backwards, 1)], &turned), [shape]);
+    assert_eq!(loop_over(&[(&rows, 1), (&backwards, 1)], &turned), [shape, shape]);
+    // A sum over all of a capture goes through all of it in each step.
+    let summed = |g: &mut Graph, id: NodeId| {
+        let sum = g.add(Op::Reduce(crate::operation::Reduction::Sum, [0, 1].as_slice().into()), &[1]);
+        let all = g.add(Op::View(AffineMap::broadcast(&[], &shape, &[])), &[sum]);
+        mul(g, id, all)
+    };
+    assert_eq!(loop_over(&[(&rows, 1)], &summed), [shape]);
 }

@@ -8,11 +8,11 @@ use super::PrunePass;
 use crate::affine::AffineMap;
 use crate::array::Array;
 use crate::operation::{Binary, Unary};
-use crate::shape::{Type, size};
+use crate::shape::{Axes, Shape, Type, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Inputs and captures of fewer elements are kept.
 const LARGE: usize = 4096;
@@ -85,17 +85,37 @@ pub(super) fn read_elementwise(body: &Body) -> Vec<bool> {
 }
 
 impl PrunePass {
-    /// A capture as a view of a smaller array that it repeats; `None` for captures to be kept.
-    pub(super) fn computed_capture(&self, capture: NodeId) -> Option<(Body, NodeId)> {
+    /// How many of some operands are each array, or views of it.
+    pub(super) fn read_arrays(&self, operands: impl Iterator<Item = NodeId>) -> HashMap<NodeId, usize> {
+        let mut counts = HashMap::new();
+        for id in operands {
+            let node = self.graph.node(id);
+            let read = if let Op::View(_) = node.op { node.args[0] } else { id };
+            *counts.entry(read).or_default() += 1;
+        }
+        counts
+    }
+
+    /// A capture as a view that repeats a smaller array, in rows as long as that has or of one number; `None` for captures to be
+    /// kept, also where several operands are read from one array: loops that run for some rows at a time know one way to read it.
+    pub(super) fn computed_capture(&self, capture: NodeId, reads: &HashMap<NodeId, usize>) -> Option<(Body, NodeId)> {
         let node = self.graph.node(capture);
         let Op::View(map) = &node.op else { return None };
-        let (elements, source) = (size(map.result()), self.graph.ty(node.args[0]));
-        if map.ignored().is_empty() || elements < LARGE || source.size().saturating_mul(GROWTH) > elements {
+        let (source, result) = (node.args[0], map.result());
+        let (ty, elements) = (self.graph.ty(source), size(result));
+        if elements < LARGE || ty.size().saturating_mul(GROWTH) > elements || reads[&source] > 1 {
             return None;
         }
-        let mut graph = Graph::new(std::slice::from_ref(source), 0);
+        let ignored = map.ignored();
+        let axes: Axes = (0..result.len()).filter(|axis| !ignored.contains(axis)).collect();
+        let extents: Shape = axes.iter().map(|&axis| result[axis]).collect();
+        let is_row = axes.last().is_none_or(|&last| last + 1 == result.len());
+        if extents != ty.shape || !is_row || *map != AffineMap::broadcast(&extents, result, &axes) {
+            return None;
+        }
+        let mut graph = Graph::new(std::slice::from_ref(ty), 0);
         let view = graph.add(node.op.clone(), &[0]);
-        Some((graph.finish(&[view]), node.args[0]))
+        Some((graph.finish(&[view]), source))
     }
 
     /// A slice of an input as a function of smaller arrays and slices; `None` for inputs to be kept.
