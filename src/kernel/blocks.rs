@@ -23,9 +23,9 @@ pub(super) const TRIED: usize = 8;
 pub(super) const BLOCK: usize = 512 << 10;
 /// Blocks of products have at least so many rows: a product goes through its other operand for each.
 const PRODUCT_ROWS: usize = 32;
-/// What blocks of products have in common stays in the second-level cache up to so many bytes.
+/// Common operands of blocks of products stay in the second-level cache up to so many bytes.
 const NEAR: usize = 1 << 20;
-/// Where it doesn't stay there, its way to the processor takes little of the time of products of so many rows.
+/// Where they don't stay there, their way to the processor takes little of the time of products of so many rows.
 const MANY_ROWS: usize = 128;
 /// Blocks have as many only if so many blocks are left for threads to share.
 const LEAST_BLOCKS: usize = 16;
@@ -271,13 +271,11 @@ impl<'a> BlockGroup<'a> {
         self.procedure.buffers[id as usize].ty.bytes().unwrap_or(usize::MAX)
     }
 
-    /// Bytes of the operands and the sums that the products of all blocks have in common.
-    fn common(&self) -> usize {
+    /// The operands and the sums that the products of all blocks have in common.
+    fn common(&self) -> impl Iterator<Item = BufferId> {
         let products = self.steps.iter().filter(|step| matches!(step.step, Step::Product(_)));
         let all = products.flat_map(|step| step.reads.iter().chain(step.writes.iter().map(|(rows, _)| rows)));
-        let common: HashSet<BufferId> =
-            all.filter(|rows| rows.stride == 0).map(|rows| self.procedure.origin(rows.buffer)).collect();
-        common.into_iter().map(|id| self.bytes(id)).fold(0, usize::saturating_add)
+        all.filter(|rows| rows.stride == 0).map(|rows| rows.buffer)
     }
 
     /// Rows of a block.
@@ -292,8 +290,10 @@ impl<'a> BlockGroup<'a> {
             bytes / row.max(1) / ALIGNED * ALIGNED
         };
         let has_products = self.steps.iter().any(|step| matches!(step.step, Step::Product(_)));
+        let common: HashSet<BufferId> = self.common().map(|id| self.procedure.origin(id)).collect();
+        let common = common.into_iter().map(|id| self.bytes(id)).fold(0, usize::saturating_add);
         let least = match has_products {
-            true if self.common() > NEAR => {
+            true if common > NEAR => {
                 let shared = self.extent / LEAST_BLOCKS / ALIGNED * ALIGNED;
                 fitting(inner, NEAR).min(MANY_ROWS).min(shared).max(PRODUCT_ROWS)
             }
@@ -313,14 +313,8 @@ impl<'a> BlockGroup<'a> {
         let inner = self.inner(uses);
         let blocks = self.extent.div_ceil(self.rows(&inner));
         let saved: f64 = inner.iter().map(|&id| 2.0 * self.bytes(id) as f64).sum();
-        let mut again = 0.0;
-        for step in &self.steps {
-            if let Step::Product(_) = step.step {
-                let all = step.reads.iter().chain(step.writes.iter().map(|(rows, _)| rows));
-                let common = all.filter(|rows| rows.stride == 0).map(|rows| self.bytes(rows.buffer));
-                again += common.filter(|&bytes| bytes > NEAR).map(|bytes| bytes as f64).sum::<f64>();
-            }
-        }
+        let far = self.common().map(|id| self.bytes(id)).filter(|&bytes| bytes > NEAR);
+        let again: f64 = far.map(|bytes| bytes as f64).sum();
         let gain = saved - AGAIN * again * (blocks - 1) as f64;
         (blocks > 1 && gain >= LEAST_GAIN).then_some(gain)
     }

@@ -36,7 +36,7 @@ impl Elementwise {
     }
 
     /// The elementwise operation that an operation of the language is.
-    fn of(op: &Op) -> Option<Elementwise> {
+    pub(crate) fn of(op: &Op) -> Option<Elementwise> {
         match op {
             Op::Unary(op) => Some(Elementwise::Unary(*op)),
             Op::Binary(op) => Some(Elementwise::Binary(*op)),

@@ -16,6 +16,7 @@ use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use continued::{Continued, ContinuedCarry, ordered};
 use slices::{SliceSource, read_elementwise};
 use smallvec::SmallVec;
+use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -296,10 +297,10 @@ impl PrunePass {
         let mut bindings: Vec<Binding> = Vec::with_capacity(body.arity());
         let mut computes = false;
         // Recurrences keep captures as they are: they have a value of each for every place.
-        let elementwise = match Recurrence::of(scan) {
+        let elementwise = LazyCell::new(|| match Recurrence::of(scan) {
             Some(_) => vec![false; args.len()],
             None => read_elementwise(body),
-        };
+        });
         let reads = self.read_arrays((0..args.len()).filter(|&at| live[at]).map(|at| args[at]));
         for (at, &arg) in args.iter().enumerate() {
             bindings.push(if at < scan.carries && carried[at] {
@@ -320,8 +321,8 @@ impl PrunePass {
                     }
                 }
             } else if at >= first_capture
-                && elementwise[at]
                 && let Some((body, source)) = self.computed_capture(arg, &reads)
+                && elementwise[at]
             {
                 computes = true;
                 Binding::Inside(Arc::new(body), vec![self.capture(&mut captures, source)])

@@ -10,6 +10,7 @@ use crate::array::Array;
 use crate::operation::{Binary, Unary};
 use crate::shape::{Axes, Shape, Type, size};
 use crate::simplify::views::drop_columns;
+use crate::term::recurrence::Elementwise;
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -72,10 +73,7 @@ fn is_cheap(op: &Op) -> bool {
 /// For each parameter whether nothing but elementwise operations read it, which need no copy of what repeats.
 pub(super) fn read_elementwise(body: &Body) -> Vec<bool> {
     let mut all = vec![true; body.arity()];
-    let others = body
-        .nodes
-        .iter()
-        .filter(|node| !matches!(node.op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_)));
+    let others = body.nodes.iter().filter(|node| Elementwise::of(&node.op).is_none());
     for &id in others.flat_map(|node| &node.args).chain(&body.results) {
         if let Some(elementwise) = all.get_mut(id as usize) {
             *elementwise = false;
