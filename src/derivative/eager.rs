@@ -5,7 +5,7 @@
 use crate::algebra::{Algebra, Pullback, floats, or_zeros};
 use crate::array;
 use crate::shape::Type;
-use crate::tensor::{Args, Family, Float, Scalar, Tree, check_same_outlines, check_same_structure, outline_of, refuse};
+use crate::tensor::{Args, Family, Float, Scalar, Tree, check_same_parts, outline_of, refuse};
 use std::cell::RefCell;
 use std::panic::Location;
 
@@ -71,9 +71,7 @@ fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
     let like = crate::tensor::duplicate(like);
     let (expected, outline) = (output.types(), outline_of(output));
     Box::new(move |cotangent: &Out| {
-        let same = check_same_structure(&expected, &cotangent.types())
-            .and_then(|()| check_same_outlines(&outline, &outline_of(cotangent)));
-        let leaves = match same {
+        let leaves = match check_same_parts((&expected, &outline), cotangent) {
             Ok(()) => cotangent.leaves(),
             Err(problem) => refuse::<A>(name, format!("value and cotangent differ: {problem}"), &expected, place),
         };
@@ -193,7 +191,7 @@ where
 /// ```
 #[track_caller]
 pub fn value_and_grad<A, X, E>(
-    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> Scalar<A::Nested, E>, // vectors: `jacrev`; `f {}.closure()`; `|(x, y)| ..`
     args: X,
 ) -> (Scalar<A, E>, X::First)
 where
@@ -257,7 +255,8 @@ where
 
 /// The gradient of a scalar function at a point: with respect to the whole of a single argument `&x`, or the first of a tuple
 /// `(&x, &y)`. The function results in a float without axes; the gradient is a tree like the argument, with its element types
-/// and shapes. Integer and boolean arrays in it are zeros.
+/// and shapes. Integer and boolean arrays in it are zeros. A function that results in a vector has a Jacobian instead,
+/// [`jacrev`](super::jacrev).
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -272,7 +271,7 @@ where
 /// ```
 #[track_caller]
 pub fn grad<A, X, E>(
-    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
+    f: impl Fn(&ParameterOf<A, A::Nested, X>) -> Scalar<A::Nested, E>, // vectors: `jacrev`; `f {}.closure()`; `|(x, y)| ..`
     args: X,
 ) -> X::First
 where

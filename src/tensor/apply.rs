@@ -56,12 +56,18 @@ pub(super) fn fail_array<A: Algebra>(name: &str, problem: String, placeholder: T
 }
 
 /// Reports a problem at a line; where that returns, the result is placeholders of these types.
+#[track_caller]
 pub(crate) fn refuse<A: Algebra>(name: &str, problem: String, types: &[Type], place: &Location<'_>) -> Vec<A::Array> {
-    let fail = |ty: Type| A::fail(Error::operands(name, problem.clone(), place), ty);
+    let error = || Error::operands(name, problem.clone(), place);
     if types.is_empty() {
-        fail(Type::scalar(DType::Bool));
+        A::fail(error(), Type::scalar(DType::Bool));
     }
-    types.iter().cloned().map(fail).collect()
+    // A closure that calls `fail` would be the line that a panic names.
+    let mut placeholders = Vec::with_capacity(types.len());
+    for ty in types {
+        placeholders.push(A::fail(error(), ty.clone()));
+    }
+    placeholders
 }
 
 /// The shape of a placeholder of a static rank: outer extents are left out, or ones added.

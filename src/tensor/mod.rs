@@ -71,7 +71,7 @@ pub(crate) use structure::move_axis;
 pub use structure::{AxisList, concatenate, stack};
 pub use subscript::{Part, Subscript};
 pub use tree::{Args, Family, Tree, check_same_structure, check_same_trees, duplicate, rebuild_field};
-pub(crate) use tree::{check_same_outlines, hollow, outline_of};
+pub(crate) use tree::{check_same_parts, hollow, outline_of};
 pub use while_loop::{WHILE_LOOP_BYTES, checkpoint, while_loop};
 
 use crate::algebra::{Algebra, ForwardArray, NestedArray};

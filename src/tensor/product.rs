@@ -34,6 +34,25 @@ impl Dot<R2> for R2 {
     type Output = R2;
 }
 
+/// Checks that axes with one label have one extent in both operands; an extent of 1 fits all others where a label's axes broadcast.
+fn check_extents(
+    (left, left_labels): (&[usize], &[Label]),
+    (right, right_labels): (&[usize], &[Label]),
+    broadcasts: impl Fn(Label) -> bool,
+) -> Result<(), String> {
+    for (axis, &label) in left_labels.iter().enumerate().take(left.len()) {
+        let meets = right_labels.iter().take(right.len()).position(|&other| other == label);
+        let Some(other) = meets else { continue };
+        let (extent, other_extent) = (left[axis], right[other]);
+        if extent != other_extent && !(broadcasts(label) && (extent == 1 || other_extent == 1)) {
+            return Err(format!(
+                "axis {axis} of the first has extent {extent}, axis {other} of the second {other_extent}"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// One operand with distinct labels: repeated labels are read along the diagonal, and labels that are not kept are summed.
 #[track_caller]
 fn normalise<A: Algebra>(
@@ -44,7 +63,7 @@ fn normalise<A: Algebra>(
     let mut labels = Labels::from_slice(labels);
     let shape = A::shape(&a);
     if shape.len() != labels.len() {
-        return Err(format!("{} labels for shape {:?}", labels.len(), &shape[..]));
+        return Err(format!("{} labels for the shape {:?}", labels.len(), &shape[..]));
     }
     let mut second = 0;
     while second < labels.len() {
@@ -79,6 +98,7 @@ fn sum_of_products<A: Algebra>(
     if repeated || result.iter().any(|label| !left.contains(label) && !right.contains(label)) {
         return Err("each label of the result is one of an operand, once".into());
     }
+    check_extents((&A::shape(&a), left), (&A::shape(&b), right), |_| false)?;
     let (a, left) = normalise::<A>(a, left, |label| right.contains(&label) || result.contains(&label))?;
     let (b, right) = normalise::<A>(b, right, |label| left.contains(&label) || result.contains(&label))?;
     let op = Op::<Never>::Contract(Contraction::new(&left, &right, result));
@@ -101,12 +121,20 @@ fn contract<A: Algebra, E: Number, R: Rank>(
     };
     match product {
         Ok(array) => Tensor::wrap(array),
-        Err(problem) => {
-            let (left, right) = (A::shape(a), A::shape(b));
-            let problem = format!("operands of shapes {:?} and {:?}: {problem}", &left[..], &right[..]);
-            fail(name, problem, &left)
-        }
+        Err(problem) => refuse::<A, E, R>(name, &A::shape(a), &A::shape(b), &problem),
     }
+}
+
+/// Reports operands that don't fit; the placeholder for the result has the extents of the one with more axes.
+#[track_caller]
+fn refuse<A: Algebra, E: Number, R: Rank>(
+    name: &str,
+    left: &[usize],
+    right: &[usize],
+    problem: &str,
+) -> Tensor<A, E, R> {
+    let like = if right.len() > left.len() { right } else { left };
+    fail(name, format!("operands of shapes {left:?} and {right:?}: {problem}"), like)
 }
 
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
@@ -155,36 +183,36 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         R: Max<S>,
     {
         let (n, m) = (self.rank(), other.rank());
+        let (left_shape, right_shape) = (self.shape(), other.shape());
         if n < 2 || m < 2 || n.max(m) > 64 {
-            let (left, right) = (self.shape(), other.shape());
-            let problem = format!("shapes {:?} and {:?} are not stacks of matrices", &left[..], &right[..]);
-            return fail("matmul", problem, if m > n { &right } else { &left });
+            return refuse("matmul", &left_shape, &right_shape, "they are not stacks of matrices");
         }
         let outer = n.max(m) - 2;
         // Labels 0 to 2 are the matrices'; the outer axes are aligned from the innermost. An axis of extent 1 that meets
         // another extent goes: the other operand's axis is then the result's.
         let batch = |rank: usize| (outer + 2 - rank..outer).map(|axis| 3 + axis as Label);
-        let aligned = |array: &A::Array, other: &A::Array, inner: [Label; 2]| -> (A::Array, Labels) {
-            let (shape, others) = (A::shape(array), A::shape(other));
+        let labels = |rank: usize, inner: [Label; 2]| -> Labels { batch(rank).chain(inner).collect() };
+        let (left_labels, right_labels) = (labels(n, [0, 1]), labels(m, [1, 2]));
+        if let Err(problem) =
+            check_extents((&left_shape, &left_labels), (&right_shape, &right_labels), |label| label > 2)
+        {
+            return refuse("matmul", &left_shape, &right_shape, &problem);
+        }
+        let aligned = |array: &A::Array, shape: &Shape, others: &Shape, labels: &Labels| -> (A::Array, Labels) {
             let repeated = |axis: usize| {
                 let met = (axis + others.len()).checked_sub(shape.len());
                 axis + 2 < shape.len() && shape[axis] == 1 && met.is_some_and(|met| others[met] != 1)
             };
-            let labels: Labels = batch(shape.len()).chain(inner).collect();
             let kept = (0..shape.len()).filter(|&axis| !repeated(axis));
             let (extents, labels): (Shape, Labels) = kept.map(|axis| (shape[axis], labels[axis])).unzip();
-            (if extents == shape { array.clone() } else { A::reshape(array.clone(), &extents) }, labels)
+            (if extents == *shape { array.clone() } else { A::reshape(array.clone(), &extents) }, labels)
         };
-        let (left, left_labels) = aligned(&self.array, &other.array, [0, 1]);
-        let (right, right_labels) = aligned(&other.array, &self.array, [1, 2]);
-        let result: Labels = batch(n.max(m)).chain([0, 2]).collect();
+        let (left, left_labels) = aligned(&self.array, &left_shape, &right_shape, &left_labels);
+        let (right, right_labels) = aligned(&other.array, &right_shape, &left_shape, &right_labels);
+        let result = labels(n.max(m), [0, 2]);
         match sum_of_products::<A>((left, &left_labels), (right, &right_labels), &result) {
             Ok(array) => Tensor::wrap(array),
-            Err(problem) => {
-                let (left, right) = (self.shape(), other.shape());
-                let problem = format!("operands of shapes {:?} and {:?}: {problem}", &left[..], &right[..]);
-                fail("matmul", problem, if m > n { &right } else { &left })
-            }
+            Err(problem) => refuse("matmul", &left_shape, &right_shape, &problem),
         }
     }
 
@@ -216,13 +244,8 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         match parsed {
             Some((left, right, result)) => contract("contract", (&self.array, &left), (&other.array, &right), &result),
             None => {
-                let (left, right) = (self.shape(), other.shape());
-                let problem = format!(
-                    "operands of shapes {:?} and {:?}: {labels:?} is not of the form \"ij,jk->ik\"",
-                    &left[..],
-                    &right[..]
-                );
-                fail("contract", problem, &left)
+                let problem = format!("{labels:?} is not of the form \"ij,jk->ik\"");
+                refuse("contract", &self.shape(), &other.shape(), &problem)
             }
         }
     }
@@ -253,9 +276,8 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
             && check_axes(axes, &left_shape).is_ok()
             && check_axes(other_axes, &right_shape).is_ok();
         if !fits {
-            let (left, right) = (&left_shape[..], &right_shape[..]);
-            let problem = format!("axes {axes:?} of shape {left:?} and axes {other_axes:?} of shape {right:?}");
-            return fail("contract_axes", problem, &left_shape);
+            let problem = format!("they don't have the axes {axes:?} and {other_axes:?}, each once");
+            return refuse("contract_axes", &left_shape, &right_shape, &problem);
         }
         let left: Labels = (0..left_shape.len()).map(|axis| axis as Label).collect();
         let right: Labels = (0..right_shape.len())

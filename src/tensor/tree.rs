@@ -36,8 +36,8 @@ pub trait Family: Sized + 'static {
 /// `#[derive(Tree)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays of `{A}`",
-    note = "a vector or slice of numbers is an array by `Vector::from(vec![1.0, 2.0])`, and a number that a loop carries or a \
-            branch results in by `scalar(0.0)`",
+    note = "a vector or slice of numbers is an array by `Vector::from(vec![1.0, 2.0])`, one of ndarray by `Tensor::from_ndarray(&a)`, \
+            and a number that a loop carries or a branch results in by `scalar(0.0)`",
     note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs and enums with `#[derive(Tree)]`",
     note = "a field that holds no arrays, or plain ones in a struct over another algebra, is marked `#[tree(skip)]`",
     note = "a closure results in arrays of the algebra of its parameter: what comes from outside enters by `lift()` \
@@ -192,13 +192,16 @@ pub fn check_same_trees<A: Algebra, B: Algebra, T: Tree<A>, U: Tree<B>>(
     expected: &T,
     found: &U,
 ) -> std::result::Result<(), String> {
-    check_same_structure(&expected.types(), &found.types())?;
-    check_same_outlines(&outline_of(expected), &outline_of(found))
+    check_same_parts((&expected.types(), &outline_of(expected)), found)
 }
 
-/// Checks that two trees of one type have the same lengths and variants.
-pub(crate) fn check_same_outlines(expected: &Outline, found: &Outline) -> std::result::Result<(), String> {
-    match expected.difference(found) {
+/// As [`check_same_trees`], where of the expected tree the types of its arrays and its outline are known.
+pub(crate) fn check_same_parts<A: Algebra, T: Tree<A>>(
+    (expected, outline): (&[Type], &Outline),
+    found: &T,
+) -> std::result::Result<(), String> {
+    check_types(expected, &found.types(), |at| outline.names().swap_remove(at))?;
+    match outline.difference(&outline_of(found)) {
         None => Ok(()),
         Some(difference) => Err(difference),
     }
@@ -217,12 +220,25 @@ pub(crate) fn check_same_outlines(expected: &Outline, found: &Outline) -> std::r
 ///
 /// A sentence that names the difference.
 pub fn check_same_structure(expected: &[Type], found: &[Type]) -> std::result::Result<(), String> {
+    check_types(expected, found, |_| String::new())
+}
+
+/// As [`check_same_structure`]; arrays that have a name are called by it.
+fn check_types(
+    expected: &[Type],
+    found: &[Type],
+    name: impl FnOnce(usize) -> String,
+) -> std::result::Result<(), String> {
     if expected.len() != found.len() {
         return Err(format!("a tree of {} arrays and one of {}", expected.len(), found.len()));
     }
     match expected.iter().zip(found).position(|(a, b)| a != b) {
         None => Ok(()),
-        Some(at) => Err(format!("array {at} is {} and {}", expected[at], found[at])),
+        Some(at) => {
+            let name = Some(name(at)).filter(|name| !name.is_empty());
+            let array = name.map_or_else(|| format!("array {at}"), |name| format!("`{name}`"));
+            Err(format!("{array} is {} and {}", expected[at], found[at]))
+        }
     }
 }
 
@@ -342,8 +358,8 @@ impl<A: Algebra, T: Tree<A>, const N: usize> Tree<A> for [T; N] {
 /// tuple of the values by reference. Derivatives are taken with respect to the whole of a single argument, and to the
 /// first of a tuple.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` are not arguments of arrays of `{A}`",
-    note = "pass a reference to an array or struct, `&x`, or a tuple of references, `(&x, &y)`"
+    message = "`{Self}` is not a reference to arrays of `{A}`, or a tuple of references",
+    note = "arguments are `&x`, an array or struct of arrays, or `(&x, &y)`, a tuple of references"
 )]
 pub trait Args<A: Algebra> {
     /// The structure of the function's one parameter, over every algebra.

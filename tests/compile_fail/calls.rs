@@ -36,4 +36,8 @@ fn from_outside<A: Algebra>(x: &Vector<A, f64>, w: &Vector<A, f64>) {
     grad(|y| y.dot(w), x);
 }
 
+fn of_a_vector(x: &Vector<Concrete, f64>) {
+    grad(|x| x.sin(), x);
+}
+
 fn main() {}

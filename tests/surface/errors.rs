@@ -55,3 +55,41 @@ fn name_the_operation_both_shapes_and_the_line() {
         assert!(message.contains("errors.rs"), "{message}");
     }
 }
+
+#[test]
+fn products_name_the_axes_that_do_not_fit_and_trees_the_fields() {
+    use deltaray::tensor::TreeArithmetic;
+
+    let (m, stack): (Matrix<C, f64>, Tensor3<C, f64>) = (zeros((2, 3)), zeros((5, 3, 4)));
+    let axes = |axis: usize, extent: usize, other: usize, other_extent: usize| {
+        format!(": axis {axis} of the first has extent {extent}, axis {other} of the second {other_extent} (at ")
+    };
+    for (message, expected) in [
+        (panic_of(|| m.dot(&m)), axes(1, 3, 0, 2)),
+        (panic_of(|| stack.matmul(&m.transpose())), axes(2, 4, 0, 3)),
+        (panic_of(|| stack.matmul(&zeros::<C, f64, _>((6, 4, 2)))), axes(0, 5, 0, 6)),
+        (panic_of(|| m.contract::<_, R1>(&m, "ij,ji->j")), axes(0, 2, 1, 3)),
+        (panic_of(|| m.contract_axes(&m, [0], [1])), axes(0, 2, 1, 3)),
+    ] {
+        assert!(message.contains(&expected), "{message}");
+    }
+
+    // Each shape stands there once.
+    assert_eq!(panic_of(|| m.dot(&m)).matches("[2, 3]").count(), 2);
+
+    #[derive(Tree)]
+    #[tree(arithmetic)]
+    struct Line<A: Algebra> {
+        slope: Vector<A, f64>,
+        offset: Scalar<A, f64>,
+    }
+
+    let line = |n: usize| Line::<C> { slope: ones(n), offset: scalar(1.0) };
+    let expected = ": the trees differ: `slope` is f64[2] and f64[3] (at tests/surface/errors.rs:";
+    let place = line!() + 1;
+    for message in [panic_of(|| &line(2) - &line(3)), panic_of(|| line(2).plus(&line(3)))] {
+        assert!(message.contains(&format!("{expected}{place}:")), "{message}");
+    }
+    let position = panic_of(|| (ones::<C, f64, _>(2), ones::<C, f64, _>(3)).plus(&(ones(2), ones(4))));
+    assert!(position.contains(": the trees differ: array 1 is f64[3] and f64[4] (at "), "{position}");
+}
