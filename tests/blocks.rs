@@ -176,3 +176,36 @@ fn products_of_blocks_have_the_operands_of_each_call() {
         }
     }
 }
+
+#[test]
+fn sums_that_a_loop_carries_are_continued_from_block_to_block() {
+    type Sums = (Matrix<Concrete, f64>, Vector<Concrete, f64>);
+    /// States of all samples, step by step; sums of products and of elements over all of them.
+    fn sums<A: Algebra>(xs: &Tensor3<A, f64>) -> (Matrix<A, f64>, Vector<A, f64>) {
+        let [_, rows, columns] = xs.shape()[..] else { unreachable!() };
+        let start = (zeros((rows, columns)), zeros((columns, columns)), zeros(columns));
+        // The next state depends on the sums, so that they can't be taken after the loop.
+        let step = |(state, products, totals): (Matrix<A, f64>, Matrix<A, f64>, Vector<A, f64>), x: Matrix<A, f64>| {
+            let next = ((&state + &x) * (products.at((0, 0)) * 1e-6 + 1.7)).sin();
+            let totals = totals + (&next * &state).sum_axis(0);
+            (next.clone(), products + next.transpose().dot(&(&next * &x)), totals)
+        };
+        let (_, products, totals) = fold(start, xs, step);
+        (products, totals)
+    }
+    for n in [1000, 2003] {
+        let xs = Tensor3::<Concrete, f64>::from_elements((5, n, 64), numbers(5 * n * 64, 9));
+        let staged = stage(sums, &xs).unwrap();
+        let expected: Sums = sums(&xs);
+        let on = |threads: usize| {
+            let compiled = staged.compile(Cpu::default().threads(threads)).unwrap();
+            assert!(compiled.to_string().contains("rows:"), "there are blocks: {compiled}");
+            let (products, totals) = compiled.call(&xs).unwrap();
+            close(&products.to_vec(), &expected.0.to_vec());
+            close(&totals.to_vec(), &expected.1.to_vec());
+            [products.to_vec(), totals.to_vec()].concat()
+        };
+        let one = on(1);
+        assert!((2..=3).all(|threads| on(threads) == one));
+    }
+}

@@ -6,9 +6,8 @@
 //! models, softmax layers and bundle adjustment are written by hand.
 
 use crate::kernel::buffer::{BufferId, BufferSource, ProcedureBuffer};
-use crate::kernel::procedure::{Procedure, RowBlocks, Step};
+use crate::kernel::procedure::{Combined, Procedure, RowBlocks, Step};
 use crate::kernel::rows::{RowStep, extents};
-use crate::operation::Reduction;
 use crate::shape::{Type, sort_by_rank};
 use crate::term::hash::TermMap;
 use std::collections::HashSet;
@@ -233,6 +232,10 @@ impl<'a> BlockGroup<'a> {
         let mut new: TermMap<BufferId, BufferWrites> = TermMap::default();
         for (rows, combined) in &step.writes {
             let id = procedure.origin(rows.buffer);
+            // Into memory that has elements, blocks add sums over all rows, and write nothing else.
+            if id != rows.buffer && !(rows.stride == 0 && procedure.continued.contains(&rows.buffer)) {
+                return false;
+            }
             // The first row and the last lie inside of the buffer. So where the strides of all rows make up the buffer, each
             // row has a part of its own.
             let filled = rows.stride.checked_mul(self.extent) == Some(elements(id));
@@ -364,10 +367,11 @@ impl<'a> BlockGroup<'a> {
                 if inner.contains(&id) {
                     continue;
                 }
-                let continued = if write.stride == 0 { *combined } else { None };
+                let is_filled = self.procedure.continued.contains(&write.buffer);
+                let combined = combined.filter(|_| write.stride == 0).map(|op| Combined { op, is_filled });
                 own.results.push(buffer);
-                interface.results.push((id, write.stride, continued));
-                if continued.is_some() {
+                interface.results.push((id, write.stride, combined));
+                if combined.is_some() {
                     own.continued.push(buffer);
                 }
             }
@@ -389,5 +393,5 @@ impl<'a> BlockGroup<'a> {
 struct BlockInterface {
     buffers: TermMap<(BufferId, usize), BufferId>,
     arguments: Vec<(BufferId, usize)>,
-    results: Vec<(BufferId, usize, Option<Reduction>)>,
+    results: Vec<(BufferId, usize, Option<Combined>)>,
 }

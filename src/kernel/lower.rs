@@ -114,8 +114,7 @@ fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut Wr
         match Lowering::new(body, &calls, manner, (&writes, &resumed)).run(known) {
             Ok((procedure, buffers)) => {
                 let procedure = without_unread(procedure);
-                // Changes in place depend on the order of steps, which blocks of several do not keep.
-                let procedure = if manner.in_blocks && !writes.any() { blocked(procedure) } else { procedure };
+                let procedure = if manner.in_blocks { blocked(procedure) } else { procedure };
                 let procedure = if manner.resumes { loops_in_blocks(procedure) } else { procedure };
                 return (procedure, buffers);
             }
@@ -301,7 +300,7 @@ impl<'a> Lowering<'a> {
                 let buffer = self.local(id);
                 self.reducing(id, buffer)?;
             }
-            LoweringClass::Product => self.product(id)?,
+            LoweringClass::Product => self.product(id, None)?,
             LoweringClass::Parts => self.parts(id)?,
             LoweringClass::Writing => self.writing(id)?,
             LoweringClass::Alias => {

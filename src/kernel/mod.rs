@@ -47,7 +47,7 @@ pub(crate) use nest::{Nest, NestValue, Store, StoreMode, ValueId};
 #[cfg(feature = "opencl")]
 pub(crate) use procedure::Epilogue;
 pub(crate) use procedure::{
-    BATCH, COLUMN, Conditional, Loop, MatrixProduct, Procedure, ROW, RowBlocks, SUMMED, Step, Strided, SweepLoop,
-    writes_apart,
+    BATCH, COLUMN, Combined, Conditional, Loop, MatrixProduct, Procedure, ROW, RowBlocks, SUMMED, Step, Strided,
+    SweepLoop, writes_apart,
 };
 pub(crate) use writes::{additions, scattered_onto, turned_scatter};

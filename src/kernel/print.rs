@@ -118,9 +118,10 @@ impl Procedure {
                     for prologue in product.prologues.iter().flatten() {
                         write!(f, "{prologue}")?;
                     }
+                    let sign = if product.continues { "+=" } else { "=" };
                     writeln!(
                         f,
-                        "  b{} = b{} · b{}: batches, rows, summed, columns {:?}",
+                        "  b{} {sign} b{} · b{}: batches, rows, summed, columns {:?}",
                         product.result.buffer, product.left.buffer, product.right.buffer, product.extents
                     )?;
                     if let Some(epilogue) = &product.epilogue {

@@ -199,8 +199,16 @@ pub(crate) struct RowBlocks {
     pub(crate) rest: Option<Procedure>,
     /// The buffers that are the procedure's arguments, with the elements by which each advances per row.
     pub(crate) arguments: Vec<(BufferId, usize)>,
-    /// The same for its results, with the reduction for those that every block continues.
-    pub(crate) results: Vec<(BufferId, usize, Option<Reduction>)>,
+    /// The same for its results, and how blocks combine into those that every block continues.
+    pub(crate) results: Vec<(BufferId, usize, Option<Combined>)>,
+}
+
+/// A result that every block of rows continues.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Combined {
+    pub(crate) op: Reduction,
+    /// Whether the first block continues from elements that are there, instead of from the neutral one.
+    pub(crate) is_filled: bool,
 }
 
 /// A step: it fills buffers.

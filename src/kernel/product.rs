@@ -7,7 +7,7 @@ use crate::kernel::lower::Lowering;
 use crate::kernel::nest::StoreMode;
 use crate::kernel::procedure::{BATCH, ByRole, COLUMN, MatrixProduct, ROW, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
-use crate::operation::Labels;
+use crate::operation::{Labels, Reduction};
 use crate::shape::{Shape, Type, sort_by_rank, steps, strides};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
@@ -74,15 +74,16 @@ impl Lowering<'_> {
 
     /// A contraction as products of matrices, whose rows and columns are made up of the labels in each role. Labels take their
     /// order from the larger of the arrays that have them. An operand whose rows or columns this order splits is copied first,
-    /// unless its elements are read several times, as in windows; a result is copied afterwards.
-    pub(super) fn product(&mut self, id: NodeId) -> Result<(), Obstacle> {
+    /// unless its elements are read several times, as in windows; a result is copied afterwards. Where a buffer with elements is
+    /// given, the products are added to these.
+    pub(super) fn product(&mut self, id: NodeId, onto: Option<BufferId>) -> Result<(), Obstacle> {
         let (body, node) = (self.body, self.body.node(id));
         let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
         let shape = |arg: usize| &body.node(node.args[arg]).ty().shape;
         let extent = |label: u8| spec.extent(label, shape(0), shape(1));
         let mut left = self.operand(id, node.args[0], &spec.left)?;
         let mut right = self.operand(id, node.args[1], &spec.right)?;
-        let buffer = self.local(id);
+        let buffer = onto.unwrap_or_else(|| self.local(id));
         let result = row_major(buffer, spec.result.clone(), &node.ty().shape);
         let [mut batches, mut rows, mut summed, mut columns] = roles(spec);
         put_in_order(&mut batches, [&result; 2], &extent);
@@ -112,21 +113,35 @@ impl Lowering<'_> {
             let in_order = self.buffer(&Type::new(node.ty().dtype, &shape), BufferSource::Local);
             written = row_major(in_order, order, &shape);
         }
-        let step = product_of([batches, rows, summed, columns], [&left, &right, &written], &extent);
+        let origin = |id: BufferId| self.procedure.origin(id);
+        let is_read = [&left, &right].into_iter().any(|operand| origin(operand.buffer) == origin(buffer));
+        if onto.is_some() && is_read && written.buffer == buffer {
+            // Elements that are read later would be others.
+            let copy = self.buffer(node.ty(), BufferSource::Local);
+            written = row_major(copy, spec.result.clone(), &node.ty().shape);
+        }
+        let mut step = product_of([batches, rows, summed, columns], [&left, &right, &written], &extent);
+        step.continues = onto.is_some() && written.buffer == buffer;
         debug_assert_eq!(node.ty().size(), step.count(BATCH) * step.count(ROW) * step.count(COLUMN));
         self.fixed(Step::Product(Box::new(step)), &[written.buffer]);
-        if written.buffer == buffer { Ok(()) } else { self.reordered(id, &written, buffer) }
+        let mode = if onto.is_some() { StoreMode::Reduce(Reduction::Sum) } else { StoreMode::Write };
+        if written.buffer == buffer { Ok(()) } else { self.reordered(id, &written, (buffer, mode)) }
     }
 
-    /// Copies a product whose axes are in another order than its node's.
-    fn reordered(&mut self, id: NodeId, from: &ProductOperand, to: BufferId) -> Result<(), Obstacle> {
+    /// Copies or adds a product whose axes may be in another order than its node's.
+    fn reordered(
+        &mut self,
+        id: NodeId,
+        from: &ProductOperand,
+        (to, mode): (BufferId, StoreMode),
+    ) -> Result<(), Obstacle> {
         let node = self.body.node(id);
         let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
         let shape = node.ty().shape.clone();
         let read = Affine { offset: 0, coefficients: spec.result.iter().map(|&label| from.stride(label)).collect() };
         let dtype = node.ty().dtype;
         let place = row_major(to, spec.result.clone(), &shape).at;
-        self.nest(&shape, to, StoreMode::Write, &|emitter| {
+        self.nest(&shape, to, mode, &|emitter| {
             let value = emitter.load(id, from.buffer, read.clone(), Guards::new(), dtype)?;
             Ok((value, place.clone(), Guards::new(), None))
         })

@@ -199,7 +199,7 @@ fn of_product<'a>(step: &'a Step, product: &'a MatrixProduct, axis: ProductAxis,
     let operands: [&Strided; 3] = [&product.left, &product.right, &product.result];
     let own = strides(product, axis, steps)?;
     let rows = |which: usize| RowStride { buffer: operands[which].buffer, stride: own[which] };
-    let combined = (axis.0 == SUMMED).then_some(Reduction::Sum);
+    let combined = (axis.0 == SUMMED || product.continues).then_some(Reduction::Sum);
     let role = Role::OfProduct(axis);
     Some(RowStep { step, role, reads: vec![rows(0), rows(1)], writes: vec![(rows(2), combined)] })
 }
@@ -215,7 +215,7 @@ fn product_of(
     let own = strides(product, axis, steps).expect("strides of rows");
     let mut product = product.clone();
     product.extents[axis.0][axis.1] = rows * steps;
-    product.continues = axis.0 == SUMMED;
+    product.continues |= axis.0 == SUMMED;
     let operands = [&mut product.left, &mut product.right, &mut product.result];
     for (operand, stride) in operands.into_iter().zip(own) {
         operand.buffer = buffer(operand.buffer, stride);

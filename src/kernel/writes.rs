@@ -264,11 +264,6 @@ impl Writes {
     pub(crate) fn operand_of(&self, id: NodeId, output: usize) -> Option<usize> {
         self.outputs.get(&id).and_then(|outputs| outputs.get(output).copied().flatten())
     }
-
-    /// Whether anything is changed in place.
-    pub(crate) fn any(&self) -> bool {
-        self.in_place.contains(&true)
-    }
 }
 
 struct Analysis<'a> {
@@ -385,7 +380,7 @@ impl<'a> Analysis<'a> {
                 is_alone(scatter) && is_apart(scatter)
             }
             (_, LoweringClass::Pointwise) => is_large || self.is_sparse(added),
-            (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), LoweringClass::Reducing) => {
+            (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), LoweringClass::Reducing | LoweringClass::Product) => {
                 is_large && op == Binary::Add && is_apart(added)
             }
             _ => false,

@@ -3,7 +3,7 @@
 use super::language::ArraySlice;
 use super::procedure::{FunctionBuilder, FunctionInterface};
 use crate::error::{Error, Result};
-use crate::kernel::{BufferId, Call, Conditional, Loop, RowBlocks, lower};
+use crate::kernel::{BufferId, Call, Combined, Conditional, Loop, RowBlocks, lower};
 use crate::shape::DType;
 
 impl FunctionBuilder<'_, '_, '_> {
@@ -154,7 +154,7 @@ impl FunctionBuilder<'_, '_, '_> {
         let filled: Vec<BufferId> = blocks.results.iter().map(|&(id, ..)| id).collect();
         self.bind(&read, &filled);
         for &(id, _, combined) in &blocks.results {
-            if let Some(op) = combined {
+            if let Some(Combined { op, is_filled: false }) = combined {
                 self.fill(id, op);
             }
         }

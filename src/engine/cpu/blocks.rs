@@ -1,7 +1,7 @@
 //! Steps that run for some rows of their arrays after the other.
 
 use super::code::Scratch;
-use super::compiled::{BlocksSpace, CompiledBlocks, CompiledStep, Machine};
+use super::compiled::{BlockPartial, BlocksSpace, CompiledBlocks, CompiledStep, Machine};
 use super::gemm::KeptOperand;
 use super::prefetch::BlockAdvance;
 use super::split::PartialBuffer;
@@ -67,7 +67,8 @@ impl CompiledBlocks {
             },
             None => None,
         };
-        let continued = blocks.results.iter().enumerate().filter_map(|(at, &(id, _, op))| Some((at, id, op?)));
+        let continued =
+            blocks.results.iter().enumerate().filter_map(|(at, &(id, _, combined))| Some((at, id, combined?)));
         let continued: Vec<_> = continued.collect();
         let bytes: usize = continued.iter().map(|&(_, id, _)| types[id as usize].size() * width(id)).sum();
         let most = if continued.is_empty() { CHUNKS } else { PARTIAL_CHUNKS.min(PARTIAL_BYTES / bytes.max(1)) };
@@ -79,11 +80,11 @@ impl CompiledBlocks {
         let most = if bytes > 0 { most.min(moved / (2 * bytes)) } else { most };
         let chunks = count.min(most).max(1);
         let (mut partials, mut memory) = (Vec::new(), 0);
-        for (at, buffer, op) in continued {
-            let partial = PartialBuffer::new(buffer, &types[buffer as usize], op, memory);
+        for (position, id, combined) in continued {
+            let buffer = PartialBuffer::new(id, &types[id as usize], combined.op, memory);
             // One chunk alone writes to the results themselves.
-            memory += if chunks > 1 { partial.stride * chunks } else { 0 };
-            partials.push((at, partial));
+            memory += if chunks > 1 { buffer.stride * chunks } else { 0 };
+            partials.push(BlockPartial { position, buffer, is_filled: combined.is_filled });
         }
         Ok(Some(Box::new(CompiledBlocks {
             extent: blocks.extent,
@@ -162,9 +163,11 @@ impl CompiledBlocks {
         let blocks = self.extent.div_ceil(self.rows);
         let run = |chunk: usize, thread: usize| {
             let mut slot = slots[thread].lock().unwrap_or_else(PoisonError::into_inner);
-            for (_, partial) in &self.partials {
+            for BlockPartial { buffer, .. } in
+                self.partials.iter().filter(|result| self.chunks > 1 || !result.is_filled)
+            {
                 // SAFETY: the place has room for the result's elements.
-                unsafe { fill(place(partial, chunk), partial.count, neutral_value(partial.op, partial.dtype)) };
+                unsafe { fill(place(buffer, chunk), buffer.count, neutral_value(buffer.op, buffer.dtype)) };
             }
             for block in blocks * chunk / self.chunks..blocks * (chunk + 1) / self.chunks {
                 let first = block * self.rows;
@@ -179,12 +182,14 @@ impl CompiledBlocks {
             _ => worker.each(self.chunks, |chunk, thread, _| run(chunk, thread)),
         }
         if self.chunks > 1 {
-            for (_, partial) in &self.partials {
-                let result = bases[partial.buffer as usize];
+            for BlockPartial { buffer, is_filled, .. } in &self.partials {
+                let result = bases[buffer.buffer as usize];
                 // SAFETY: the places have room for the result's elements.
                 unsafe {
-                    fill(result, partial.count, neutral_value(partial.op, partial.dtype));
-                    partial.combine(isa, result, partials, 0..self.chunks);
+                    if !is_filled {
+                        fill(result, buffer.count, neutral_value(buffer.op, buffer.dtype));
+                    }
+                    buffer.combine(isa, result, partials, 0..self.chunks);
                 }
             }
         }
@@ -207,8 +212,8 @@ impl CompiledBlocks {
         for (pointer, result) in results.iter_mut().zip(&self.results) {
             *pointer = row(result);
         }
-        for (at, partial) in &self.partials {
-            results[*at] = place(partial);
+        for BlockPartial { position, buffer, .. } in &self.partials {
+            results[*position] = place(buffer);
         }
         // SAFETY: as the caller's.
         let done = unsafe {

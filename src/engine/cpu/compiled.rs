@@ -173,12 +173,22 @@ pub(super) struct CompiledBlocks {
     pub(super) results: Vec<(BufferId, usize)>,
     /// Runs of blocks that go to different threads, which depend on the blocks alone.
     pub(super) chunks: usize,
-    /// Results that every chunk has for itself at first, by their position.
-    pub(super) partials: Vec<(usize, PartialBuffer)>,
+    /// Results that every chunk has for itself at first.
+    pub(super) partials: Vec<BlockPartial>,
     /// Bytes of these.
     pub(super) memory: usize,
     /// Lines of memory for each operand of products that blocks have in common.
     pub(super) kept: Vec<usize>,
+}
+
+/// A result of blocks that every chunk has for itself at first.
+#[derive(Debug)]
+pub(super) struct BlockPartial {
+    /// Its position among the results.
+    pub(super) position: usize,
+    pub(super) buffer: PartialBuffer,
+    /// Whether the result has elements already.
+    pub(super) is_filled: bool,
 }
 
 /// The memory that a thread needs to run blocks.

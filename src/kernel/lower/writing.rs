@@ -174,8 +174,10 @@ impl Lowering<'_> {
         if size(shape) == 0 || self.class(id) == LoweringClass::Reducing && size(&domain(body, node)) == 0 {
             return Ok(());
         }
-        if self.class(id) == LoweringClass::Reducing {
-            return self.reducing(id, buffer);
+        match self.class(id) {
+            LoweringClass::Reducing => return self.reducing(id, buffer),
+            LoweringClass::Product => return self.product(id, Some(buffer)),
+            _ => {}
         }
         let surroundings = if let Op::View(map) = &node.op { surroundings(map) } else { None };
         let (domain, rows) = surroundings.unwrap_or_else(|| (shape.clone(), Access::identity(shape.len()).rows));

@@ -3,6 +3,7 @@
 mod additions;
 mod branches;
 mod mistakes;
+mod products;
 mod readers;
 
 use crate::affine::AffineMap;
