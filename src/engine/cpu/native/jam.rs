@@ -10,11 +10,11 @@ use crate::kernel::{Nest, NestValue, Store, StoreMode, ValueId};
 use crate::shape::steps;
 
 /// Sums in registers at most, with AVX-512 and with AVX2.
-const SUMS: [usize; 2] = [8, 4];
+const SUMS: [usize; 2] = [16, 4];
 /// Steps of a loop side by side at most.
 const STEPS: usize = 4;
 /// Values of a step at most.
-const VALUES: usize = 64;
+const VALUES: usize = 96;
 /// Fewer positions are not worth it.
 const LEAST: usize = 1 << 14;
 

@@ -73,6 +73,8 @@ struct Expander<'a> {
     uses: Vec<u32>,
     /// The products that are added with one rounding.
     multiplied: Vec<bool>,
+    /// For each store whose sum is in registers, the values of the innermost level that no such store before it needs.
+    own: Vec<Vec<ValueId>>,
     bases: Vec<Base>,
     moves: Vec<Vec<(Slot, isize)>>,
     pointers: TermMap<(u32, SmallVec<[isize; 4]>), u32>,
@@ -126,6 +128,7 @@ pub(super) fn expand(
         runs: Vec::new(),
         uses: nest.uses(),
         multiplied: Vec::new(),
+        own: Vec::new(),
         bases: Vec::new(),
         moves: vec![Vec::new(); depth],
         pointers: TermMap::default(),
@@ -243,6 +246,7 @@ impl Expander<'_> {
             self.runs.push(moves || operands.iter().any(|&id| self.runs[id as usize]));
         }
         self.find_multiplied();
+        self.find_own();
     }
 
     /// How many registers a step takes.
@@ -259,18 +263,27 @@ impl Expander<'_> {
         // Two registers side by side keep the processor busy where no others follow.
         let is_short = self.whole && self.layout.extents[self.vector()].div_ceil(self.lanes) == 2;
         let fitting = if is_short && sums <= 4 { 2 } else { fitting };
-        (sums <= 8).then_some(1 << fitting.ilog2())
+        (sums <= if self.bytes == 64 { 16 } else { 8 }).then_some(1 << fitting.ilog2())
     }
 
     /// A step of the loop around this level, or what is outside of all loops.
     fn step(&mut self, level: usize) -> Option<()> {
         self.prefetch(level);
-        for id in 0..self.nest.values.len() {
-            if self.levels[id] == level {
-                let copies = if self.runs[id] { self.present } else { 1 };
-                for copy in 0..copies {
-                    self.value(id as ValueId, copy)?;
+        let is_innermost = level == self.depth();
+        if is_innermost {
+            // Each sum right after its values, of which registers are then free again.
+            for at in 0..self.nest.stores.len() {
+                for value in 0..self.own[at].len() {
+                    self.copies_of(self.own[at][value])?;
                 }
+                if self.is_summed(at) {
+                    self.stored(at, level)?;
+                }
+            }
+        }
+        for id in 0..self.nest.values.len() {
+            if self.levels[id] == level && !(is_innermost && self.values.contains_key(&(id as ValueId, 0))) {
+                self.copies_of(id as ValueId)?;
             }
         }
         for at in 0..self.nest.stores.len() {
@@ -282,7 +295,9 @@ impl Expander<'_> {
             if level == self.vector() { self.along_vector()? } else { self.around(level)? }
         }
         for at in 0..self.nest.stores.len() {
-            self.stored(at, level)?;
+            if !(is_innermost && self.is_summed(at)) {
+                self.stored(at, level)?;
+            }
         }
         for at in 0..self.nest.stores.len() {
             if self.is_summed(at) && self.level_of(&self.nest.stores[at].at) == level {
@@ -290,6 +305,12 @@ impl Expander<'_> {
             }
         }
         Some(())
+    }
+
+    /// Computes a value for the registers of the present step.
+    fn copies_of(&mut self, id: ValueId) -> Option<()> {
+        let copies = if self.runs[id as usize] { self.present } else { 1 };
+        (0..copies).try_for_each(|copy| self.value(id, copy))
     }
 
     /// A loop that is not the vector axis.

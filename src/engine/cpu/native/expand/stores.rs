@@ -29,6 +29,23 @@ impl Expander<'_> {
         self.multiplied = multiplied;
     }
 
+    /// Finds the values that sums in registers need.
+    pub(super) fn find_own(&mut self) {
+        let mut is_found = vec![false; self.nest.values.len()];
+        self.own = vec![Vec::new(); self.nest.stores.len()];
+        for at in 0..self.nest.stores.len() {
+            let mut open = if self.is_summed(at) { vec![self.nest.stores[at].value] } else { Vec::new() };
+            while let Some(id) = open.pop() {
+                let is_inner = self.levels[id as usize] == self.depth();
+                if is_inner && !std::mem::replace(&mut is_found[id as usize], true) {
+                    self.own[at].push(id);
+                    open.extend(self.nest.values[id as usize].0.operands());
+                }
+            }
+            self.own[at].sort_unstable();
+        }
+    }
+
     pub(super) fn factors(&self, id: ValueId) -> Option<[ValueId; 2]> {
         let (value, dtype) = &self.nest.values[id as usize];
         match value {
