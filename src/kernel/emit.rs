@@ -412,8 +412,7 @@ impl<'a> Emitter<'a> {
         let node = self.body.node(id);
         let viewed = node.args[0];
         let shape = self.body.node(viewed).ty().shape.clone();
-        // A stored value is read in place, and a view of it is read through.
-        let source = if self.buffers.contains(viewed) { viewed } else { strided_source(self.body, viewed) };
+        let source = strided_source(self.body, viewed, |id| self.buffers.contains(id));
         if let Op::Constant(array) = &self.body.node(source).op
             && array.uniform().is_some()
         {

@@ -114,7 +114,9 @@ fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut Wr
         match Lowering::new(body, &calls, manner, (&writes, &resumed)).run(known) {
             Ok((procedure, buffers)) => {
                 let procedure = without_unread(procedure);
-                let procedure = if manner.in_blocks { blocked(procedure) } else { procedure };
+                // Other changes in place depend on the order of all steps.
+                let in_blocks = manner.in_blocks && writes.are_of_products(body);
+                let procedure = if in_blocks { blocked(procedure) } else { procedure };
                 let procedure = if manner.resumes { loops_in_blocks(procedure) } else { procedure };
                 return (procedure, buffers);
             }

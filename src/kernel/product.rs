@@ -42,7 +42,7 @@ impl Lowering<'_> {
     /// An operand as it lies in memory.
     fn operand(&self, id: NodeId, arg: NodeId, labels: &[u8]) -> Result<ProductOperand, Obstacle> {
         let body = self.body;
-        let source = strided_source(body, arg);
+        let source = strided_source(body, arg, |id| self.buffers.contains(id));
         let shape = &body.node(arg).ty().shape;
         let mut access = Access::identity(shape.len());
         let mut at = arg;

@@ -156,12 +156,14 @@ const USES: usize = 8;
 /// The cost of another nest, in simple operations.
 pub(crate) const NEST: f64 = 100.0;
 
-/// The root of a chain of views without reads outside. Products and reads at computed positions read it directly.
-pub(crate) fn strided_source(body: &Body, mut id: NodeId) -> NodeId {
-    while let Op::View(map) = &body.node(id).op {
-        if !map.is_inside() || size(map.result()) == 0 {
-            break;
-        }
+/// The root of a chain of views without reads outside, or the first of them that is in memory. Products and reads at computed
+/// positions read it directly. A view may be stored because its root changes before it is read.
+pub(crate) fn strided_source(body: &Body, mut id: NodeId, is_stored: impl Fn(NodeId) -> bool) -> NodeId {
+    while !is_stored(id)
+        && let Op::View(map) = &body.node(id).op
+        && map.is_inside()
+        && size(map.result()) > 0
+    {
         id = body.node(id).args[0];
     }
     id
@@ -248,7 +250,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
                 };
                 for (position, &arg) in node.args.iter().enumerate() {
                     if node.op == Op::Gather && position == 0 {
-                        let read = if reads_apart(body, node) { arg } else { strided_source(body, arg) };
+                        let read = if reads_apart(body, node) { arg } else { strided_source(body, arg, |_| false) };
                         stored[read as usize] |= gathers_count;
                         continue;
                     }
@@ -266,7 +268,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
             }
             LoweringClass::Product => {
                 for &arg in &node.args {
-                    stored[strided_source(body, arg) as usize] = true;
+                    stored[strided_source(body, arg, |_| false) as usize] = true;
                 }
             }
             LoweringClass::Alias

@@ -6,9 +6,9 @@
 
 use crate::affine::AffineMap;
 use crate::kernel::access::Affine;
-use crate::kernel::roots::{LoweringClass, class};
-use crate::operation::{Binary, Reduction};
-use crate::shape::{Shape, is_sparse, size};
+use crate::kernel::roots::{LoweringClass, class, roles, strided_source};
+use crate::operation::{Binary, Contraction, Label, Reduction};
+use crate::shape::{Shape, is_sparse, size, steps};
 use crate::term::{Body, Branch, Node, NodeId, Op};
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -260,6 +260,13 @@ impl Writes {
         self.in_place.get(id as usize) == Some(&true)
     }
 
+    /// Whether nothing is changed in place but by products that are added.
+    pub(crate) fn are_of_products(&self, body: &Body) -> bool {
+        let is_product = |id: NodeId| class(body, body.node(id)) == LoweringClass::Product;
+        let adds_product = |write: NodeId| self.additions.get(&write).is_some_and(|&added| is_product(added));
+        (0..).zip(&self.in_place).all(|(id, &is_in_place)| !is_in_place || adds_product(id))
+    }
+
     /// The operand of a loop or conditional whose memory an output stays in.
     pub(crate) fn operand_of(&self, id: NodeId, output: usize) -> Option<usize> {
         self.outputs.get(&id).and_then(|outputs| outputs.get(output).copied().flatten())
@@ -380,11 +387,30 @@ impl<'a> Analysis<'a> {
                 is_alone(scatter) && is_apart(scatter)
             }
             (_, LoweringClass::Pointwise) => is_large || self.is_sparse(added),
-            (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), LoweringClass::Reducing | LoweringClass::Product) => {
+            (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), LoweringClass::Reducing) => {
                 is_large && op == Binary::Add && is_apart(added)
+            }
+            (Op::Contract(spec), LoweringClass::Product) => {
+                is_large && op == Binary::Add && is_apart(added) && self.sums_rows(added, spec)
             }
             _ => false,
         }
+    }
+
+    /// Whether a product sums over more positions than its result has rows or columns, by operands that a step of a loop computes:
+    /// as the gradient of weights does over samples. Others go along the rows of the array that they are added to, in blocks with
+    /// the steps that compute their operands.
+    fn sums_rows(&self, id: NodeId, spec: &Contraction) -> bool {
+        let node = self.body.node(id);
+        let is_given = |arg: NodeId| match self.body.node(strided_source(self.body, arg, |_| false)).op {
+            Op::Constant(_) => true,
+            Op::Parameter(position) => position >= self.body.parameters,
+            _ => false,
+        };
+        let shape = |arg: usize| &self.body.node(node.args[arg]).ty().shape;
+        let count = |labels: &[Label]| steps(labels.iter().map(|&label| spec.extent(label, shape(0), shape(1))));
+        let [_, rows, summed, columns] = roles(spec);
+        !node.args.iter().any(|&arg| is_given(arg)) && count(&summed) > count(&rows).max(count(&columns))
     }
 
     /// Whether a node is zero but at few positions.

@@ -35,13 +35,14 @@ impl Dot<R2> for R2 {
 }
 
 /// Checks that axes with one label have one extent in both operands; an extent of 1 fits all others where a label's axes broadcast.
+/// Labels are as many as axes.
 fn check_extents(
     (left, left_labels): (&[usize], &[Label]),
     (right, right_labels): (&[usize], &[Label]),
     broadcasts: impl Fn(Label) -> bool,
 ) -> Result<(), String> {
-    for (axis, &label) in left_labels.iter().enumerate().take(left.len()) {
-        let meets = right_labels.iter().take(right.len()).position(|&other| other == label);
+    for (axis, &label) in left_labels.iter().enumerate() {
+        let meets = right_labels.iter().position(|&other| other == label);
         let Some(other) = meets else { continue };
         let (extent, other_extent) = (left[axis], right[other]);
         if extent != other_extent && !(broadcasts(label) && (extent == 1 || other_extent == 1)) {
@@ -61,10 +62,6 @@ fn normalise<A: Algebra>(
     kept: impl Fn(Label) -> bool,
 ) -> Result<(A::Array, Labels), String> {
     let mut labels = Labels::from_slice(labels);
-    let shape = A::shape(&a);
-    if shape.len() != labels.len() {
-        return Err(format!("{} labels for the shape {:?}", labels.len(), &shape[..]));
-    }
     let mut second = 0;
     while second < labels.len() {
         match labels[..second].iter().position(|label| *label == labels[second]) {
@@ -98,7 +95,13 @@ fn sum_of_products<A: Algebra>(
     if repeated || result.iter().any(|label| !left.contains(label) && !right.contains(label)) {
         return Err("each label of the result is one of an operand, once".into());
     }
-    check_extents((&A::shape(&a), left), (&A::shape(&b), right), |_| false)?;
+    let (left_shape, right_shape) = (A::shape(&a), A::shape(&b));
+    for (labels, shape) in [(left, &left_shape), (right, &right_shape)] {
+        if shape.len() != labels.len() {
+            return Err(format!("{} labels for the shape {:?}", labels.len(), &shape[..]));
+        }
+    }
+    check_extents((&left_shape, left), (&right_shape, right), |_| false)?;
     let (a, left) = normalise::<A>(a, left, |label| right.contains(&label) || result.contains(&label))?;
     let (b, right) = normalise::<A>(b, right, |label| left.contains(&label) || result.contains(&label))?;
     let op = Op::<Never>::Contract(Contraction::new(&left, &right, result));

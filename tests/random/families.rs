@@ -60,6 +60,27 @@ fn rows<A: Algebra>(seed: u64, (x, w, v): &(M<A>, M<A>, V<A>)) -> (Scalar<A, f64
     (at.powi(2).sum() * 1e-3, at.mean_axis(0), (&at * 0.5).logsumexp_axis(1))
 }
 
+/// A loop that carries rows, and sums of products over all of them, on which the next rows depend.
+fn summed<A: Algebra>(seed: u64, (x, w): &(M<A>, M<A>)) -> (M<A>, Scalar<A, f64>) {
+    let mut random = Random::new(seed);
+    let (kind, factor, is_turned) = (random.below(3), random.between(0.4, 1.2), random.chance(0.5));
+    let step = |(rows, sums): (M<A>, M<A>)| {
+        let mixed = (&rows + x) * (sums.at((0, 0)) * 1e-3 + factor);
+        let next = match kind {
+            0 => mixed.sin(),
+            1 => mixed.tanh() * x,
+            _ => &mixed / (mixed.powi(2) + 1.0),
+        };
+        let added = match is_turned {
+            true => (&next * x).transpose().dot(&next),
+            false => next.transpose().dot(&(&next * &rows)),
+        };
+        (next, sums + added)
+    };
+    let (rows, sums) = iterate((x.cos(), w.clone()), 3, step);
+    (sums * 1e-2, rows.powi(2).sum() * 1e-3)
+}
+
 /// A recurrence over the rows of `x` whose reverse derivative keeps only some states; steps may have loops of their own.
 fn checkpointed<A: Algebra>(seed: u64, (x, w): &(M<A>, M<A>)) -> (V<A>, M<A>) {
     let mut random = Random::new(seed);
@@ -172,6 +193,11 @@ fn some_of_each(number: u64) -> Vec<Member> {
     let inputs = (matrix(random, n, m), matrix(random, m, k), vector(random, n));
     let function = stage(|at| rows(seed, at), &inputs).expect(staged);
     members.push(written("rows", function.source(), inputs.leaves()));
+
+    let (n, m) = (random.pick(&[1000, 1203]), random.pick(&[64, 70]));
+    let inputs = (matrix(random, n, m), matrix(random, m, m));
+    let function = stage(|at| summed(seed, at), &inputs).expect(staged);
+    members.push(written("summed", function.source(), inputs.leaves()));
 
     let (n, k) = (random.pick(&[0, 1, 5, 7, 12]), random.pick(&[1, 2, 3, 0]));
     let inputs = (matrix(random, n, k), matrix(random, k, k));

@@ -11,6 +11,9 @@ use crate::shape::steps;
 
 /// Sums in registers at most, with AVX-512 and with AVX2.
 const SUMS: [usize; 2] = [16, 4];
+/// As many where the outermost loop, which threads share, has few steps: so many are left for them.
+const SUMS_OF_FEW: [usize; 2] = [8, 4];
+const FEW: usize = 64;
 /// Steps of a loop side by side at most.
 const STEPS: usize = 4;
 /// Values of a step at most.
@@ -39,10 +42,13 @@ pub(super) fn jammed(nest: &Nest, layout: &NestLayout, is_wide: bool) -> Option<
         let Some(axis) = layout.axes[position].filter(|&axis| nest.extents[axis] == jammed.extents[position]) else {
             continue;
         };
+        let [sums, of_few] = [SUMS, SUMS_OF_FEW].map(|sums| sums[usize::from(!is_wide)]);
+        let is_short = position == 0 && jammed.extents[0] < FEW;
+        let most = STEPS.min(if is_short { room * of_few / sums } else { room });
         let divides =
             |&steps: &usize| jammed.extents[position].is_multiple_of(steps) && nest.values.len() * steps <= VALUES;
         if has_common(nest, axis, along)
-            && let Some(steps) = (2..=room.min(STEPS)).rev().find(divides)
+            && let Some(steps) = (2..=most).rev().find(divides)
         {
             found = Some(side_by_side(nest, axis, steps)?);
             jammed.extents[position] /= steps;

@@ -41,8 +41,10 @@ fn checked(body: &Body) -> Procedure {
     for machine_code in [true, false] {
         let program = Program::new(body, &Cpu::default().machine_code(machine_code)).expect("a program");
         let found = program.run(&arguments).expect("a run");
-        let difference = |at: usize| (found[0].element(at).to_f64() - expected[0].element(at).to_f64()).abs();
-        assert!((0..found[0].size()).all(|at| difference(at) < 1e-11), "{body}");
+        for (found, expected) in found.iter().zip(&expected) {
+            let difference = |at: usize| (found.element(at).to_f64() - expected.element(at).to_f64()).abs();
+            assert!((0..found.size()).all(|at| difference(at) < 1e-11), "{body}");
+        }
     }
     lower_in_place(body)
 }
@@ -68,17 +70,17 @@ fn products_are_added_to_what_a_loop_carries() {
     // A sum over samples, as of the gradient of weights; and transposed.
     for (result, shape) in [([1, 2], [48, 40]), ([2, 1], [40, 48])] {
         let spec = Contraction::new(&[0, 1], &[0, 2], &result);
-        let procedure = checked(&contracted([&shape, &[30, 48], &[30, 40]], spec, Binary::Add));
+        let procedure = checked(&contracted([&shape, &[60, 48], &[60, 40]], spec, Binary::Add));
         let step = steps_of(&procedure);
         assert!(step.changes(0) && continues(step) == [true] && written(step) == 0);
     }
     // For each of some batches, which are in the middle of the result: products are put in order as they are added.
     let spec = Contraction::new(&[0, 1, 2], &[0, 1, 3], &[2, 0, 3]);
-    let procedure = checked(&contracted([&[33, 5, 34], &[5, 30, 33], &[5, 30, 34]], spec, Binary::Add));
+    let procedure = checked(&contracted([&[33, 5, 34], &[5, 60, 33], &[5, 60, 34]], spec, Binary::Add));
     assert!(steps_of(&procedure).changes(0));
     // A difference is no sum.
     let spec = Contraction::new(&[0, 1], &[0, 2], &[1, 2]);
-    let procedure = checked(&contracted([&[48, 40], &[30, 48], &[30, 40]], spec, Binary::Sub));
+    let procedure = checked(&contracted([&[48, 40], &[60, 48], &[60, 40]], spec, Binary::Sub));
     assert_eq!(continues(steps_of(&procedure)), [false]);
 }
 
@@ -97,6 +99,16 @@ fn products_of_what_a_loop_carries_are_added_when_they_are_done() {
         step.add(Op::Binary(Binary::Add), &[0, product])
     });
     assert_eq!(continues(steps_of(&checked(&of_columns))), [false]);
+    // By a view that repeats it, which is more than the result has.
+    let shapes: [&[usize]; 3] = [&[32, 32], &[], &[2, 32, 32, 32, 32]];
+    let of_repeated = carried(shapes.map(|shape| Type::new(DType::F64, shape)), |step| {
+        let map = crate::affine::AffineMap::broadcast(&[32, 32], &[2, 32, 32], &[1, 2]);
+        let twice = step.add(Op::View(map), &[0]);
+        let spec = Contraction::new(&[0, 1, 2], &[0, 1, 2, 3, 4], &[3, 4]);
+        let product = step.add(Op::Contract(spec), &[twice, 2]);
+        step.add(Op::Binary(Binary::Add), &[0, product])
+    });
+    checked(&of_repeated);
     // It is read afterwards, by another product.
     let of_both = carried(types, |step| {
         let first = step.add(spec(), &[1, 2]);
@@ -108,8 +120,58 @@ fn products_of_what_a_loop_carries_are_added_when_they_are_done() {
 }
 
 #[test]
+fn products_read_a_slice_as_it_was_before_its_array_changed() {
+    // Two arrays are carried: the second has products of a slice of the first, as it was before the step.
+    let shapes: [&[usize]; 5] = [&[64, 64], &[32, 48], &[64, 70], &[70, 64], &[64, 48]];
+    let types = shapes.map(|shape| Type::new(DType::F64, shape));
+    let spec = || Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2]));
+    let first_rows = || Op::View(crate::affine::AffineMap::along(&[64, 64], 0, 0, 1, 32));
+    let stepped = |step: &dyn Fn(&mut Graph) -> [NodeId; 2]| {
+        let mut body = Graph::new(&types, 0);
+        let next = step(&mut body);
+        let scan = Scan { body: Arc::new(body.finish(&next)), carries: 2, inputs: 3, length: STEPS, reverse: false };
+        let [carries @ .., _, _, _] = &types;
+        let stacked = types[2..].iter().map(|ty| {
+            let shape: Vec<usize> = [&[STEPS], &ty.shape[..]].concat();
+            Type::new(ty.dtype, &shape)
+        });
+        let all: Vec<Type> = carries.iter().cloned().chain(stacked).collect();
+        let mut graph = Graph::new(&all, 0);
+        let scan = graph.add(Op::Scan(Arc::new(scan)), &[0, 1, 2, 3, 4]);
+        let results = [0, 1].map(|position| graph.add(Op::Output(position), &[scan]));
+        graph.finish(&results)
+    };
+    // By a product that is first, and by one that needs the changed array too.
+    for is_first in [true, false] {
+        checked(&stepped(&|step| {
+            let slice = step.add(first_rows(), &[0]);
+            let early = step.add(spec(), &[slice, 4]);
+            let product = step.add(spec(), &[2, 3]);
+            let first = step.add(Op::Binary(Binary::Add), &[0, product]);
+            let columns = step.add(Op::View(crate::affine::AffineMap::along(&[64, 64], 1, 0, 1, 48)), &[first]);
+            let factor = step.add(Op::Binary(Binary::Mul), &[4, columns]);
+            let late = step.add(spec(), &[slice, factor]);
+            let product = if is_first { early } else { late };
+            [first, step.add(Op::Binary(Binary::Add), &[1, product])]
+        }));
+    }
+}
+
+#[test]
+fn products_along_rows_are_not_added_where_these_are() {
+    // The array's rows are those of what is multiplied, or a factor is the same in all steps.
+    let shapes = |shapes: [&[usize]; 3]| shapes.map(|shape| Type::new(DType::F64, shape));
+    let spec = Contraction::new(&[0, 1], &[1, 2], &[0, 2]);
+    let residual = carried(shapes([&[100, 40], &[100, 60], &[60, 40]]), |step| {
+        let product = step.add(Op::Contract(spec.clone()), &[1, 2]);
+        step.add(Op::Binary(Binary::Add), &[0, product])
+    });
+    assert_eq!(continues(steps_of(&checked(&residual))), [false]);
+}
+
+#[test]
 fn products_of_whole_numbers_are_added_to_what_a_loop_carries() {
-    let types = [[40, 40]; 3].map(|shape| Type::new(DType::I64, &shape));
+    let types = [[40, 40], [40, 50], [50, 40]].map(|shape| Type::new(DType::I64, &shape));
     let body = carried(types, |step| {
         let product = step.add(Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2])), &[1, 2]);
         step.add(Op::Binary(Binary::Add), &[product, 0])

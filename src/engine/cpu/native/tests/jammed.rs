@@ -30,10 +30,11 @@ fn of_pairs(dtype: DType, [a, b, columns]: [usize; 3], reduction: Reduction) -> 
 #[test]
 fn distances_of_rows_run_some_at_a_time() {
     for (sizes, expected) in [
-        ([24, 32, 40], 16),
+        ([24, 32, 40], 8),
+        ([64, 32, 40], 16),
         ([25, 32, 41], 4),
         ([32, 25, 33], 4),
-        ([30, 27, 65], 9),
+        ([30, 27, 65], 6),
         ([22, 26, 64], 4),
         // No number of rows is a multiple.
         ([29, 31, 40], 1),
