@@ -114,7 +114,7 @@ fn written(body: &Body, manner: LoweringManner, becomes: Becomes, known: &mut Wr
         match Lowering::new(body, &calls, manner, (&writes, &resumed)).run(known) {
             Ok((procedure, buffers)) => {
                 let procedure = without_unread(procedure);
-                // Other changes in place depend on the order of all steps.
+                // With other changes in place, each step has its own share of the work for threads, and loops go along columns.
                 let in_blocks = manner.in_blocks && writes.are_of_products(body);
                 let procedure = if in_blocks { blocked(procedure) } else { procedure };
                 let procedure = if manner.resumes { loops_in_blocks(procedure) } else { procedure };
@@ -388,11 +388,15 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// The source of which a node permutes the axes, with the source's axis for each of the node's own.
+    /// The source of which a node permutes the axes, with the source's axis for each of the node's own. A node that is in memory is its
+    /// own source, which may have changed since.
     fn permuted(&self, id: NodeId) -> (NodeId, Axes) {
         let node = self.body.node(id);
         match &node.op {
-            Op::View(map) if let Some(columns) = map.permutation() => {
+            Op::View(map)
+                if !self.buffers.contains(id)
+                    && let Some(columns) = map.permutation() =>
+            {
                 let mut axes: Axes = columns.clone();
                 columns.iter().enumerate().for_each(|(row, &column)| axes[column] = row);
                 (node.args[0], axes)

@@ -397,9 +397,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Whether a product sums over more positions than its result has rows or columns, by operands that a step of a loop computes:
-    /// as the gradient of weights does over samples. Others go along the rows of the array that they are added to, in blocks with
-    /// the steps that compute their operands.
+    /// Whether one product sums over more positions than its result has rows or columns, and no operand is the same in each step of
+    /// a loop: the gradient of weights sums over samples so. Others go along the rows of the array that they are added to, in blocks
+    /// with the steps that compute their operands.
     fn sums_rows(&self, id: NodeId, spec: &Contraction) -> bool {
         let node = self.body.node(id);
         let is_given = |arg: NodeId| match self.body.node(strided_source(self.body, arg, |_| false)).op {
@@ -409,8 +409,10 @@ impl<'a> Analysis<'a> {
         };
         let shape = |arg: usize| &self.body.node(node.args[arg]).ty().shape;
         let count = |labels: &[Label]| steps(labels.iter().map(|&label| spec.extent(label, shape(0), shape(1))));
-        let [_, rows, summed, columns] = roles(spec);
-        !node.args.iter().any(|&arg| is_given(arg)) && count(&summed) > count(&rows).max(count(&columns))
+        let [batches, rows, summed, columns] = roles(spec);
+        count(&batches) == 1
+            && count(&summed) > count(&rows).max(count(&columns))
+            && !node.args.iter().any(|&arg| is_given(arg))
     }
 
     /// Whether a node is zero but at few positions.

@@ -74,6 +74,8 @@ fn products_name_the_axes_that_do_not_fit_and_trees_the_fields() {
         assert!(message.contains(&expected), "{message}");
     }
 
+    let labels = panic_of(|| stack.contract::<_, R2>(&zeros::<C, f64, _>((7, 6)), "ij,jk->ik"));
+    assert!(labels.contains(": 2 labels for the shape [5, 3, 4] (at "), "{labels}");
     // Each shape stands there once.
     assert_eq!(panic_of(|| m.dot(&m)).matches("[2, 3]").count(), 2);
 

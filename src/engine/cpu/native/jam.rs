@@ -11,8 +11,9 @@ use crate::shape::steps;
 
 /// Sums in registers at most, with AVX-512 and with AVX2.
 const SUMS: [usize; 2] = [16, 4];
-/// As many where the outermost loop, which threads share, has few steps: so many are left for them.
+/// The same with steps of an outermost loop that has few of them: threads share what is left.
 const SUMS_OF_FEW: [usize; 2] = [8, 4];
+/// An outermost loop of fewer steps has few.
 const FEW: usize = 64;
 /// Steps of a loop side by side at most.
 const STEPS: usize = 4;

@@ -5,7 +5,7 @@ use crate::array::Array;
 use crate::concrete::Concrete;
 use crate::engine::cpu::{Cpu, Program};
 use crate::kernel::{Procedure, Step, lower_in_place};
-use crate::operation::{Binary, Contraction};
+use crate::operation::{Binary, Contraction, Unary};
 use crate::shape::{DType, Type};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op, Scan};
@@ -13,17 +13,24 @@ use std::sync::Arc;
 
 const STEPS: usize = 3;
 
-/// A loop that carries an array, given its next value by the array and slices of two others.
-fn carried(types: [Type; 3], step: impl FnOnce(&mut Graph) -> NodeId) -> Body {
-    let mut body = Graph::new(&types, 0);
+/// A loop that carries some arrays, given their next values by these, slices of others, and captures of so many, which are last.
+fn looped<const N: usize>(types: &[Type], captures: usize, step: impl FnOnce(&mut Graph) -> [NodeId; N]) -> Body {
+    let mut body = Graph::new(types, captures);
     let next = step(&mut body);
-    let scan = Scan { body: Arc::new(body.finish(&[next])), carries: 1, inputs: 2, length: STEPS, reverse: false };
-    let [carry, inputs @ ..] = types;
-    let stacked = inputs.map(|ty| Type { dtype: ty.dtype, shape: [&[STEPS], &ty.shape[..]].concat().into() });
-    let mut graph = Graph::new(&[&[carry], &stacked[..]].concat(), 0);
-    let scan = graph.add(Op::Scan(Arc::new(scan)), &[0, 1, 2]);
-    let result = graph.add(Op::Output(0), &[scan]);
-    graph.finish(&[result])
+    let inputs = types.len() - N - captures;
+    let scan = Scan { body: Arc::new(body.finish(&next)), carries: N, inputs, length: STEPS, reverse: false };
+    let mut outside = types.to_vec();
+    outside[N..N + inputs].iter_mut().for_each(|ty| ty.shape.insert(0, STEPS));
+    let mut graph = Graph::new(&outside, 0);
+    let operands: Vec<NodeId> = (0..types.len() as NodeId).collect();
+    let scan = graph.add(Op::Scan(Arc::new(scan)), &operands);
+    let results: Vec<NodeId> = (0..N).map(|position| graph.add(Op::Output(position), &[scan])).collect();
+    graph.finish(&results)
+}
+
+/// A loop that carries one array, given its next value by the array and slices of two others.
+fn carried(types: [Type; 3], step: impl FnOnce(&mut Graph) -> NodeId) -> Body {
+    looped(&types, 0, |graph| [step(graph)])
 }
 
 /// Checks that a compiled function gives the interpreter's results. Gives its procedure.
@@ -74,10 +81,6 @@ fn products_are_added_to_what_a_loop_carries() {
         let step = steps_of(&procedure);
         assert!(step.changes(0) && continues(step) == [true] && written(step) == 0);
     }
-    // For each of some batches, which are in the middle of the result: products are put in order as they are added.
-    let spec = Contraction::new(&[0, 1, 2], &[0, 1, 3], &[2, 0, 3]);
-    let procedure = checked(&contracted([&[33, 5, 34], &[5, 60, 33], &[5, 60, 34]], spec, Binary::Add));
-    assert!(steps_of(&procedure).changes(0));
     // A difference is no sum.
     let spec = Contraction::new(&[0, 1], &[0, 2], &[1, 2]);
     let procedure = checked(&contracted([&[48, 40], &[60, 48], &[60, 40]], spec, Binary::Sub));
@@ -99,16 +102,17 @@ fn products_of_what_a_loop_carries_are_added_when_they_are_done() {
         step.add(Op::Binary(Binary::Add), &[0, product])
     });
     assert_eq!(continues(steps_of(&checked(&of_columns))), [false]);
-    // By a view that repeats it, which is more than the result has.
-    let shapes: [&[usize]; 3] = [&[32, 32], &[], &[2, 32, 32, 32, 32]];
+    // By a view that repeats it, so that it sums over more than the result has.
+    let shapes: [&[usize]; 3] = [&[40, 40], &[], &[2, 40, 40]];
     let of_repeated = carried(shapes.map(|shape| Type::new(DType::F64, shape)), |step| {
-        let map = crate::affine::AffineMap::broadcast(&[32, 32], &[2, 32, 32], &[1, 2]);
+        let map = crate::affine::AffineMap::broadcast(&[40, 40], &[2, 40, 40], &[1, 2]);
         let twice = step.add(Op::View(map), &[0]);
-        let spec = Contraction::new(&[0, 1, 2], &[0, 1, 2, 3, 4], &[3, 4]);
+        let spec = Contraction::new(&[0, 1, 2], &[0, 1, 3], &[2, 3]);
         let product = step.add(Op::Contract(spec), &[twice, 2]);
         step.add(Op::Binary(Binary::Add), &[0, product])
     });
-    checked(&of_repeated);
+    let procedure = checked(&of_repeated);
+    assert!(steps_of(&procedure).changes(0) && continues(steps_of(&procedure)) == [false]);
     // It is read afterwards, by another product.
     let of_both = carried(types, |step| {
         let first = step.add(spec(), &[1, 2]);
@@ -126,24 +130,9 @@ fn products_read_a_slice_as_it_was_before_its_array_changed() {
     let types = shapes.map(|shape| Type::new(DType::F64, shape));
     let spec = || Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2]));
     let first_rows = || Op::View(crate::affine::AffineMap::along(&[64, 64], 0, 0, 1, 32));
-    let stepped = |step: &dyn Fn(&mut Graph) -> [NodeId; 2]| {
-        let mut body = Graph::new(&types, 0);
-        let next = step(&mut body);
-        let scan = Scan { body: Arc::new(body.finish(&next)), carries: 2, inputs: 3, length: STEPS, reverse: false };
-        let [carries @ .., _, _, _] = &types;
-        let stacked = types[2..].iter().map(|ty| {
-            let shape: Vec<usize> = [&[STEPS], &ty.shape[..]].concat();
-            Type::new(ty.dtype, &shape)
-        });
-        let all: Vec<Type> = carries.iter().cloned().chain(stacked).collect();
-        let mut graph = Graph::new(&all, 0);
-        let scan = graph.add(Op::Scan(Arc::new(scan)), &[0, 1, 2, 3, 4]);
-        let results = [0, 1].map(|position| graph.add(Op::Output(position), &[scan]));
-        graph.finish(&results)
-    };
     // By a product that is first, and by one that needs the changed array too.
     for is_first in [true, false] {
-        checked(&stepped(&|step| {
+        let procedure = checked(&looped(&types, 0, |step| {
             let slice = step.add(first_rows(), &[0]);
             let early = step.add(spec(), &[slice, 4]);
             let product = step.add(spec(), &[2, 3]);
@@ -154,19 +143,50 @@ fn products_read_a_slice_as_it_was_before_its_array_changed() {
             let product = if is_first { early } else { late };
             [first, step.add(Op::Binary(Binary::Add), &[1, product])]
         }));
+        assert!((0..2).all(|carry| steps_of(&procedure).changes(carry)));
     }
 }
 
 #[test]
-fn products_along_rows_are_not_added_where_these_are() {
-    // The array's rows are those of what is multiplied, or a factor is the same in all steps.
-    let shapes = |shapes: [&[usize]; 3]| shapes.map(|shape| Type::new(DType::F64, shape));
-    let spec = Contraction::new(&[0, 1], &[1, 2], &[0, 2]);
-    let residual = carried(shapes([&[100, 40], &[100, 60], &[60, 40]]), |step| {
-        let product = step.add(Op::Contract(spec.clone()), &[1, 2]);
-        step.add(Op::Binary(Binary::Add), &[0, product])
+fn parts_are_put_together_as_they_were_before_their_array_changed() {
+    // A loop reads the transposed array, so that it is in memory.
+    let matrix = |shape: [usize; 2]| Type::new(DType::F64, &shape);
+    let types = [matrix([64, 40]), matrix([80, 64]), Type::new(DType::F64, &[64]), matrix([64, 40])];
+    let body = looped(&types, 0, |step| {
+        let transposed = || Op::View(crate::affine::AffineMap::transpose(&[64, 40], &[1, 0]));
+        let before = step.add(transposed(), &[0]);
+        let row = Type::new(DType::F64, &[64]);
+        let mut inner = Graph::new(&[row.clone(), row], 0);
+        let sum = inner.add(Op::Binary(Binary::Add), &[0, 1]);
+        let sine = inner.add(Op::Unary(Unary::Sin), &[sum]);
+        let scan = Scan { body: Arc::new(inner.finish(&[sine])), carries: 1, inputs: 1, length: 40, reverse: false };
+        let scan = step.add(Op::Scan(Arc::new(scan)), &[2, before]);
+        let sines = step.add(Op::Output(0), &[scan]);
+        let added = step.add(Op::Unary(Unary::Sin), &[3]);
+        let changed = step.add(Op::Binary(Binary::Add), &[0, added]);
+        let after = step.add(transposed(), &[changed]);
+        [changed, step.add(Op::Concatenate(0), &[before, after]), sines]
     });
-    assert_eq!(continues(steps_of(&checked(&residual))), [false]);
+    assert!(steps_of(&checked(&body)).changes(0));
+}
+
+#[test]
+fn products_along_rows_are_not_added_where_these_are() {
+    let along_rows = |captures: usize, shapes: [&[usize]; 3], spec: Contraction| {
+        let types = shapes.map(|shape| Type::new(DType::F64, shape));
+        let body = looped(&types, captures, |step| {
+            let product = step.add(Op::Contract(spec), &[1, 2]);
+            [step.add(Op::Binary(Binary::Add), &[0, product])]
+        });
+        continues(steps_of(&checked(&body)))
+    };
+    let spec = || Contraction::new(&[0, 1], &[1, 2], &[0, 2]);
+    // Rows of the array are those of an operand, or of each of some batches; or an operand is the same in all steps.
+    assert_eq!(along_rows(0, [&[100, 40], &[100, 60], &[60, 40]], spec()), [false]);
+    let batches = Contraction::new(&[0, 1, 2], &[0, 1, 3], &[0, 2, 3]);
+    assert_eq!(along_rows(0, [&[7, 16, 16], &[7, 40, 16], &[7, 40, 16]], batches), [false]);
+    let shapes: [&[usize]; 3] = [&[50, 40], &[50, 60], &[60, 40]];
+    assert_eq!([0, 1].map(|captures| along_rows(captures, shapes, spec())), [[true], [false]]);
 }
 
 #[test]
