@@ -202,7 +202,7 @@ pub(crate) fn check_same_parts<A: Algebra, T: Tree<A>>(
 ) -> std::result::Result<(), String> {
     // Another number of parts says more than another number of arrays.
     match outline.difference(&outline_of(found)) {
-        None => check_types(expected, &found.types(), |at| outline.names().swap_remove(at)),
+        None => check_types(expected, &found.types(), |at| outline.names().into_iter().nth(at)),
         Some(difference) => Err(difference),
     }
 }
@@ -220,14 +220,14 @@ pub(crate) fn check_same_parts<A: Algebra, T: Tree<A>>(
 ///
 /// A sentence that names the difference.
 pub fn check_same_structure(expected: &[Type], found: &[Type]) -> std::result::Result<(), String> {
-    check_types(expected, found, |_| String::new())
+    check_types(expected, found, |_| None)
 }
 
 /// As [`check_same_structure`]; arrays that have a name are called by it.
 fn check_types(
     expected: &[Type],
     found: &[Type],
-    name: impl FnOnce(usize) -> String,
+    name: impl FnOnce(usize) -> Option<String>,
 ) -> std::result::Result<(), String> {
     if expected.len() != found.len() {
         return Err(format!("a tree of {} arrays and one of {}", expected.len(), found.len()));
@@ -235,7 +235,7 @@ fn check_types(
     match expected.iter().zip(found).position(|(a, b)| a != b) {
         None => Ok(()),
         Some(at) => {
-            let name = Some(name(at)).filter(|name| !name.is_empty());
+            let name = name(at).filter(|name| !name.is_empty());
             let array = name.map_or_else(|| format!("array {at}"), |name| format!("`{name}`"));
             Err(format!("{array} is {} and {}", expected[at], found[at]))
         }

@@ -35,7 +35,8 @@ pub(super) fn jammed(nest: &Nest, layout: &NestLayout, is_wide: bool) -> Option<
     if !nest.stores.iter().all(is_row_sum) || !is_read_again(nest, layout, along) {
         return None;
     }
-    let mut room = SUMS[usize::from(!is_wide)] / nest.stores.len().max(1);
+    let [sums, of_few] = [SUMS, SUMS_OF_FEW].map(|sums| sums[usize::from(!is_wide)]);
+    let mut room = sums / nest.stores.len().max(1);
     let mut found: Option<Nest> = None;
     let mut jammed = layout.clone();
     for position in (0..layout.vector).rev() {
@@ -43,7 +44,6 @@ pub(super) fn jammed(nest: &Nest, layout: &NestLayout, is_wide: bool) -> Option<
         let Some(axis) = layout.axes[position].filter(|&axis| nest.extents[axis] == jammed.extents[position]) else {
             continue;
         };
-        let [sums, of_few] = [SUMS, SUMS_OF_FEW].map(|sums| sums[usize::from(!is_wide)]);
         let is_short = position == 0 && jammed.extents[0] < FEW;
         let most = STEPS.min(if is_short { room * of_few / sums } else { room });
         let divides =

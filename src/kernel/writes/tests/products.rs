@@ -81,6 +81,11 @@ fn products_are_added_to_what_a_loop_carries() {
         let step = steps_of(&procedure);
         assert!(step.changes(0) && continues(step) == [true] && written(step) == 0);
     }
+    // Rows of the larger operand are in another order than the result's: products are put in order as they are added.
+    let spec = Contraction::new(&[0, 1, 2], &[0, 3], &[2, 3, 1]);
+    let procedure = checked(&contracted([&[8, 32, 8], &[70, 8, 8], &[70, 32]], spec, Binary::Add));
+    let step = steps_of(&procedure);
+    assert!(step.changes(0) && continues(step) == [false] && written(step) == 8 * 32 * 8);
     // A difference is no sum.
     let spec = Contraction::new(&[0, 1], &[0, 2], &[1, 2]);
     let procedure = checked(&contracted([&[48, 40], &[60, 48], &[60, 40]], spec, Binary::Sub));
