@@ -64,6 +64,21 @@ impl NestDraft {
         nodes
     }
 
+    /// The values of nodes that all have this nest's shape and are in it element by element; `None` where some don't or aren't.
+    pub(crate) fn whole(&self, body: &Body, ids: impl Iterator<Item = NodeId>) -> Option<Vec<(NodeId, ValueId)>> {
+        let extents = &self.nest.nest.extents;
+        let identity = Access::identity(extents.len());
+        let access = self.access_ids.find(term_hash(&identity), |id| self.accesses[id as usize] == identity)?;
+        let value = |id: NodeId| {
+            let value = *self.values.get(&(id, access))?;
+            (body.node(id).ty().shape == *extents).then_some((id, value))
+        };
+        let mut values: Vec<(NodeId, ValueId)> = ids.map(value).collect::<Option<_>>()?;
+        values.sort_unstable();
+        values.dedup();
+        Some(values)
+    }
+
     /// The nodes of this nest's shape that are in it element by element, and that others need which are not: a nest that comes
     /// after it reads them where they are stored, instead of computing them anew.
     pub(crate) fn left(&mut self, body: &Body, buffers: &NodeBuffers, uses: &mut [u32]) -> Vec<(NodeId, ValueId)> {

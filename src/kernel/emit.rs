@@ -147,10 +147,8 @@ impl<'a> Emitter<'a> {
                 #[cfg(test)]
                 WRITTEN.set(WRITTEN.get() + 1);
                 let is_inner = demand.0 != root && demand != first && !operands.is_empty();
-                let is_full = match self.placed {
-                    None => self.draft.len() >= VALUES && is_inner && !self.buffers.contains(demand.0),
-                    Some(_) => self.draft.len() > 2 * VALUES,
-                };
+                let room = if self.placed.is_some() { 2 * VALUES } else { VALUES };
+                let is_full = self.draft.len() >= room && is_inner && !self.buffers.contains(demand.0);
                 let id = demand.0;
                 self.draft.values.insert(demand, value);
                 open.pop();

@@ -74,7 +74,7 @@ impl Lowering<'_> {
     }
 
     /// Writes the operands of stores into a new nest, and gives its place; `None` where it would be too large, and the nodes
-    /// that make it so are stored now.
+    /// that make it so are stored now: by the nest itself, if it is over their shape.
     pub(super) fn fresh<T>(
         &mut self,
         extents: &[usize],
@@ -90,7 +90,16 @@ impl Lowering<'_> {
             }
             Err(Obstacle::Size(node)) => {
                 let frontier = emitter.frontier(&mut self.uses);
-                self.cut(node, &frontier)?;
+                let draft = emitter.draft;
+                match draft.whole(self.body, frontier.iter().copied().chain([node])) {
+                    // The nest stores them itself, and is full: others don't continue it.
+                    Some(values) => {
+                        self.places.push(PendingStep::Nest(Box::new(draft)));
+                        self.nests.remove(extents);
+                        self.store_whole(self.places.len() - 1, &values)?;
+                    }
+                    None => self.cut(node, &frontier)?,
+                }
                 Ok(None)
             }
             Err(obstacle) => Err(obstacle),
@@ -112,14 +121,25 @@ impl Lowering<'_> {
         let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, draft, Some((place, &self.filled_at)));
         let written = if has_room { write(&mut emitter) } else { Err(Obstacle::Size(NodeId::MAX)) };
         self.unreadable.append(&mut emitter.unreadable);
+        let room = (2 * VALUES).saturating_sub(emitter.draft.nest.nest.stores.len());
+        let full = match written {
+            Err(Obstacle::Size(node)) if node != NodeId::MAX => {
+                let frontier = emitter.frontier(&mut self.uses);
+                let values = emitter.draft.whole(self.body, frontier.iter().copied().chain([node]));
+                values.filter(|values| values.len() <= room)
+            }
+            _ => None,
+        };
         let mut draft = emitter.draft;
         let mut left = Vec::new();
-        if written.is_err() {
+        if let Some(values) = full {
+            left = values;
+        } else if let Err(obstacle) = written {
             draft.truncate(before);
-        }
-        if let Err(Obstacle::Size(_)) = written {
-            left = draft.left(self.body, &self.buffers, &mut self.uses);
-            left.truncate((2 * VALUES).saturating_sub(draft.nest.nest.stores.len()));
+            if let Obstacle::Size(_) = obstacle {
+                left = draft.left(self.body, &self.buffers, &mut self.uses);
+                left.truncate(room);
+            }
         }
         self.places[place] = PendingStep::Nest(Box::new(draft));
         self.store_whole(place, &left)?;
