@@ -6,6 +6,8 @@ use crate::evaluate;
 use crate::operation::{Binary, Unary};
 use crate::shape::DType;
 use crate::term::{Body, Graph, Node, NodeId, Op};
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -38,13 +40,13 @@ const READ: usize = 4096;
 /// they take no memory, and engines compute them where they are used, or derive from them which elements are read and written.
 /// Loops and other operations with bodies are left alone, since they may take any time.
 pub fn fold_constants(body: &Body) -> Body {
-    fold_within(body, TableLimits::MEMORY)
+    fold_within(body, TableLimits::MEMORY).into_owned()
 }
 
 /// The same within other limits.
-pub(crate) fn fold_within(body: &Body, limits: TableLimits) -> Body {
+pub(crate) fn fold_within(body: &Body, limits: TableLimits) -> Cow<'_, Body> {
     let mut folding = Folding { each: limits.each, room: limits.all, bodies: HashMap::new() };
-    folding.folded(body).unwrap_or_else(|| body.clone())
+    folding.folded(body).map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
 struct Folding {
@@ -130,25 +132,29 @@ impl Folding {
             }
         }
         let tables = computed(body, &chosen);
-        let mut changed = !tables.is_empty();
+        let stays = |id: NodeId| needed[id as usize] && !tables.contains_key(&id);
+        let mut nested: HashMap<NodeId, Op> = HashMap::new();
+        for (id, node) in (0..).zip(&body.nodes).filter(|(id, node)| node.op.is_multiple() && stays(*id)) {
+            nested.extend(self.nested(node).map(|op| (id, op)));
+        }
+        if tables.is_empty() && nested.is_empty() {
+            return None;
+        }
         let mut graph = Graph::like(body);
         let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-        for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
-            let id = at as NodeId;
+        for (id, node) in (0..).zip(&body.nodes).skip(body.arity()) {
             if let Some(table) = tables.get(&id) {
                 ids.push(graph.add(Op::Constant(table.clone()), &[]));
-            } else if needed[at] || tables.is_empty() {
-                let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-                let op = self.nested(node);
-                changed |= op.is_some();
-                ids.push(graph.add(op.unwrap_or_else(|| node.op.clone()), &args));
+            } else if stays(id) {
+                let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+                ids.push(graph.add(nested.remove(&id).unwrap_or_else(|| node.op.clone()), &args));
             } else {
                 // Only tables were made of it.
                 ids.push(NodeId::MAX);
             }
         }
         let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
-        changed.then(|| graph.finish(&results))
+        Some(graph.finish(&results))
     }
 
     /// The operation with folded bodies, if any has something to fold.

@@ -27,7 +27,7 @@ impl<X: Extension> Graph<X> {
     }
 
     /// As [`Graph::new`], with room for so many nodes.
-    fn with_capacity(parameters: &[Type], captures: usize, capacity: usize) -> Self {
+    pub(crate) fn with_capacity(parameters: &[Type], captures: usize, capacity: usize) -> Self {
         let mut graph = Graph {
             nodes: Vec::with_capacity(capacity),
             table: PositionTable::with_capacity(capacity),

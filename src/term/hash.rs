@@ -112,7 +112,7 @@ pub(crate) fn term_hash(term: &(impl Hash + ?Sized)) -> u64 {
 
 /// Positions in a list of terms that differ, by the hashes of the terms. These are in the list alone: a table of terms would
 /// hold them twice, and terms are large.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct PositionTable {
     /// Part of the hash, and the position, at the first free place from the one that the hash selects. The number of places is
     /// a power of two, and some are always free.

@@ -25,6 +25,10 @@ use std::sync::Arc;
 /// carries that gain the axis are a fixed point; a conditional becomes a select where its condition or its captures depend on a
 /// build's variable, and stays lazy elsewhere. An `Alias` is replaced by its operand.
 pub fn vectorise(body: &Body<Build>) -> Body {
+    let is_bulk = |node: &Node<Build>| !node.op.is_multiple() && !matches!(node.op, Op::Alias | Op::Extra(_));
+    if body.nodes.iter().all(is_bulk) {
+        return body.narrow();
+    }
     let mut memo = LiftMemo::default();
     let mut lifter = Lifter { graph: Graph::like(body), extents: Vec::new(), memo: &mut memo };
     let arguments: Vec<Lifted> = (0..body.arity()).map(|at| Lifted::invariant(at as NodeId)).collect();

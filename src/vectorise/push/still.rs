@@ -88,13 +88,19 @@ pub(crate) fn in_order(body: Body) -> Body {
             }
         }
     }
-    let mut nodes: Vec<Option<Node>> = body.nodes.into_iter().map(Some).collect();
-    let moved = order.iter().map(|&id| {
-        let mut node = nodes[id as usize].take().expect("each node has one place");
-        node.args.iter_mut().for_each(|arg| *arg = places[*arg as usize]);
-        node
-    });
-    let nodes = moved.collect();
     let results = body.results.iter().map(|&result| places[result as usize]).collect();
+    let mut nodes = body.nodes;
+    nodes.iter_mut().flat_map(|node| &mut node.args).for_each(|arg| *arg = places[*arg as usize]);
+    // Nodes that no result needs come last. Every exchange brings a node to its place.
+    let unneeded = places.iter_mut().filter(|place| **place == UNSEEN);
+    unneeded.zip(order.len() as NodeId..).for_each(|(place, last)| *place = last);
+    for at in 0..nodes.len() {
+        while places[at] as usize != at {
+            let place = places[at] as usize;
+            nodes.swap(at, place);
+            places.swap(at, place);
+        }
+    }
+    nodes.truncate(order.len());
     Body::of(body.parameters, body.captures, nodes, results)
 }

@@ -7,7 +7,7 @@ use super::pages::Pages;
 use crate::engine::cpu::code::{NestCode, Scratch};
 use crate::engine::cpu::scalars::EmbeddedNest;
 use crate::engine::cpu::vector::Instructions;
-use crate::term::hash::TermMap;
+use crate::term::hash::{PositionTable, term_hash};
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -57,9 +57,15 @@ struct Code {
 pub(in crate::engine::cpu) struct CodeArena {
     isa: Instructions,
     code: Arc<Code>,
-    /// The code of nests so far; `None` for those that have none.
-    known: Mutex<TermMap<AlikeNest, Option<NestCode>>>,
+    known: Mutex<KnownCode>,
     budget: Budget,
+}
+
+/// The code of nests so far, `None` for those that have none, and their positions by hash: nests are large, and hashed once.
+#[derive(Debug, Default)]
+struct KnownCode {
+    positions: PositionTable,
+    nests: Vec<(AlikeNest, Option<NestCode>)>,
 }
 
 /// A nest's code: a function of pointers into its buffers, the number of steps of the outermost loop, and the first of them.
@@ -117,12 +123,18 @@ impl CodeArena {
         nest: AlikeNest,
         write: impl FnOnce(&AlikeNest) -> Option<NestCode>,
     ) -> Option<NestCode> {
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(code) = known().get(&nest) {
-            return code.clone();
+        let hash = term_hash(&nest);
+        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock();
+        if let Some(at) = known.positions.find(hash, |at| known.nests[at as usize].0 == nest) {
+            return known.nests[at as usize].1.clone();
         }
+        drop(known);
         let code = write(&nest);
-        known().insert(nest, code.clone());
+        let mut known = lock();
+        let position = known.nests.len() as u32;
+        known.positions.insert(hash, position);
+        known.nests.push((nest, code.clone()));
         code
     }
 
