@@ -22,6 +22,10 @@ pub(super) enum BufferLocation {
 /// Buffers begin at whole cache lines.
 const LINE: usize = 64;
 
+/// The bytes of buffers that are kept apart, and by how many.
+const LARGE: usize = 4 << 10;
+const STAGGER: usize = 9 * LINE;
+
 /// When the buffers of a procedure are used, by the positions of steps.
 pub(super) struct Lifetimes {
     /// The step that fills a buffer, or a buffer whose memory it takes, first.
@@ -114,12 +118,11 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
     let mut space = OffsetAllocator::default();
     for (starting, ending) in starting.iter().zip(&ending) {
         for &id in starting {
-            let bytes = procedure.buffers[id].ty.bytes()?.checked_next_multiple_of(LINE)?;
-            places[id] = BufferLocation::Local(space.take(bytes)?);
+            places[id] = BufferLocation::Local(space.take(room(procedure.buffers[id].ty.bytes()?)?)?);
         }
         for &id in ending {
             let BufferLocation::Local(at) = places[id] else { unreachable!("what ends has begun") };
-            space.give(at, procedure.buffers[id].ty.bytes()?.next_multiple_of(LINE));
+            space.give(at, room(procedure.buffers[id].ty.bytes()?)?);
         }
     }
     for (id, heir) in heirs.into_iter().rev() {
@@ -129,6 +132,12 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
         places[id] = places[procedure.origin(id as BufferId) as usize];
     }
     Some((places, space.size))
+}
+
+/// The bytes that a buffer takes. Where large ones lie whole pages apart, as those of one type would, the same position of each has
+/// the same place in the cache, which holds no more than a few lines there: they are some lines further apart.
+fn room(bytes: usize) -> Option<usize> {
+    bytes.checked_add(if bytes >= LARGE { STAGGER } else { 0 })?.checked_next_multiple_of(LINE)
 }
 
 /// A stretch of memory, with holes.
@@ -204,5 +213,37 @@ pub(super) unsafe fn copy_apart(from: *const u8, to: *mut u8, bytes: usize) {
     if from != to.cast_const() {
         // SAFETY: as the caller's.
         unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BufferLocation, LARGE, LINE, plan};
+    use crate::kernel::lower_in_place;
+    use crate::prelude::*;
+
+    #[test]
+    fn large_buffers_do_not_begin_at_the_same_place_of_a_page() {
+        // Running values of one type, all of which one nest reads.
+        let count = LARGE / 8;
+        let of = |x: &Vector<_, f64>| {
+            let stacks: Vec<Vector<_, f64>> = (1..=6).map(|k| (x * f64::from(k)).cumprod(0)).collect();
+            stacks.iter().skip(1).fold(stacks[0].clone(), |sum, stack| sum * stack).sum()
+        };
+        let program = stage(of, &zeros(count)).unwrap();
+        let procedure = lower_in_place(program.program());
+        let (places, _) = plan(&procedure).unwrap();
+        let lines = |read: Vec<u32>| -> Vec<usize> {
+            let places = read.into_iter().filter_map(|id| match places[id as usize] {
+                BufferLocation::Local(at) => Some(at / LINE % 64),
+                _ => None,
+            });
+            places.collect()
+        };
+        let reads = procedure.steps.iter().map(|step| lines(step.touched().0));
+        let mut lines = reads.max_by_key(Vec::len).expect("there are steps");
+        lines.sort_unstable();
+        assert_eq!(lines.len(), 6, "one nest reads all");
+        assert!(lines.windows(2).all(|pair| pair[1] - pair[0] >= 4), "{lines:?}");
     }
 }
