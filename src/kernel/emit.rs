@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 pub(crate) enum Obstacle {
     /// A node whose operand can not be read as needed: a guarded reshape, or a position that overflows.
     Read(NodeId),
-    /// A node at which there are as many values as a nest may have, so that it must be stored.
+    /// A node at which there are as many values as a nest may have, so that it must be stored; `NodeId::MAX` where that is no help.
     Size(NodeId),
     /// A node that is stored, but not yet where the nest runs.
     Later(NodeId),
@@ -147,8 +147,12 @@ impl<'a> Emitter<'a> {
                 #[cfg(test)]
                 WRITTEN.set(WRITTEN.get() + 1);
                 let is_inner = demand.0 != root && demand != first && !operands.is_empty();
-                let room = if self.placed.is_some() { 2 * VALUES } else { VALUES };
+                // A nest that is continued has some room left for what can't be stored instead.
+                let room = if self.placed.is_some() { 2 * VALUES - VALUES / 8 } else { VALUES };
                 let is_full = self.draft.len() >= room && is_inner && !self.buffers.contains(demand.0);
+                if self.placed.is_some() && self.draft.len() > 2 * VALUES && !is_full {
+                    return Err(Obstacle::Size(NodeId::MAX));
+                }
                 let id = demand.0;
                 self.draft.values.insert(demand, value);
                 open.pop();

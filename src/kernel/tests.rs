@@ -56,8 +56,8 @@ fn a_program_of_several_nests_is_written_once() {
         let before = WRITTEN.get();
         let procedure = lower(&body);
         let written = WRITTEN.get() - before;
-        eprintln!("{written} {} {}", body.nodes.len(), procedure.steps.len());
-        assert!(written <= 8 * body.nodes.len(), "{written} values for {} nodes", body.nodes.len());
+        // Values that pass between nests are loaded too.
+        assert!(written <= 2 * body.nodes.len(), "{written} values for {} nodes", body.nodes.len());
         let values: usize = procedure
             .steps
             .iter()

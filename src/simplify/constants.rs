@@ -132,7 +132,8 @@ impl Folding {
             }
         }
         let tables = computed(body, &chosen);
-        let stays = |id: NodeId| needed[id as usize] && !tables.contains_key(&id);
+        // Without memory for tables everything stays.
+        let stays = |id: NodeId| tables.is_empty() || needed[id as usize] && !tables.contains_key(&id);
         let mut nested: HashMap<NodeId, Op> = HashMap::new();
         for (id, node) in (0..).zip(&body.nodes).filter(|(id, node)| node.op.is_multiple() && stays(*id)) {
             nested.extend(self.nested(node).map(|op| (id, op)));

@@ -25,6 +25,7 @@ use std::sync::Arc;
 /// carries that gain the axis are a fixed point; a conditional becomes a select where its condition or its captures depend on a
 /// build's variable, and stays lazy elsewhere. An `Alias` is replaced by its operand.
 pub fn vectorise(body: &Body<Build>) -> Body {
+    // Without builds, nested bodies and aliases, the bulk program is the source program in another type.
     let is_bulk = |node: &Node<Build>| !node.op.is_multiple() && !matches!(node.op, Op::Alias | Op::Extra(_));
     if body.nodes.iter().all(is_bulk) {
         return body.narrow();

@@ -22,8 +22,11 @@ pub(super) enum BufferLocation {
 /// Buffers begin at whole cache lines.
 const LINE: usize = 64;
 
-/// The bytes of buffers that are kept apart, and by how many.
-const LARGE: usize = 4 << 10;
+const PAGE: usize = 4 << 10;
+/// Buffers of more than this many bytes lie no whole pages apart.
+const SMALL: usize = PAGE / 2;
+/// By how much more or less. The number of lines is odd, so that many buffers go round all places of a page, and the first seven are
+/// far from each other.
 const STAGGER: usize = 9 * LINE;
 
 /// When the buffers of a procedure are used, by the positions of steps.
@@ -116,13 +119,16 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
         }
     }
     let mut space = OffsetAllocator::default();
+    let mut taken = vec![0; count];
     for (starting, ending) in starting.iter().zip(&ending) {
         for &id in starting {
-            places[id] = BufferLocation::Local(space.take(room(procedure.buffers[id].ty.bytes()?)?)?);
+            let (at, granted) = space.take(procedure.buffers[id].ty.bytes()?)?;
+            places[id] = BufferLocation::Local(at);
+            taken[id] = granted;
         }
         for &id in ending {
             let BufferLocation::Local(at) = places[id] else { unreachable!("what ends has begun") };
-            space.give(at, room(procedure.buffers[id].ty.bytes()?)?);
+            space.give(at, taken[id]);
         }
     }
     for (id, heir) in heirs.into_iter().rev() {
@@ -134,10 +140,17 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<BufferLocation>, usize)
     Some((places, space.size))
 }
 
-/// The bytes that a buffer takes. Where large ones lie whole pages apart, as those of one type would, the same position of each has
-/// the same place in the cache, which holds no more than a few lines there: they are some lines further apart.
-fn room(bytes: usize) -> Option<usize> {
-    bytes.checked_add(if bytes >= LARGE { STAGGER } else { 0 })?.checked_next_multiple_of(LINE)
+/// The bytes that a buffer of so many whole lines takes at the end of the memory. Buffers of one type often lie whole pages apart. The
+/// same element of each then falls into the same set of the cache, which holds a few lines only: these get some lines of padding.
+fn padded(bytes: usize) -> Option<usize> {
+    let beyond = bytes % PAGE;
+    let padding = match bytes {
+        0..=SMALL => 0,
+        _ if beyond < STAGGER => STAGGER - beyond,
+        _ if beyond > PAGE - STAGGER => PAGE - beyond + STAGGER,
+        _ => 0,
+    };
+    bytes.checked_add(padding)
 }
 
 /// A stretch of memory, with holes.
@@ -151,17 +164,21 @@ struct OffsetAllocator {
 }
 
 impl OffsetAllocator {
-    /// Takes so many bytes: in the smallest hole that has room, or at the end. Gives their beginning.
-    fn take(&mut self, bytes: usize) -> Option<usize> {
+    /// Takes so many bytes: in the smallest hole that has room, or at the end with padding. Gives their beginning, and how many
+    /// they are then. A hole has room for as many buffers of this size with padding as without.
+    fn take(&mut self, bytes: usize) -> Option<(usize, usize)> {
         if bytes == 0 {
-            return Some(0);
+            return Some((0, 0));
         }
+        let bytes = bytes.checked_next_multiple_of(LINE)?;
+        let padded = padded(bytes)?;
         if let Some(&(length, at)) = self.by_length.range((bytes, 0)..).next() {
             self.close(at, length);
+            let bytes = if length % bytes >= padded - bytes { padded } else { bytes };
             if length > bytes {
                 self.open(at + bytes, length - bytes);
             }
-            return Some(at);
+            return Some((at, bytes));
         }
         // A hole at the end grows.
         let at = match self.holes.last_key_value() {
@@ -171,8 +188,8 @@ impl OffsetAllocator {
             }
             _ => self.size,
         };
-        self.size = at.checked_add(bytes).filter(|&size| isize::try_from(size).is_ok())?;
-        Some(at)
+        self.size = at.checked_add(padded).filter(|&size| isize::try_from(size).is_ok())?;
+        Some((at, padded))
     }
 
     fn give(&mut self, at: usize, bytes: usize) {
@@ -218,14 +235,12 @@ pub(super) unsafe fn copy_apart(from: *const u8, to: *mut u8, bytes: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{BufferLocation, LARGE, LINE, plan};
+    use super::{BufferLocation, LINE, OffsetAllocator, PAGE, plan};
     use crate::kernel::lower_in_place;
     use crate::prelude::*;
 
-    #[test]
-    fn large_buffers_do_not_begin_at_the_same_place_of_a_page() {
-        // Running values of one type, all of which one nest reads.
-        let count = LARGE / 8;
+    /// The lines of a page at which the buffers begin that one nest reads, in order.
+    fn lines(count: usize) -> Vec<usize> {
         let of = |x: &Vector<_, f64>| {
             let stacks: Vec<Vector<_, f64>> = (1..=6).map(|k| (x * f64::from(k)).cumprod(0)).collect();
             stacks.iter().skip(1).fold(stacks[0].clone(), |sum, stack| sum * stack).sum()
@@ -235,7 +250,7 @@ mod tests {
         let (places, _) = plan(&procedure).unwrap();
         let lines = |read: Vec<u32>| -> Vec<usize> {
             let places = read.into_iter().filter_map(|id| match places[id as usize] {
-                BufferLocation::Local(at) => Some(at / LINE % 64),
+                BufferLocation::Local(at) => Some(at % PAGE / LINE),
                 _ => None,
             });
             places.collect()
@@ -243,7 +258,27 @@ mod tests {
         let reads = procedure.steps.iter().map(|step| lines(step.touched().0));
         let mut lines = reads.max_by_key(Vec::len).expect("there are steps");
         lines.sort_unstable();
-        assert_eq!(lines.len(), 6, "one nest reads all");
-        assert!(lines.windows(2).all(|pair| pair[1] - pair[0] >= 4), "{lines:?}");
+        lines
+    }
+
+    #[test]
+    fn large_buffers_do_not_begin_at_the_same_place_of_a_page() {
+        for count in [508, 511, 512, 513, 580, 952, 1024, 3000, 3070, 1 << 16] {
+            let lines = lines(count);
+            assert_eq!(lines.len(), 6, "one nest reads all");
+            assert!(lines.windows(2).all(|pair| pair[1] - pair[0] >= 4), "{count} elements: {lines:?}");
+        }
+    }
+
+    #[test]
+    fn memory_that_is_free_has_room_for_its_parts() {
+        let mut space = OffsetAllocator::default();
+        let (at, bytes) = space.take(4 * PAGE).unwrap();
+        space.take(PAGE).unwrap();
+        let size = space.size;
+        space.give(at, bytes);
+        let parts: Vec<usize> = (0..4).map(|_| space.take(PAGE).unwrap().0).collect();
+        assert_eq!(space.size, size, "nothing is put behind");
+        assert!(parts[0] == at && parts.windows(2).all(|pair| pair[1] - pair[0] >= PAGE), "{parts:?}");
     }
 }

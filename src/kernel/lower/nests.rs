@@ -61,7 +61,8 @@ impl Lowering<'_> {
         write: &dyn Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<(usize, T), Obstacle> {
         loop {
-            if let Some(&place) = self.nests.get(extents)
+            let latest = self.nests.get(extents).copied();
+            if let Some(place) = latest
                 && let Some(written) = self.go_on(place, stores, write)?
             {
                 return Ok((place, written));
@@ -69,6 +70,10 @@ impl Lowering<'_> {
             if let Some(written) = self.fresh(extents, write)? {
                 self.nests.insert(Shape::from_slice(extents), written.0);
                 return Ok(written);
+            }
+            // A nest that could not be continued is not tried again.
+            if self.nests.get(extents).copied() == latest {
+                self.nests.remove(extents);
             }
         }
     }
@@ -92,13 +97,16 @@ impl Lowering<'_> {
                 let frontier = emitter.frontier(&mut self.uses);
                 let draft = emitter.draft;
                 match draft.whole(self.body, frontier.iter().copied().chain([node])) {
-                    // The nest stores them itself, and is full: others don't continue it.
+                    // The nest stores them itself, and is full: none continues it.
                     Some(values) => {
                         self.places.push(PendingStep::Nest(Box::new(draft)));
-                        self.nests.remove(extents);
                         self.store_whole(self.places.len() - 1, &values)?;
                     }
-                    None => self.cut(node, &frontier)?,
+                    None => {
+                        let alone = self.alone.take();
+                        self.cut(node, &frontier)?;
+                        self.alone = alone;
+                    }
                 }
                 Ok(None)
             }
@@ -131,18 +139,18 @@ impl Lowering<'_> {
             _ => None,
         };
         let mut draft = emitter.draft;
-        let mut left = Vec::new();
+        let mut stored = Vec::new();
         if let Some(values) = full {
-            left = values;
+            stored = values;
         } else if let Err(obstacle) = written {
             draft.truncate(before);
             if let Obstacle::Size(_) = obstacle {
-                left = draft.left(self.body, &self.buffers, &mut self.uses);
-                left.truncate(room);
+                stored = draft.left(self.body, &self.buffers, &mut self.uses);
+                stored.truncate(room);
             }
         }
         self.places[place] = PendingStep::Nest(Box::new(draft));
-        self.store_whole(place, &left)?;
+        self.store_whole(place, &stored)?;
         match written {
             Ok(written) => Ok(Some(written)),
             Err(Obstacle::Size(_) | Obstacle::Later(_)) => Ok(None),

@@ -1,11 +1,12 @@
 use super::{TableLimits, fold_constants, fold_within};
 use crate::array::Array;
 use crate::concrete::Concrete;
-use crate::operation::{Binary, Comparison, Reduction};
-use crate::shape::{Axes, Type, Value};
+use crate::operation::{Binary, Comparison, Reduction, Unary};
+use crate::shape::{Axes, DType, Type, Value};
 use crate::simplify::check::{f64s, operations, program};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op, Scan};
+use smallvec::smallvec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -135,4 +136,29 @@ fn bodies_of_loops_are_folded_once() {
     let bodies: Vec<&Arc<Body>> = folded.nodes.iter().flat_map(|node| node.op.bodies()).collect();
     assert_eq!(operations(bodies[0]), ["constant", "gather"]);
     assert!(Arc::ptr_eq(bodies[0], bodies[1]), "both loops share one table");
+}
+
+/// Where there is no memory for a table, what stands beside it is folded nevertheless.
+#[test]
+fn values_that_fit_no_memory_stay() {
+    let mut inner: Graph = Graph::new(&[Type::scalar(DType::F64)], 0);
+    let index = inner.add(Op::Iota(7), &[]);
+    let numbers = inner.add(Op::Cast(DType::F64), &[index]);
+    let sines = inner.add(Op::Unary(Unary::Sin), &[numbers]);
+    let sum = inner.add(Op::Reduce(Reduction::Sum, smallvec![0]), &[sines]);
+    let next = inner.add(Op::Binary(Binary::Add), &[0, sum]);
+    let step = Arc::new(inner.finish(&[next]));
+    let mut graph: Graph = Graph::new(&[Type::scalar(DType::F64)], 0);
+    let scan = Scan { body: step, carries: 1, inputs: 0, length: 3, reverse: false };
+    let repeated = graph.add(Op::Scan(Arc::new(scan)), &[0]);
+    let last = graph.add(Op::Output(0), &[repeated]);
+    let index = graph.add(Op::Iota(1 << 50), &[]);
+    let squares = graph.add(Op::Binary(Binary::Mul), &[index, index]);
+    let body = graph.finish(&[last, squares]);
+    let folded = fold_within(&body, TableLimits { each: usize::MAX, all: usize::MAX });
+    assert_eq!(folded.nodes().len(), body.nodes().len());
+    let Some(Op::Scan(scan)) = folded.nodes().iter().map(|node| &node.op).find(|op| op.is_multiple()) else {
+        panic!("there is a loop");
+    };
+    assert!(scan.body.nodes().len() < 6, "the step's sum is a constant");
 }
