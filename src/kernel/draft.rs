@@ -64,8 +64,8 @@ impl NestDraft {
         nodes
     }
 
-    /// The values of nodes that all have this nest's shape and are in it element by element; `None` where
-    /// one has another shape, or is not in it so.
+    /// The values of nodes that all have this nest's shape and are in it element by element; `None` where one has another
+    /// shape, or is not in it so.
     pub(crate) fn whole(&self, body: &Body, ids: impl Iterator<Item = NodeId>) -> Option<Vec<(NodeId, ValueId)>> {
         let extents = &self.nest.nest.extents;
         let identity = Access::identity(extents.len());

@@ -68,10 +68,9 @@ fn admits_nothing(node: &Node) -> bool {
 /// moving reads would produce.
 pub(crate) fn in_order(body: Body) -> Body {
     const UNSEEN: NodeId = NodeId::MAX;
-    let arity = body.arity();
     let mut places = vec![UNSEEN; body.nodes.len()];
-    let mut order: Vec<NodeId> = (0..arity as NodeId).collect();
-    order.iter().for_each(|&parameter| places[parameter as usize] = parameter);
+    let mut placed = body.arity() as NodeId;
+    (0..placed).for_each(|parameter| places[parameter as usize] = parameter);
     let mut open: Vec<(NodeId, bool)> = Vec::new();
     for &result in &body.results {
         open.push((result, false));
@@ -80,8 +79,8 @@ pub(crate) fn in_order(body: Body) -> Body {
                 continue;
             }
             if is_ready {
-                places[id as usize] = order.len() as NodeId;
-                order.push(id);
+                places[id as usize] = placed;
+                placed += 1;
             } else {
                 open.push((id, true));
                 open.extend(body.node(id).args.iter().map(|&arg| (arg, false)));
@@ -93,7 +92,7 @@ pub(crate) fn in_order(body: Body) -> Body {
     nodes.iter_mut().flat_map(|node| &mut node.args).for_each(|arg| *arg = places[*arg as usize]);
     // Nodes that no result needs come last. Every exchange brings a node to its place.
     let unneeded = places.iter_mut().filter(|place| **place == UNSEEN);
-    unneeded.zip(order.len() as NodeId..).for_each(|(place, last)| *place = last);
+    unneeded.zip(placed..).for_each(|(place, last)| *place = last);
     for at in 0..nodes.len() {
         while places[at] as usize != at {
             let place = places[at] as usize;
@@ -101,6 +100,6 @@ pub(crate) fn in_order(body: Body) -> Body {
             places.swap(at, place);
         }
     }
-    nodes.truncate(order.len());
+    nodes.truncate(placed as usize);
     Body::of(body.parameters, body.captures, nodes, results)
 }
