@@ -36,7 +36,8 @@ fn beyond_linear<T: Lanes, L: Rounding>(r: T) -> T {
 /// exp(r).
 #[inline(always)]
 fn exp_of_rest<T: Lanes, L: Rounding>(r: T) -> T {
-    T::number(1.0) + (r + beyond_linear::<T, L>(r))
+    let less_one = (r * r).times_plus::<L>(polynomial::<T, L>(r, <T::Element>::EXPONENTIAL), r);
+    T::number(1.0) + less_one
 }
 
 /// exp(x + low), with a low part that is much smaller than 1.

@@ -96,12 +96,13 @@ fn horner<T: Lanes, L: Rounding>(power: T, coefficients: &[T::Element], first: u
     sum
 }
 
-/// Σ cᵢ xⁱ; of many coefficients two or four sums, which do not wait for each other.
+/// Σ cᵢ xⁱ; of many coefficients two or four sums, which do not wait for each other. Up to ten coefficients wait no longer in two
+/// sums than in four, which take an operation more.
 #[inline(always)]
 fn polynomial<T: Lanes, L: Rounding>(x: T, coefficients: &[T::Element]) -> T {
     match coefficients.len() {
         0..4 => horner::<T, L>(x, coefficients, 0, 1),
-        4..8 => {
+        4..11 => {
             let square = x * x;
             let (even, odd) = (horner::<T, L>(square, coefficients, 0, 2), horner::<T, L>(square, coefficients, 1, 2));
             odd.times_plus::<L>(x, even)
