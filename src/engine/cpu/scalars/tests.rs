@@ -1,5 +1,6 @@
 //! Instructions give the results of kernels, and loops those of the interpreter, in few instructions.
 
+mod forwarded;
 mod random;
 
 use super::instruction::{OWN, ScalarOp};

@@ -1,5 +1,6 @@
 //! The machine's registers for those of scalar instructions.
 
+use super::forward::{ADDRESS, ELEMENT};
 use super::intervals::{Class, Interval};
 use crate::engine::cpu::native::encode::{General, RBP, RDI, RSI};
 use crate::engine::cpu::scalars::RegisterIndex;
@@ -32,12 +33,18 @@ impl Taken {
 }
 
 /// The home of each register, and the values that are read into theirs before the first instruction. Registers that are used most
-/// often, for how long they hold a value, come first.
-pub(super) fn allocate(mut intervals: Vec<Interval>, registers: usize) -> (Vec<Home>, Vec<RegisterIndex>) {
+/// often, for how long they hold a value, come first. Where elements are [forwarded](super::forward), two registers are theirs.
+pub(super) fn allocate(
+    mut intervals: Vec<Interval>,
+    registers: usize,
+    forwards: bool,
+) -> (Vec<Home>, Vec<RegisterIndex>) {
     let density = |interval: &Interval| interval.uses / f64::from(interval.end - interval.start + 1);
     sort_by_rank(&mut intervals, |interval| !rank_of_float(density(interval)));
-    let mut floats: Vec<Taken> = (0..FLOATS).map(|_| Taken::default()).collect();
-    let generals = CHANGED.into_iter().chain(LEFT);
+    let floats = (0..FLOATS).filter(|&float| !(forwards && float == ELEMENT));
+    let mut floats: Vec<(u8, Taken)> = floats.map(|float| (float, Taken::default())).collect();
+    let changed = || CHANGED.into_iter().filter(|&general| !(forwards && general == ADDRESS));
+    let generals = changed().chain(LEFT);
     let mut generals: Vec<(General, Taken)> = generals.map(|general| (general, Taken::default())).collect();
     let (mut homes, mut given) = (vec![Home::Memory; registers], Vec::new());
     for interval in &intervals {
@@ -48,12 +55,12 @@ pub(super) fn allocate(mut intervals: Vec<Interval>, registers: usize) -> (Vec<H
         let home = match interval.class {
             // Functions change all vector registers.
             Class::Float if interval.over_call => None,
-            Class::Float => (0..).zip(&mut floats).find(|(_, taken)| taken.is_free(interval)).map(|(number, taken)| {
+            Class::Float => floats.iter_mut().find(|(_, taken)| taken.is_free(interval)).map(|(float, taken)| {
                 taken.0.insert(interval.start, interval.end);
-                Home::Float(number)
+                Home::Float(*float)
             }),
             Class::General => {
-                let kept = if interval.over_call { CHANGED.len() } else { 0 };
+                let kept = if interval.over_call { changed().count() } else { 0 };
                 generals[kept..].iter_mut().find(|(_, taken)| taken.is_free(interval)).map(|(general, taken)| {
                     taken.0.insert(interval.start, interval.end);
                     Home::General(*general)

@@ -101,7 +101,7 @@ pub(super) fn intervals(code: &ScalarCode, registers: usize) -> Vec<Interval> {
     all.collect()
 }
 
-fn is_call(instruction: &ScalarInstruction) -> bool {
+pub(super) fn is_call(instruction: &ScalarInstruction) -> bool {
     match instruction.op {
         ScalarOp::Kernel | ScalarOp::Nest => true,
         ScalarOp::Copy => !is_short(instruction),
@@ -136,7 +136,7 @@ pub(super) fn moved<'a>(code: &'a ScalarCode, next: &ScalarInstruction) -> &'a [
 }
 
 /// The first and last instructions of loops, inner ones first.
-fn loops(instructions: &[ScalarInstruction]) -> Vec<(usize, usize)> {
+pub(super) fn loops(instructions: &[ScalarInstruction]) -> Vec<(usize, usize)> {
     let jumps = instructions.iter().enumerate().filter(|(_, it)| matches!(it.op, ScalarOp::Next | ScalarOp::Jump));
     let back = jumps.map(|(at, it)| (it.number as usize, at)).filter(|(to, at)| to <= at);
     back.collect()
@@ -196,11 +196,11 @@ fn is_jump(op: ScalarOp) -> bool {
     matches!(op, ScalarOp::Jump | ScalarOp::Unless | ScalarOp::Next)
 }
 
-/// Whether jumps go to each instruction.
-pub(super) fn targets(instructions: &[ScalarInstruction]) -> Vec<bool> {
-    let mut targets = vec![false; instructions.len()];
+/// How many jumps go to each instruction.
+pub(super) fn targets(instructions: &[ScalarInstruction]) -> Vec<u32> {
+    let mut targets = vec![0; instructions.len()];
     for instruction in instructions.iter().filter(|it| is_jump(it.op)) {
-        targets[instruction.number as usize] = true;
+        targets[instruction.number as usize] += 1;
     }
     targets
 }

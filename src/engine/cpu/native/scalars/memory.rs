@@ -1,5 +1,6 @@
 //! Reads and writes of memory.
 
+use super::forward::{ADDRESS, ELEMENT};
 use super::{Emitter, FIRST, Home, RAX, RCX, RDX};
 use crate::engine::cpu::native::encode::{Condition, Index, Label, Operand, Place, Vector};
 use crate::engine::cpu::native::opcodes as op;
@@ -103,9 +104,25 @@ impl Emitter<'_> {
         Place { base, index: Some((Index::General(index), scale)), distance }
     }
 
-    pub(super) fn load_at(&mut self, result: RegisterIndex, pointer: RegisterIndex, index: RegisterIndex, of: Indexed) {
+    pub(super) fn load_at(
+        &mut self,
+        result: RegisterIndex,
+        (pointer, index): (RegisterIndex, RegisterIndex),
+        of: Indexed,
+        is_forwarded: bool,
+    ) {
         let (outside, end) = (self.assembler.label(), self.assembler.label());
-        let place = self.indexed(pointer, index, of, outside);
+        let mut place = self.indexed(pointer, index, of, outside);
+        if let (true, Home::Float(own)) = (is_forwarded, self.home(result)) {
+            let other = self.assembler.label();
+            self.assembler.address(RAX, place);
+            place = Place::at(RAX, 0);
+            self.assembler.compare(RAX, ADDRESS);
+            self.assembler.jump_if(Condition::Different, other);
+            self.vector(op::VMOVAPD, own, 0, Vector(ELEMENT).into());
+            self.assembler.jump(end);
+            self.assembler.place(other);
+        }
         self.load(of.width, result, place);
         self.assembler.jump(end);
         self.assembler.place(outside);
@@ -119,10 +136,25 @@ impl Emitter<'_> {
         self.assembler.place(end);
     }
 
-    pub(super) fn store_at(&mut self, pointer: RegisterIndex, index: RegisterIndex, value: RegisterIndex, of: Indexed) {
+    pub(super) fn store_at(
+        &mut self,
+        value: RegisterIndex,
+        (pointer, index): (RegisterIndex, RegisterIndex),
+        of: Indexed,
+        is_forwarded: bool,
+    ) {
         let outside = self.assembler.label();
-        let place = self.indexed(pointer, index, of, outside);
+        let mut place = self.indexed(pointer, index, of, outside);
+        if is_forwarded {
+            self.assembler.address(ADDRESS, place);
+            place = Place::at(ADDRESS, 0);
+        }
         self.store(of.width, value, place);
+        match self.home(value) {
+            Home::Float(own) if is_forwarded => self.vector(op::VMOVAPD, ELEMENT, 0, Vector(own).into()),
+            _ if is_forwarded => self.assembler.set(ADDRESS, 0),
+            _ => {}
+        }
         self.assembler.place(outside);
     }
 }

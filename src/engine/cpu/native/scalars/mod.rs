@@ -6,6 +6,7 @@
 
 mod allocation;
 mod arithmetic;
+mod forward;
 mod intervals;
 mod memory;
 
@@ -20,6 +21,7 @@ use crate::engine::cpu::scalars::{
 use crate::engine::cpu::vector::VectorKernel;
 use crate::shape::Value;
 use allocation::{Home, allocate};
+use forward::{ADDRESS, Forwarded, forwarded};
 use intervals::{intervals, is_short, moved, targets};
 
 /// Where the registers in memory are.
@@ -43,14 +45,16 @@ pub(in crate::engine::cpu) fn compile_scalars(
     code: &ScalarCode,
     registers: usize,
 ) -> Option<MachineCode> {
-    let (homes, given) = allocate(intervals(code, registers), registers);
+    let forwarded = forwarded(code);
+    let (homes, given) = allocate(intervals(code, registers), registers, forwarded.is_some());
     let instructions = &code.instructions;
     let mut assembler = Assembler::default();
     let labels = instructions.iter().map(|_| assembler.label()).collect();
     let mut reads = vec![0; registers];
     instructions.iter().flat_map(ScalarInstruction::reads).for_each(|&read| reads[usize::from(read)] += 1);
     let targets = targets(instructions);
-    let mut emitter = Emitter { arena, code, homes, reads, targets, labels, assembler, constants: Vec::new() };
+    let constants = Vec::new();
+    let mut emitter = Emitter { arena, code, homes, reads, targets, forwarded, labels, assembler, constants };
     emitter.run(&given);
     let Emitter { assembler, constants, .. } = emitter;
     arena.add(assembler.finish(&constants), || format!("{} scalar instructions", code.instructions.len()))
@@ -62,8 +66,9 @@ struct Emitter<'a> {
     homes: Vec<Home>,
     /// How often each register is read.
     reads: Vec<u32>,
-    /// Whether jumps go to each instruction.
-    targets: Vec<bool>,
+    /// How many jumps go to each instruction.
+    targets: Vec<u32>,
+    forwarded: Option<Forwarded>,
     labels: Vec<Label>,
     assembler: Assembler,
     constants: Vec<u8>,
@@ -108,12 +113,15 @@ impl Emitter<'_> {
         let code = self.code;
         let mut at = 0;
         while let Some(instruction) = code.instructions.get(at) {
+            if self.forwarded.as_ref().is_some_and(|forwarded| forwarded.begins[at]) {
+                self.assembler.set(ADDRESS, 0);
+            }
             self.assembler.place(self.labels[at]);
             let next = code.instructions.get(at + 1);
             at += match next.filter(|next| self.is_pair(at, instruction, next)) {
                 Some(next) if self.compare_and(instruction, next) => 2,
                 _ => {
-                    self.instruction(instruction);
+                    self.instruction(at, instruction);
                     1
                 }
             };
@@ -124,7 +132,12 @@ impl Emitter<'_> {
     fn is_pair(&self, at: usize, compare: &ScalarInstruction, next: &ScalarInstruction) -> bool {
         let is_compare = matches!(compare.op.operation(), Some(ScalarOperation::Compare(..)));
         let reads = matches!(next.op, ScalarOp::Unless | ScalarOp::Select) && next.operands[0] == compare.result;
-        is_compare && reads && self.reads[usize::from(compare.result)] == 1 && !self.targets[at + 1]
+        is_compare && reads && self.reads[usize::from(compare.result)] == 1 && self.targets[at + 1] == 0
+    }
+
+    /// Whether an instruction writes an element that the next step may read from a register, or reads one.
+    fn is_forwarded(&self, at: usize) -> bool {
+        self.forwarded.as_ref().is_some_and(|forwarded| forwarded.elements[at])
     }
 
     fn home(&self, register: RegisterIndex) -> Home {
@@ -251,7 +264,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn instruction(&mut self, instruction: &ScalarInstruction) {
+    fn instruction(&mut self, at: usize, instruction: &ScalarInstruction) {
         let ScalarInstruction { op, result, operands: [a, b, c], number } = *instruction;
         if let Some(operation) = op.operation() {
             return self.operation(operation, result, [a, b, c]);
@@ -272,8 +285,8 @@ impl Emitter<'_> {
                 let width = [1, 4, 8][op as usize - ScalarOp::Store1 as usize];
                 self.store(width, b, Place::at(base, number));
             }
-            ScalarOp::LoadAt => self.load_at(result, a, b, self.code.indexed[number as usize]),
-            ScalarOp::StoreAt => self.store_at(a, b, c, self.code.indexed[number as usize]),
+            ScalarOp::LoadAt => self.load_at(result, (a, b), self.code.indexed[number as usize], self.is_forwarded(at)),
+            ScalarOp::StoreAt => self.store_at(c, (a, b), self.code.indexed[number as usize], self.is_forwarded(at)),
             ScalarOp::Copy if is_short(instruction) => self.copy_bytes(a, b, number),
             ScalarOp::Copy => {
                 // These registers may hold the operands.
