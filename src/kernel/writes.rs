@@ -41,6 +41,8 @@ pub(crate) struct Writes {
 thread_local! {
     /// Whether arrays are written over that are read later: a mistake that tests must find.
     static IS_CARELESS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    /// How many readers of arrays were looked at.
+    static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// The most nodes that are looked at for one write, so that the search takes linear time.
@@ -354,7 +356,12 @@ impl<'a> Analysis<'a> {
             if self.is_result[version as usize] || at > LOOKS {
                 return false;
             }
+            if self.is_read_behind(version, write) {
+                return false;
+            }
             for &user in &self.users[version as usize] {
+                #[cfg(test)]
+                LOOKED.set(LOOKED.get() + 1);
                 let node = self.body.node(user);
                 if user == write {
                     // It may read the target as its target alone.
@@ -383,6 +390,19 @@ impl<'a> Analysis<'a> {
         forced.iter().for_each(|&id| self.is_stored[id as usize] = true);
         self.writes.stored.extend(forced);
         true
+    }
+
+    /// Whether one of the last readers of a version comes behind a write and is no other version. All of them are looked at only if
+    /// there is none: each of many writes of an array would look at those of all others.
+    fn is_read_behind(&self, version: NodeId, write: NodeId) -> bool {
+        #[cfg(test)]
+        if IS_CARELESS.get() {
+            return false;
+        }
+        let behind = self.users[version as usize].iter().rev().take(LOOKS).take_while(|&&user| user > write);
+        behind.into_iter().any(|&user| {
+            !matches!(class(self.body, self.body.node(user)), LoweringClass::Alias | LoweringClass::Pointwise)
+        })
     }
 
     /// Whether a loop or a conditional reads a node, which is then stored in any case.

@@ -2,6 +2,7 @@
 
 mod additions;
 mod branches;
+mod many;
 mod mistakes;
 mod products;
 mod readers;
