@@ -16,7 +16,8 @@ pub struct Kernel {
     /// How often it runs in one call: more than once in a loop. In a loop that ends by a condition, this counts the runs in one
     /// step; in a conditional, the runs if its side is taken. Steps that are run again do not count.
     pub times: usize,
-    /// Scalar operations of one call, all runs together; of products, additions and multiplications.
+    /// Scalar operations of one call, all runs together; of products, additions and multiplications. Storing an element, or adding
+    /// it to a sum, counts as one.
     pub operations: f64,
     /// Bytes that are read and written in one call, each place once a run.
     pub bytes: f64,
