@@ -399,8 +399,8 @@ impl<'a> Analysis<'a> {
         if IS_CARELESS.get() {
             return false;
         }
-        let behind = self.users[version as usize].iter().rev().take(LOOKS).take_while(|&&user| user > write);
-        behind.into_iter().any(|&user| {
+        let mut behind = self.users[version as usize].iter().rev().take(LOOKS).take_while(|&&user| user > write);
+        behind.any(|&user| {
             !matches!(class(self.body, self.body.node(user)), LoweringClass::Alias | LoweringClass::Pointwise)
         })
     }

@@ -4,7 +4,7 @@
 //! loop wrote stays in a register, with its address. A read compares its own address with that, and takes the register where they
 //! are the same: the processor predicts this, so that nothing waits for the comparison.
 
-use super::intervals::{is_call, loops, targets};
+use super::intervals::{is_call, loops};
 use crate::engine::cpu::native::encode::General;
 use crate::engine::cpu::scalars::{ScalarCode, ScalarInstruction, ScalarOp};
 
@@ -21,12 +21,11 @@ pub(super) struct Forwarded {
     pub(super) elements: Vec<bool>,
 }
 
-/// The instructions of such loops, if there are any.
-pub(super) fn forwarded(code: &ScalarCode) -> Option<Forwarded> {
+/// The instructions of such loops, if there are any; with the number of jumps that go to each instruction.
+pub(super) fn forwarded(code: &ScalarCode, jumps_to: &[u32]) -> Option<Forwarded> {
     let instructions = &code.instructions;
     let none = || vec![false; instructions.len()];
     let mut found = Forwarded { begins: none(), elements: none() };
-    let jumps_to = targets(instructions);
     let mut last_end = None;
     for (top, end) in loops(instructions) {
         // Inner loops come first.
@@ -59,6 +58,7 @@ fn is_write(op: ScalarOp) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::intervals::targets;
     use super::*;
     use crate::engine::cpu::scalars::{Indexed, RegisterIndex};
 
@@ -79,7 +79,7 @@ mod tests {
         instructions.push(instruction(ScalarOp::End, 0, [0; 3], 0));
         let indexed = |width| Indexed { offset: 0, stride: width as isize, extent: 10, width };
         let code = ScalarCode { instructions, indexed: vec![indexed(8), indexed(4)], ..ScalarCode::default() };
-        let Forwarded { begins, elements } = forwarded(&code)?;
+        let Forwarded { begins, elements } = forwarded(&code, &targets(&code.instructions))?;
         assert!(begins.iter().enumerate().all(|(at, &begins)| begins == (at == 1)), "{begins:?}");
         Some((0..elements.len()).filter(|&at| elements[at]).collect())
     }

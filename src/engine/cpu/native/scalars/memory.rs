@@ -150,10 +150,11 @@ impl Emitter<'_> {
             place = Place::at(ADDRESS, 0);
         }
         self.store(of.width, value, place);
-        match self.home(value) {
-            Home::Float(own) if is_forwarded => self.vector(op::VMOVAPD, ELEMENT, 0, Vector(own).into()),
-            _ if is_forwarded => self.assembler.set(ADDRESS, 0),
-            _ => {}
+        if is_forwarded {
+            match self.home(value) {
+                Home::Float(own) => self.vector(op::VMOVAPD, ELEMENT, 0, Vector(own).into()),
+                _ => self.assembler.set(ADDRESS, 0),
+            }
         }
         self.assembler.place(outside);
     }

@@ -45,14 +45,14 @@ pub(in crate::engine::cpu) fn compile_scalars(
     code: &ScalarCode,
     registers: usize,
 ) -> Option<MachineCode> {
-    let forwarded = forwarded(code);
-    let (homes, given) = allocate(intervals(code, registers), registers, forwarded.is_some());
     let instructions = &code.instructions;
+    let targets = targets(instructions);
+    let forwarded = forwarded(code, &targets);
+    let (homes, given) = allocate(intervals(code, registers), registers, forwarded.is_some());
     let mut assembler = Assembler::default();
     let labels = instructions.iter().map(|_| assembler.label()).collect();
     let mut reads = vec![0; registers];
     instructions.iter().flat_map(ScalarInstruction::reads).for_each(|&read| reads[usize::from(read)] += 1);
-    let targets = targets(instructions);
     let constants = Vec::new();
     let mut emitter = Emitter { arena, code, homes, reads, targets, forwarded, labels, assembler, constants };
     emitter.run(&given);
